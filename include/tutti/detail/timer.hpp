@@ -1,0 +1,38 @@
+// A runnable with a date; the loop keeps it in a heap and it knows its place there, so stopping it is cheap.
+#pragma once
+
+#include <tutti/detail/runnable.hpp>
+#include <tutti/types.hpp>
+
+namespace tutti::detail {
+
+class timer : public runnable {
+public:
+    bool started() const noexcept { return place_ != not_started; }
+    time_point when() const noexcept { return when_; }
+
+protected:
+    ~timer() = default;
+
+private:
+    friend class tutti::event_loop;
+    static constexpr std::size_t not_started = static_cast<std::size_t>(-1);
+    std::size_t place_ = not_started;
+    time_point when_{};
+};
+
+/// Calls `Member` of `Owner` when it fires.
+template <auto Member>
+class alarm;
+
+template <class Owner, void (Owner::*Member)() noexcept>
+class alarm<Member> final : public timer {
+public:
+    explicit alarm(Owner& owner) noexcept : owner_(owner) {}
+    void run() noexcept override { (owner_.*Member)(); }
+
+private:
+    Owner& owner_;
+};
+
+}  // namespace tutti::detail

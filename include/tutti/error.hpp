@@ -1,0 +1,76 @@
+// What can go wrong, and how it is told: a code for programs, a sentence for people.
+#pragma once
+
+#include <tutti/types.hpp>
+
+#include <exception>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace tutti {
+
+enum class error {
+    cancelled = 1,       // somebody asked for the end: a scope, a deadline around the await, a dropped future
+    timed_out,           // a deadline passed
+    rendezvous_timeout,  // the group did not come together in time
+    peer_died,           // a rank's process or link ended without a goodbye
+    peer_left,           // a rank said goodbye while others still waited for it
+    aborted,             // abort() was called on some rank
+    mismatch,            // ranks disagree about the operation: order, kind, type, operator, count, root or buckets
+    protocol_error,      // bytes that no correct peer sends
+    refused,             // a handshake was answered with a reason
+    invalid_argument,    // found before anything was sent
+    unsupported,         // this build or this type and operator cannot do it
+    closed,              // the communicator, store or transport was closed before
+    bad_launch,          // the environment does not say, or contradicts itself about, who this process is
+    system,              // the operating system refused; the cause says what
+};
+
+const std::error_category& error_category() noexcept;
+std::error_code make_error_code(error code) noexcept;
+
+/// Everything known about a failure. Fields that do not apply are empty, or -1.
+struct report {
+    std::error_code code;
+    std::string operation;      // "all_reduce f32 sum count 1024", "connect"
+    std::uint64_t sequence = 0; // the operation's place in its communicator, from 1; 0 when it has none
+    std::string communicator;   // "world"
+    std::uint32_t epoch = 0;
+    rank local = -1;            // who tells
+    std::vector<rank> peers;    // who is involved
+    std::string address;        // of the peer
+    rank root = -1;             // who failed first
+    std::uint64_t done_bytes = 0;
+    std::uint64_t total_bytes = 0;
+    duration elapsed{};
+    std::string cause;          // one sentence: what happened and what was expected
+    std::string label;          // the caller's name for the operation
+};
+
+/// One line for people: "rank 3: all_reduce f32 sum count 4 #17: peer 1 died (connection reset)".
+std::string to_string(const report& what);
+
+/// A failure as a value, and as the exception that `co_await` throws. Cheap to copy.
+class failure : public std::exception {
+public:
+    explicit failure(report what);
+    failure(error code, std::string cause);
+
+    std::error_code code() const noexcept;
+    const report& details() const noexcept { return state_->what; }
+    const char* what() const noexcept override { return state_->text.c_str(); }
+
+private:
+    struct state {
+        report what;
+        std::string text;
+    };
+    std::shared_ptr<const state> state_;
+};
+
+}  // namespace tutti
+
+template <>
+struct std::is_error_code_enum<tutti::error> : std::true_type {};

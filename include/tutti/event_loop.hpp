@@ -1,0 +1,54 @@
+// Where work runs: one thread at a time, in order, with timers. Real time for programs, virtual time for tests.
+#pragma once
+
+#include <tutti/detail/runnable.hpp>
+#include <tutti/detail/timer.hpp>
+#include <tutti/types.hpp>
+
+#include <memory>
+
+namespace tutti {
+
+/// Everything posted to a loop runs on it one after the other, so code on a loop needs no lock against other code on it.
+class event_loop {
+public:
+    struct virtual_time_t {};
+    /// Time stands still while anything can run, then jumps to the next timer.
+    static constexpr virtual_time_t virtual_time{};
+
+    event_loop();
+    explicit event_loop(virtual_time_t);
+    event_loop(const event_loop&) = delete;
+    event_loop& operator=(const event_loop&) = delete;
+    /// Never runs what is still queued, never blocks.
+    ~event_loop();
+
+    /// Runs until `stop()`, or, with virtual time, until nothing can ever run again.
+    void run();
+    /// From any thread; the loop can be run again afterwards.
+    void stop() noexcept;
+
+    /// From any thread; allocates nothing. `work` runs once, after what was posted before it.
+    void post(detail::runnable& work) noexcept;
+    /// On the loop, or when nobody runs it: takes `work` out again if it is still queued.
+    void withdraw(detail::runnable& work) noexcept;
+
+    /// Runs `work` on the loop at `when`, once. On the loop only.
+    void start_timer(detail::timer& work, time_point when);
+    /// On the loop only; nothing happens when it is not started.
+    void stop_timer(detail::timer& work) noexcept;
+
+    time_point now() const noexcept;
+    /// Whether this thread runs this loop right now.
+    bool here() const noexcept;
+    /// The loop this thread runs, or null.
+    static event_loop* current() noexcept;
+
+    struct impl;
+    impl& inner() noexcept { return *impl_; }
+
+private:
+    std::unique_ptr<impl> impl_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,53 @@
+// A value or the failure that came instead of it.
+#pragma once
+
+#include <tutti/error.hpp>
+
+#include <optional>
+#include <utility>
+#include <variant>
+
+namespace tutti {
+
+template <class T = void>
+class [[nodiscard]] result {
+public:
+    result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+    result(tutti::failure why) : state_(std::in_place_index<1>, std::move(why)) {}
+
+    bool has_value() const noexcept { return state_.index() == 0; }
+    explicit operator bool() const noexcept { return has_value(); }
+
+    /// The value; throws the failure when there is none.
+    T& value() & {
+        if (!has_value()) throw std::get<1>(state_);
+        return std::get<0>(state_);
+    }
+    T&& value() && { return std::move(value()); }
+    T& operator*() noexcept { return *std::get_if<0>(&state_); }
+    T* operator->() noexcept { return std::get_if<0>(&state_); }
+    /// Only when there is no value.
+    const tutti::failure& failure() const noexcept { return *std::get_if<1>(&state_); }
+
+private:
+    std::variant<T, tutti::failure> state_;
+};
+
+template <>
+class [[nodiscard]] result<void> {
+public:
+    result() = default;
+    result(tutti::failure why) : failure_(std::move(why)) {}
+
+    bool has_value() const noexcept { return !failure_; }
+    explicit operator bool() const noexcept { return has_value(); }
+    void value() const {
+        if (failure_) throw *failure_;
+    }
+    const tutti::failure& failure() const noexcept { return *failure_; }
+
+private:
+    std::optional<tutti::failure> failure_;
+};
+
+}  // namespace tutti

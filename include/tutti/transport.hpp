@@ -1,0 +1,51 @@
+// How bytes move between two ranks: links, and the transports that make them. Implement these two to bring your own network.
+#pragma once
+
+#include <tutti/detail/runnable.hpp>
+#include <tutti/result.hpp>
+#include <tutti/task.hpp>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <system_error>
+
+namespace tutti {
+
+/// What a link did with the bytes it was offered. No bytes and no code: it would have to wait.
+struct moved {
+    std::size_t bytes = 0;
+    std::error_code code;  // error::peer_died at the end of the stream, a system error otherwise; sticky
+};
+
+/// One FIFO duplex byte stream between two ranks. It never blocks. Used on its loop only, by one owner.
+class link {
+public:
+    virtual ~link() = default;
+
+    virtual moved try_send(std::span<const std::span<const std::byte>> parts) noexcept = 0;
+    virtual moved try_recv(std::span<const std::span<std::byte>> parts) noexcept = 0;
+    /// Posts `work` to the loop once, when a try_recv (try_send) may do something, the end of the stream included. One of each at a time.
+    virtual void when_readable(detail::runnable& work) noexcept = 0;
+    virtual void when_writable(detail::runnable& work) noexcept = 0;
+    /// Forgets both watchers (they are not called afterwards, even if already posted) and ends the stream; what was sent still arrives. The destructor closes too.
+    virtual void close() noexcept = 0;
+    /// The other side, for messages.
+    virtual std::string peer() const = 0;
+};
+
+/// Makes links. One per process, or per rank in tests. Used on its loop only.
+class transport {
+public:
+    virtual ~transport() = default;
+
+    /// Where others reach this one; what `connect` takes.
+    virtual std::string address() const = 0;
+    /// Retries with back-off until the deadline: the other side may not be there yet.
+    virtual task<result<std::unique_ptr<link>>> connect(std::string address, time_point deadline) = 0;
+    /// The next link that somebody opened to us. One caller at a time; ends with error::closed after close().
+    virtual task<result<std::unique_ptr<link>>> accept() = 0;
+    virtual void close() noexcept = 0;
+};
+
+}  // namespace tutti

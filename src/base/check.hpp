@@ -1,0 +1,9 @@
+// TUTTI_CHECK states an invariant of our own code. It stays on in release builds; what users can get wrong is a `failure` instead.
+#pragma once
+
+namespace tutti::detail {
+[[noreturn]] void check_failed(const char* condition, const char* text, const char* file, int line) noexcept;
+}
+
+#define TUTTI_CHECK(condition, text) \
+    (static_cast<bool>(condition) ? void() : ::tutti::detail::check_failed(#condition, text, __FILE__, __LINE__))

@@ -1,0 +1,71 @@
+#include <tutti/error.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace tutti {
+namespace {
+
+class category final : public std::error_category {
+    const char* name() const noexcept override { return "tutti"; }
+    std::string message(int value) const override {
+        switch (static_cast<error>(value)) {
+            case error::cancelled: return "cancelled";
+            case error::timed_out: return "timed out";
+            case error::rendezvous_timeout: return "rendezvous timed out";
+            case error::peer_died: return "peer died";
+            case error::peer_left: return "peer left";
+            case error::aborted: return "aborted";
+            case error::mismatch: return "mismatch";
+            case error::protocol_error: return "protocol error";
+            case error::refused: return "refused";
+            case error::invalid_argument: return "invalid argument";
+            case error::unsupported: return "unsupported";
+            case error::closed: return "closed";
+            case error::bad_launch: return "bad launch";
+            case error::system: return "system error";
+        }
+        return "unknown error";
+    }
+};
+
+}  // namespace
+
+const std::error_category& error_category() noexcept {
+    static const category instance;
+    return instance;
+}
+
+std::error_code make_error_code(error code) noexcept { return {static_cast<int>(code), error_category()}; }
+
+std::string to_string(const report& what) {
+    std::string text;
+    auto out = std::back_inserter(text);
+    if (what.local >= 0) fmt::format_to(out, "rank {}: ", what.local);
+    if (!what.operation.empty()) {
+        text += what.operation;
+        if (what.sequence != 0) fmt::format_to(out, " #{}", what.sequence);
+        if (!what.communicator.empty() && what.communicator != "world") fmt::format_to(out, " on {}", what.communicator);
+        if (!what.label.empty()) fmt::format_to(out, " ({})", what.label);
+        text += ": ";
+    }
+    text += what.cause.empty() ? what.code.message() : what.cause;
+    if (what.total_bytes != 0) fmt::format_to(out, " after {} of {} bytes", what.done_bytes, what.total_bytes);
+    return text;
+}
+
+failure::failure(report what) {
+    auto text = to_string(what);
+    state_ = std::make_shared<const state>(state{std::move(what), std::move(text)});
+}
+
+failure::failure(error code, std::string cause) : failure([&] {
+    report what;
+    what.code = code;
+    what.cause = std::move(cause);
+    return what;
+}()) {}
+
+std::error_code failure::code() const noexcept { return state_->what.code; }
+
+}  // namespace tutti

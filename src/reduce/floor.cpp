@@ -1,0 +1,1 @@
+// The first noun of this floor replaces this file.

@@ -1,0 +1,84 @@
+// A collective as data: who sends which block to whom, in which round. A schedule depends on rank and size only; it holds no
+// address, no count and no type, so one plan serves every message size.
+#pragma once
+
+#include <tutti/types.hpp>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace tutti {
+
+/// Where a block lives. For collectives in which a rank contributes one vector of `size` parts (all_reduce, reduce_scatter,
+/// all_to_all) `input` has `size` blocks or one; see `shape`.
+enum class space : std::uint8_t { input, output, scratch };
+
+/// `count` neighbouring blocks of a space, from `first`.
+struct blocks {
+    space where = space::input;
+    int first = 0;
+    int count = 1;
+
+    friend bool operator==(const blocks&, const blocks&) = default;
+};
+constexpr blocks input(int first, int count = 1) noexcept { return {space::input, first, count}; }
+constexpr blocks output(int first, int count = 1) noexcept { return {space::output, first, count}; }
+constexpr blocks scratch(int first, int count = 1) noexcept { return {space::scratch, first, count}; }
+
+enum class action : std::uint8_t { send, recv, recv_reduce, copy };
+
+/// One line of a plan. `recv_reduce` combines what arrives with what stands in `here`; the lower rank's operand goes first.
+struct step {
+    action what = action::copy;
+    rank peer = -1;  // none for copy
+    blocks here;     // read by send, written by the others
+    blocks from;     // copy only
+
+    friend bool operator==(const step&, const step&) = default;
+};
+constexpr step send(rank peer, blocks what) noexcept { return {action::send, peer, what, {}}; }
+constexpr step recv(rank peer, blocks where) noexcept { return {action::recv, peer, where, {}}; }
+constexpr step recv_reduce(rank peer, blocks where) noexcept { return {action::recv_reduce, peer, where, {}}; }
+constexpr step copy(blocks target, blocks source) noexcept { return {action::copy, -1, target, source}; }
+
+/// How many blocks each space is cut into.
+struct shape {
+    int input = 0;
+    int output = 0;
+    int scratch = 0;
+
+    friend bool operator==(const shape&, const shape&) = default;
+};
+
+/// All transfers of a round start together; when all have ended, its reductions and copies are applied in the order of its
+/// steps; then the next round starts. Between two ranks, transfers match in the order (round, step).
+class schedule {
+public:
+    schedule() = default;
+    explicit schedule(shape spaces) : spaces_(spaces) {}
+
+    /// Adds a round of these steps. A round without steps is not added.
+    template <class... Steps>
+    void round(Steps... steps) {
+        (steps_.push_back(steps), ...);
+        end_round();
+    }
+    /// For rounds whose steps are counted at run time: add each, then end the round.
+    void add(step next) { steps_.push_back(next); }
+    void end_round();
+
+    int rounds() const noexcept { return static_cast<int>(ends_.size()); }
+    std::span<const step> round(int index) const noexcept;
+    std::span<const step> steps() const noexcept { return steps_; }
+    const shape& spaces() const noexcept { return spaces_; }
+
+    friend bool operator==(const schedule&, const schedule&) = default;
+
+private:
+    shape spaces_;
+    std::vector<step> steps_;
+    std::vector<int> ends_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,53 @@
+// What stands before every piece of data on a link: 64 bytes, little-endian, that say which operation, which part of it, and what
+// the sender believes the operation to be. The receiver compares before it writes a byte.
+#pragma once
+
+#include <tutti/types.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace tutti {
+
+enum class frame_kind : std::uint8_t {
+    data = 1,
+    abort,    // payload: why; `root` tells who failed first
+    goodbye,  // the sender will send nothing more
+};
+
+/// What the ranks must agree about. Small enough to travel whole in every frame, so a mismatch can be told in words.
+struct descriptor {
+    std::uint8_t kind = 0;       // collective
+    std::uint8_t type = 0;       // data_type
+    std::uint8_t op = 0;         // reduce_op
+    std::uint8_t algorithm = 0;  // its number in the catalogue
+    std::int32_t root = 0;       // 0 where there is none
+    std::uint64_t count = 0;     // elements
+    std::uint64_t digest = 0;    // of what does not fit here: a bucket list, v-counts; 0 where there is nothing
+
+    friend bool operator==(const descriptor&, const descriptor&) = default;
+};
+
+struct frame {
+    frame_kind kind = frame_kind::data;
+    std::uint32_t epoch = 0;
+    std::uint64_t sequence = 0;
+    std::uint32_t round = 0;
+    std::uint32_t slice = 0;
+    std::uint64_t payload_bytes = 0;
+    descriptor what;
+
+    friend bool operator==(const frame&, const frame&) = default;
+};
+
+inline constexpr std::size_t frame_bytes = 64;
+using frame_header = std::array<std::byte, frame_bytes>;
+
+frame_header encode(const frame& what) noexcept;
+/// False when these are not the bytes of a frame (magic, version or kind).
+bool decode(std::span<const std::byte, frame_bytes> bytes, frame& what) noexcept;
+
+}  // namespace tutti

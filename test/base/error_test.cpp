@@ -1,0 +1,37 @@
+#include <tutti/result.hpp>
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+using namespace tutti;
+
+TEST_CASE("every error has a text of its own") {
+    for (int value = static_cast<int>(error::cancelled); value <= static_cast<int>(error::system); ++value)
+        CHECK(make_error_code(static_cast<error>(value)).message() != "unknown error");
+    CHECK(std::error_code(9999, error_category()).message() == "unknown error");
+}
+
+TEST_CASE("a failure reads as one line that names rank, operation and cause") {
+    report what;
+    what.code = error::peer_died;
+    what.local = 3;
+    what.operation = "all_reduce f32 sum count 4";
+    what.sequence = 17;
+    what.cause = "peer 1 died: connection reset";
+    what.done_bytes = 8;
+    what.total_bytes = 16;
+    const failure raised(what);
+    CHECK(std::string(raised.what()) == "rank 3: all_reduce f32 sum count 4 #17: peer 1 died: connection reset after 8 of 16 bytes");
+    CHECK(raised.code() == error::peer_died);
+}
+
+TEST_CASE("a result holds a value or throws its failure") {
+    result<int> good = 5;
+    CHECK(good.value() == 5);
+    result<int> bad = failure(error::closed, "the store was closed");
+    CHECK_FALSE(bad.has_value());
+    CHECK_THROWS_AS(bad.value(), failure);
+    CHECK(bad.failure().code() == error::closed);
+    CHECK(result<>().has_value());
+}
