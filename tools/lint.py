@@ -190,6 +190,11 @@ class tree:
             if header.startswith("tutti/") and self.level_of_public(header) > LEVELS[floor]:
                 self.report(name, line, "floors", f"{floor} includes <{header}>, which belongs to a floor above it")
 
+    def check_asio_names(self, name, code):
+        for match in re.finditer(r"\bboost\s*::\s*asio\b", code):
+            if name not in ASIO_FILES and name.startswith(("src/", "include/")):
+                self.report(name, line_of(code, match.start()), "floors", "boost::asio: its names come through runtime/asio.hpp or tutti/asio.hpp")
+
     def check_sizes(self, name, code):
         lines = self.files[name].count("\n")
         if lines > MAX_FILE_LINES:
@@ -249,6 +254,7 @@ class tree:
                 continue
             code = without_text(self.files[name])
             self.check_floors(name)
+            self.check_asio_names(name, code)
             self.check_sizes(name, code)
             self.check_coroutines(name, code)
             self.check_names(name)
