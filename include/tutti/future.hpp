@@ -46,8 +46,8 @@ public:
     bool wait_for(duration time) const { return detail::block_for(state_, time); }
 
     /// Outside tutti::task: resumes on the event_loop that this thread runs; without one, on the thread that ends the operation.
-    auto operator co_await() && { return detail::future_awaiter<T>(take_state()); }
-    auto operator co_await() & { return detail::future_awaiter<T>(take_state()); }
+    auto operator co_await() && noexcept { return detail::future_awaiter<T>(take_state()); }
+    auto operator co_await() & noexcept { return detail::future_awaiter<T>(take_state()); }
 
     /// Calls `token` with (std::exception_ptr) or (std::exception_ptr, T), on its executor, through its allocator, and listening to its
     /// cancellation slot. A handler without executor runs on the event_loop that this thread runs; without one, on the thread that ends
@@ -55,6 +55,7 @@ public:
     template <class Token>
         requires requires { typename detail::completion<detail::ends_with_exception<T>, Token>::signature; }
     decltype(auto) operator()(Token&& token) {
+        detail::check_awaitable(state_);
         return detail::completion<detail::ends_with_exception<T>, Token>::start(take_state(), static_cast<Token&&>(token));
     }
 
@@ -67,8 +68,7 @@ public:
     friend auto as_result(future<U>& from);
 
 private:
-    detail::state_reference take_state() {
-        detail::check_awaitable(state_);
+    detail::state_reference take_state() noexcept {
         watched_ = state_.get();
         return std::move(state_);
     }

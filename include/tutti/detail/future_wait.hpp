@@ -29,7 +29,7 @@ public:
     explicit future_wait(state_reference state) noexcept : state_(std::move(state)) {}
     future_wait(const future_wait&) = delete;
     future_wait& operator=(const future_wait&) = delete;
-    bool await_ready() const noexcept { return state_->done(); }
+    bool await_ready() const noexcept { return !state_ || state_->done(); }
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> caller) noexcept {
         caller_ = caller;
@@ -42,8 +42,14 @@ protected:
     /// Also when the frame is destroyed in the middle of the wait; then on the thread it would have resumed on.
     ~future_wait();
 
-    future_state& state() noexcept { return *state_.get(); }
-    state_reference take_state() noexcept { return std::move(state_); }
+    future_state& state() const {
+        check_awaitable(state_);
+        return *state_.get();
+    }
+    state_reference take_state() {
+        check_awaitable(state_);
+        return std::move(state_);
+    }
 
 private:
     bool start(const promise_base& task) noexcept;
