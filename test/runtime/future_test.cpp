@@ -242,6 +242,7 @@ TEST_CASE("destroying a task in the middle of its await abandons the operation")
     {
         auto waits = await(state.issue());
         waits.inner()->start(loop, {}, owner);
+        loop.run();
         CHECK(state.abandons == 0);
     }
     CHECK(state.abandons == 1);
@@ -250,6 +251,7 @@ TEST_CASE("destroying a task in the middle of its await abandons the operation")
     {
         auto waits = await(state.issue());
         waits.inner()->start(loop, {}, owner);
+        loop.run();
         state.finish();  // the task is in the loop's queue now
         state.release();
     }
