@@ -121,7 +121,7 @@ public:
     }
 
 private:
-    event_loop* loop_;
+    [[maybe_unused]] event_loop* loop_;
 };
 
 /// A handler that waits for its future; in memory from the handler's allocator.
