@@ -1,3 +1,5 @@
+#include "allocations.hpp"
+
 #include <tutti/detail/future_source.hpp>
 #include <tutti/future.hpp>
 #include <tutti/sleep.hpp>
@@ -5,9 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 #include <memory>
-#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -15,18 +15,6 @@
 using namespace tutti;
 using namespace std::chrono_literals;
 using detail::make_future;
-
-// Counts what the tests of this program allocate on this thread.
-namespace {
-thread_local std::size_t allocations = 0;
-}
-void* operator new(std::size_t bytes) {
-    ++allocations;
-    if (void* memory = std::malloc(bytes ? bytes : 1)) return memory;
-    throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace {
 
@@ -335,7 +323,7 @@ TEST_CASE("a foreign coroutine resumes on the loop it awaits on, and elsewhere o
 }
 
 namespace {
-task<std::size_t> count_allocations(pooled_state& state, int rounds) {
+task<long> count_allocations(pooled_state& state, int rounds) {
     struct finisher final : detail::runnable {
         void run() noexcept override {
             state->finish();
@@ -345,13 +333,13 @@ task<std::size_t> count_allocations(pooled_state& state, int rounds) {
     } finish;
     finish.state = &state;
     auto& loop = co_await this_loop;
-    const auto before = allocations;
+    const long before = allocations();
     for (int i = 0; i < rounds; ++i) {
         auto f = state.issue();
         loop.post(finish);
         co_await f;
     }
-    co_return allocations - before;
+    co_return allocations() - before;
 }
 }  // namespace
 
