@@ -2,7 +2,6 @@
 #pragma once
 
 #include <tutti/future.hpp>
-#include <tutti/task.hpp>
 
 #include <functional>
 #include <memory>
@@ -144,7 +143,7 @@ template <class T>
 T fiber::await(future<T> what) {
     check_inside();
     if (what.ready()) return what.get();
-    return await(detail::await_one(what));
+    return await(as_task(std::move(what)));
 }
 
 template <class Awaitable>

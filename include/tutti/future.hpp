@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/future_wait.hpp>
+#include <tutti/task.hpp>
 #include <tutti/types.hpp>
 
 namespace tutti {
@@ -85,6 +86,12 @@ template <class T>
 template <class T>
 [[nodiscard]] auto as_result(future<T>&& from) {
     return as_result(from);
+}
+
+/// For what takes tasks: `co_await with_deadline(as_task(std::move(f)), 5s)`.
+template <class T>
+task<T> as_task(future<T> from) {
+    co_return co_await from;
 }
 
 }  // namespace tutti

@@ -3,6 +3,8 @@
 
 #include "base/check.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -138,7 +140,8 @@ bool block_for(const state_reference& state, duration time) {
     if (state->done()) return true;
     if (time <= duration::zero()) return false;
     sleeper waiter;
-    if (!state->wait(waiter) || waiter.sleep_for(time)) return true;
+    // A date beyond the clock's end would lie in the past.
+    if (!state->wait(waiter) || waiter.sleep_for(std::min<duration>(time, std::chrono::years(1)))) return true;
     if (state->stop_waiting(waiter)) return false;
     waiter.sleep();  // it ended just now, and the waiter is being called
     return true;

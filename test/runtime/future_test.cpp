@@ -4,6 +4,7 @@
 #include <tutti/future.hpp>
 #include <tutti/sleep.hpp>
 #include <tutti/task.hpp>
+#include <tutti/when_all.hpp>
 
 #include <doctest/doctest.h>
 
@@ -154,6 +155,20 @@ task<error> awaited_twice() {
 }
 }  // namespace
 
+TEST_CASE("a deadline ends a future that takes too long") {
+    event_loop loop(event_loop::virtual_time);
+    detail::future_source<>* source = nullptr;
+    auto pair = make_future<>([&] { source->fail(failure(error::cancelled, "as you wish")); });
+    source = &pair.second;
+    error code{};
+    try {
+        run(loop, with_deadline(as_task(std::move(pair.first)), 1s));
+    } catch (const failure& what) {
+        code = static_cast<error>(what.code().value());
+    }
+    CHECK(code == error::timed_out);
+}
+
 TEST_CASE("a second await of the same future is an invalid argument") {
     event_loop loop(event_loop::virtual_time);
     CHECK(run(loop, awaited_twice()) == error::invalid_argument);
@@ -267,7 +282,7 @@ TEST_CASE("wait_for tells whether the future has ended in time, and can be asked
     CHECK_FALSE(f.wait_for(0s));
     CHECK_FALSE(f.wait_for(1ms));
     std::thread other([&source = source] { source.set(); });
-    CHECK(f.wait_for(1min));
+    CHECK(f.wait_for(duration::max()));
     other.join();
     CHECK(f.wait_for(0s));
     f.get();
