@@ -69,11 +69,14 @@ private:
 
 using strand = asio::strand<asio::thread_pool::executor_type>;
 
+// Not inlined into the coroutine: clang 16 takes the address of a thread_local once, and uses it again after the thread has changed.
+[[gnu::noinline]] bool here(const strand& mine) { return mine.running_in_this_thread(); }
+
 asio::awaitable<int> count_on_strand(finisher& other, strand& mine, int awaits) {
     int right = 0;
     for (int i = 0; i < awaits; ++i) {
         co_await other.issue();
-        if (mine.running_in_this_thread()) ++right;
+        if (here(mine)) ++right;
     }
     co_return right;
 }
