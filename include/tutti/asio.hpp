@@ -1,6 +1,7 @@
 // Tutti inside a program that has its own Asio: the only public header that names it.
 #pragma once
 
+#include <tutti/detail/completion.hpp>
 #include <tutti/event_loop.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
