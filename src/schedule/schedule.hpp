@@ -4,14 +4,14 @@
 
 #include <tutti/types.hpp>
 
+#include <concepts>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 namespace tutti {
 
-/// Where a block lives. For collectives in which a rank contributes one vector of `size` parts (all_reduce, reduce_scatter,
-/// all_to_all) `input` has `size` blocks or one; see `shape`.
+/// Where a block lives. What the spaces hold depends on the collective: see algorithm/catalogue.hpp.
 enum class space : std::uint8_t { input, output, scratch };
 
 /// `count` neighbouring blocks of a space, from `first`.
@@ -59,7 +59,7 @@ public:
     explicit schedule(shape spaces) : spaces_(spaces) {}
 
     /// Adds a round of these steps. A round without steps is not added.
-    template <class... Steps>
+    template <std::same_as<step>... Steps>
     void round(Steps... steps) {
         (steps_.push_back(steps), ...);
         end_round();
