@@ -33,10 +33,10 @@ bool finished_at_one_rank(const world& all, const blocks& sum) {
 
 bool one_holder(collective kind) { return kind == collective::reduce || kind == collective::reduce_scatter; }
 
-// Who waits for whom: rank r's round k ends after it began and after the peers' rounds of its transfers began.
+// Who waits for whom: rank r's round k ends after it began and after its peers began to send; with rendezvous also to receive.
 class waiting {
 public:
-    explicit waiting(const world& all) {
+    waiting(const world& all, bool rendezvous) {
         std::size_t next = 0;
         for (const rounds& mine : all) {
             first_.push_back(next);
@@ -57,7 +57,7 @@ public:
             for (std::size_t k = 0; k < from.size(); ++k) {
                 const std::size_t to = recvs[pair].at(k);
                 after_[from[k]].push_back(to + 1);
-                after_[to].push_back(from[k] + 1);
+                if (rendezvous) after_[to].push_back(from[k] + 1);
             }
     }
 
@@ -123,15 +123,15 @@ bool independent_rounds(const world& healthy, const world& damaged, const damage
             if (one.what != action::send && uses(other, one.here)) return false;
             if (other.what != action::send && uses(one, other.here)) return false;
         }
-    return !waiting(damaged).circle();
+    return !waiting(damaged, true).circle();
 }
 
 bool still_a_barrier(const world& damaged, const damaged_place& where) {
     if (where.kind != collective::barrier) return false;
-    const waiting graph(damaged);
+    const waiting graph(damaged, false);  // a send may end early
     for (std::size_t who = 0; who < damaged.size(); ++who)
         if (!graph.holds_all_back(who)) return false;
-    return !graph.circle();
+    return !waiting(damaged, true).circle();
 }
 
 bool had_it_already(const world& healthy, const damaged_place& recv_place) {

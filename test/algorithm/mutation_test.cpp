@@ -29,7 +29,7 @@ schedule pack(const rounds& all, const shape& spaces) {
 
 // One way to damage one step of one rank. False: does not apply here.
 struct damage {
-    const char* name;
+    std::string_view name;
     bool (*apply)(rounds& mine, std::size_t round, std::size_t index, int size, const shape& spaces);
     bool (*harmless)(const world& healthy, const world& damaged, const damaged_place& where);  // null: never
 };
@@ -184,20 +184,17 @@ private:
         return target;
     }
 
+    // Both ways: what is found must not be provably harmless, or the proofs prove nothing.
     template <class Proof>
-    void judge(const world& damaged, const damaged_place& where, const char* how, Proof harmless) {
+    void judge(const world& damaged, const damaged_place& where, std::string_view how, Proof harmless) {
         std::vector<schedule> plans;
         for (std::size_t who = 0; who < damaged.size(); ++who) plans.push_back(pack(damaged[who], plans_[who].spaces()));
         const verdict found = verify(plans, promise_);
         result_.seen.insert(found.what);
-        if (!found.correct()) {
-            ++result_.killed;
-            return;
-        }
-        ++result_.harmless;
+        ++(found.correct() ? result_.harmless : result_.killed);
         INFO(name(entry_.kind), " ", entry_.name, ", ", size_, " ranks, root ", root_, ", rank ", where.who, ", round ", where.round, ": ",
-             how, ": ", to_string(healthy_[where.who][where.round][where.index]));
-        CHECK(harmless());
+             how, ": ", to_string(healthy_[where.who][where.round][where.index]), ": ", name(found.what), " ", found.why);
+        CHECK(harmless() == found.correct());
     }
 
     const algorithm& entry_;
