@@ -13,6 +13,7 @@ cost count(const schedule& plan) {
     std::map<rank, long> sent_to;
     for (int round = 0; round < plan.rounds(); ++round) {
         long sent = 0, received = 0;
+        const int messages = total.messages;
         for (const step& line : plan.round(round)) {
             total.messages += line.what != action::copy;
             if (line.what == action::copy) total.copied += line.here.count;
@@ -20,6 +21,7 @@ cost count(const schedule& plan) {
             if (line.what == action::recv || line.what == action::recv_reduce) received += line.here.count;
             if (line.what == action::recv_reduce) total.reduced += line.here.count;
         }
+        total.exchanges += total.messages > messages;
         total.sent += sent;
         total.received += received;
         total.serial += std::max(sent, received);

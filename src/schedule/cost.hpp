@@ -8,6 +8,7 @@ namespace tutti {
 
 struct cost {
     int rounds = 0;
+    int exchanges = 0;  // rounds in which something is sent or received; the others only copy
     int steps = 0;
     int messages = 0;   // sends and recvs
     int whole = 1;      // blocks of the whole vector: the larger of input and output
