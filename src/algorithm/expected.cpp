@@ -70,6 +70,14 @@ contract expected(collective kind, int size, rank root, int parts) {
     return promise;
 }
 
+std::vector<rank> roots(collective kind, int size) {
+    if (!has_root(kind)) return {0};
+    std::vector<rank> some;
+    for (rank root = 0; root < size; ++root)
+        if (size <= 9 || root == 0 || root == size / 2 || root == size - 1) some.push_back(root);
+    return some;
+}
+
 std::vector<schedule> build_all(const algorithm& entry, int size, rank root) {
     std::vector<schedule> plans;
     for (rank me = 0; me < size; ++me) plans.push_back(entry.build({me, size, root}));

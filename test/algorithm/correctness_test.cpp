@@ -7,15 +7,6 @@ using namespace tutti;
 
 namespace {
 
-// All roots of small worlds; the ends and the middle of larger ones.
-std::vector<rank> roots(collective kind, int size) {
-    if (!has_root(kind)) return {0};
-    std::vector<rank> some;
-    for (rank root = 0; root < size; ++root)
-        if (size <= 9 || root == 0 || root == size / 2 || root == size - 1) some.push_back(root);
-    return some;
-}
-
 template <class Check>
 void for_every_plan(int largest, Check check) {
     for (const algorithm& entry : catalogue())
