@@ -4,8 +4,8 @@
 #include "schedule/cost.hpp"
 #include "schedule/print.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -104,7 +104,8 @@ bool verify_sizes(const algorithm& entry, std::pair<int, int> sizes, const optio
     for (int size = sizes.first; size <= sizes.second; ++size)
         for (const rank root : roots(entry.kind, size)) {
             if (!serves(entry, size)) continue;
-            const verdict found = given.slices == 1 ? verify(entry, size, root) : verify_sliced(entry, size, root, given.slices, given.seed);
+            const verdict found =
+                given.slices == 1 ? verify(entry, size, root) : verify_sliced(entry, size, root, given.slices, given.seed);
             ++worlds;
             if (found.correct()) continue;
             ++wrong;
@@ -131,7 +132,8 @@ void costs(options given) {
     const chooser choices(given.size);
     const algorithm& choice = choices.choose(kind, given.bytes);
     fmt::print("{} of {} bytes, {} ranks; each number is the largest of any rank\n", given.kind, given.bytes, given.size);
-    fmt::print("{:<19} {:>7} {:>9} {:>14} {:>14} {:>14}\n", "algorithm", "rounds", "messages", "sent bytes", "reduced bytes", "estimated us");
+    fmt::print("{:<19} {:>7} {:>9} {:>14} {:>14} {:>14}\n", "algorithm", "rounds", "messages", "sent bytes", "reduced bytes",
+               "estimated us");
     for (const algorithm& entry : catalogue()) {
         if (entry.kind != kind || !serves(entry, given.size)) continue;
         int rounds = 0, messages = 0;
@@ -147,7 +149,8 @@ void costs(options given) {
                    estimated_seconds(entry, given.size, given.bytes, cost_model{}) * 1e6, &entry == &choice ? "  chosen" : "");
     }
     std::vector<std::string> ranges;
-    for (const chooser::range& next : choices.ranges(kind)) ranges.push_back(fmt::format("{} from {} bytes", next.choice->name, next.from_bytes));
+    for (const chooser::range& next : choices.ranges(kind))
+        ranges.push_back(fmt::format("{} from {} bytes", next.choice->name, next.from_bytes));
     fmt::print("chosen by default: {}\n", fmt::join(ranges, ", "));
 }
 
@@ -155,8 +158,9 @@ int run(int argc, char** argv) {
     options given;
     CLI::App app{"Shows the plans of Tutti's collectives, checks them, and tells what they cost.", "tutti-plan"};
     app.require_subcommand(1);
-    app.footer("Examples:\n  tutti-plan print all_reduce ring --ranks 4 --rank 1\n  tutti-plan verify --ranks 1..33\n"
-               "  tutti-plan cost all_reduce --ranks 4 --bytes 64KiB\nExit code: 0 well, 1 a wrong plan, 2 bad input.");
+    app.footer(
+        "Examples:\n  tutti-plan print all_reduce ring --ranks 4 --rank 1\n  tutti-plan verify --ranks 1..33\n"
+        "  tutti-plan cost all_reduce --ranks 4 --bytes 64KiB\nExit code: 0 well, 1 a wrong plan, 2 bad input.");
     app.add_subcommand("list", "every algorithm and the rank counts it serves")->callback([] { list(); });
 
     CLI::App* printing = app.add_subcommand("print", "the plan of every rank, or of one");
@@ -172,7 +176,8 @@ int run(int argc, char** argv) {
     verifying->add_option("collective", given.kind, "only this one");
     verifying->add_option("algorithm", given.name, "only this one");
     verifying->add_option("--ranks", given.sizes, fmt::format("a number or a range, up to {}; 1..33 by default", most_verified_ranks));
-    verifying->add_option("--slices", given.slices, "cut every transfer in so many and take events in random order")->check(CLI::Range(1, 64));
+    verifying->add_option("--slices", given.slices, "cut every transfer in so many and take events in random order")
+        ->check(CLI::Range(1, 64));
     verifying->add_option("--seed", given.seed, "of that order; 1 by default");
     verifying->callback([&] { code = verify_all(given); });
 
@@ -182,7 +187,8 @@ int run(int argc, char** argv) {
     counting->add_option("--bytes", given.bytes, "of the whole vector: 4, 64KiB, 25MiB")
         ->required()
         ->transform(CLI::AsSizeValue(false))
-        ->transform(CLI::Validator([](std::string& text) { return text.starts_with('-') ? "cannot be negative: " + text : std::string(); }, ""));
+        ->transform(
+            CLI::Validator([](std::string& text) { return text.starts_with('-') ? "cannot be negative: " + text : std::string(); }, ""));
     counting->callback([&] { costs(given); });
 
     const auto called = [&](const CLI::App* command) { return command->get_name() == argv[1]; };

@@ -15,7 +15,9 @@ struct binomial {
     int span;  // virtual ranks me to me + span - 1, as far as they exist, are the tree below and including me; a power of two
 
     explicit constexpr binomial(place at) noexcept
-        : size(at.size), root(at.root), me(wrap(at.me - at.root, at.size)),
+        : size(at.size),
+          root(at.root),
+          me(wrap(at.me - at.root, at.size)),
           span(me == 0 ? static_cast<int>(std::bit_ceil(static_cast<unsigned>(at.size))) : me & -me) {}
 
     constexpr rank real(int number) const noexcept { return wrap(number + root, size); }

@@ -10,7 +10,8 @@ namespace tutti {
 
 enum class collective : std::uint8_t { all_reduce, broadcast, reduce, all_gather, reduce_scatter, all_to_all, barrier, send, recv };
 constexpr std::string_view name(collective kind) noexcept {
-    constexpr std::string_view names[] = {"all_reduce", "broadcast", "reduce", "all_gather", "reduce_scatter", "all_to_all", "barrier", "send", "recv"};
+    constexpr std::string_view names[] = {"all_reduce", "broadcast", "reduce", "all_gather", "reduce_scatter",
+                                          "all_to_all", "barrier",   "send",   "recv"};
     return names[static_cast<int>(kind)];
 }
 

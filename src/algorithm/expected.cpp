@@ -7,13 +7,13 @@ namespace {
 
 shape spaces_of(collective kind, int size, int parts) {
     switch (kind) {
-    case collective::all_reduce:
-    case collective::broadcast:
-    case collective::reduce: return {.output = parts};
-    case collective::all_gather: return {.output = size};
-    case collective::reduce_scatter: return {.input = size, .output = 1};
-    case collective::all_to_all: return {.input = size, .output = size};
-    default: return {.output = 1};
+        case collective::all_reduce:
+        case collective::broadcast:
+        case collective::reduce: return {.output = parts};
+        case collective::all_gather: return {.output = size};
+        case collective::reduce_scatter: return {.input = size, .output = 1};
+        case collective::all_to_all: return {.input = size, .output = size};
+        default: return {.output = 1};
     }
 }
 
@@ -45,14 +45,14 @@ void all_to_all(terms& mine, rank me, int k) {
 
 void add_block(terms& mine, collective kind, rank me, rank root, int k) {
     switch (kind) {
-    case collective::all_reduce:
-    case collective::barrier: return all_reduce(mine, me, k);  // everybody has heard of everybody
-    case collective::broadcast: return broadcast(mine, me, root, k);
-    case collective::reduce: return reduce(mine, me, root, k);
-    case collective::all_gather: return all_gather(mine, me, k);
-    case collective::reduce_scatter: return reduce_scatter(mine, me, k);
-    case collective::all_to_all: return all_to_all(mine, me, k);
-    default: return;
+        case collective::all_reduce:
+        case collective::barrier: return all_reduce(mine, me, k);  // everybody has heard of everybody
+        case collective::broadcast: return broadcast(mine, me, root, k);
+        case collective::reduce: return reduce(mine, me, root, k);
+        case collective::all_gather: return all_gather(mine, me, k);
+        case collective::reduce_scatter: return reduce_scatter(mine, me, k);
+        case collective::all_to_all: return all_to_all(mine, me, k);
+        default: return;
     }
 }
 

@@ -16,8 +16,8 @@ struct cost {
     long received = 0;  // what is reduced included
     long reduced = 0;
     long copied = 0;
-    long serial = 0;    // sent or received, the larger in each round: what a link that does both at once is busy with
-    long spread = 0;    // sent to peers other than the one that gets most
+    long serial = 0;  // sent or received, the larger in each round: what a link that does both at once is busy with
+    long spread = 0;  // sent to peers other than the one that gets most
 
     /// Of a vector of `vector_bytes`.
     double bytes(long blocks, double vector_bytes) const noexcept { return vector_bytes * static_cast<double>(blocks) / whole; }

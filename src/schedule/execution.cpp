@@ -14,8 +14,12 @@ bool is_transfer(const step& line) noexcept { return line.what != action::copy; 
 }  // namespace
 
 execution::execution(std::span<const schedule> plans, const matching& pairs, const contract& promise, expressions& formulas, int slices)
-    : plans_(plans), pairs_(pairs), formulas_(formulas), slices_(slices),
-      states_(plans.size() * static_cast<std::size_t>(slices)), heads_(pairs.channels().size()) {
+    : plans_(plans),
+      pairs_(pairs),
+      formulas_(formulas),
+      slices_(slices),
+      states_(plans.size() * static_cast<std::size_t>(slices)),
+      heads_(pairs.channels().size()) {
     for (const channel& pair : pairs.channels()) queues_.push_back(in_order(pair));
     for (rank who = 0; who < pairs.size(); ++who) {
         const shape& spaces = plans[static_cast<std::size_t>(who)].spaces();
@@ -85,8 +89,7 @@ void execution::carry(const item& next) {
         const expressions::id value = read(next.source.who, next.source.round, *next.source.line, from, next.source.line->here, k);
         if (next.target.line->what == action::recv)
             to.memory[static_cast<std::size_t>(position(plan.spaces(), target.where, target.first + k))] = value;
-        else
-            to.arrived[bounce + static_cast<std::size_t>(k)] = value;
+        else to.arrived[bounce + static_cast<std::size_t>(k)] = value;
     }
     for (const endpoint* end : {&next.source, &next.target})
         if (--of(end->who, next.slice).waiting == 0) {

@@ -2,8 +2,7 @@
 
 namespace tutti {
 
-matching::matching(std::span<const schedule> plans)
-    : size_(static_cast<int>(plans.size())), channels_(plans.size() * plans.size()) {
+matching::matching(std::span<const schedule> plans) : size_(static_cast<int>(plans.size())), channels_(plans.size() * plans.size()) {
     for (rank me = 0; me < size_; ++me) {
         const schedule& plan = plans[static_cast<std::size_t>(me)];
         for (int round = 0; round < plan.rounds(); ++round)

@@ -14,7 +14,6 @@ struct endpoint {
     const step* line = nullptr;
 };
 
-
 /// All transfers from one rank to another, in order.
 struct channel {
     std::vector<endpoint> sends;

@@ -16,10 +16,10 @@ std::string to_string(const blocks& which) {
 
 std::string to_string(const step& line) {
     switch (line.what) {
-    case action::send: return "send to " + std::to_string(line.peer) + " " + to_string(line.here);
-    case action::recv: return "recv from " + std::to_string(line.peer) + " " + to_string(line.here);
-    case action::recv_reduce: return "recv_reduce from " + std::to_string(line.peer) + " " + to_string(line.here);
-    case action::copy: break;
+        case action::send: return "send to " + std::to_string(line.peer) + " " + to_string(line.here);
+        case action::recv: return "recv from " + std::to_string(line.peer) + " " + to_string(line.here);
+        case action::recv_reduce: return "recv_reduce from " + std::to_string(line.peer) + " " + to_string(line.here);
+        case action::copy: break;
     }
     return "copy " + to_string(line.from) + " to " + to_string(line.here);
 }

@@ -53,7 +53,8 @@ struct shape {
 
 /// All transfers of a round start together; when all have ended, its reductions and copies are applied in the order of its
 /// steps; then the next round starts. Between two ranks, transfers match in the order (round, step): the k-th send to a peer is its
-/// k-th recv from here. Each rank counts its own rounds, so the two ends of a transfer may give its round different numbers.
+/// k-th recv from here. Each rank counts its own rounds, so the two ends of a transfer may give its round different numbers; but
+/// transfers with one peer that share a round at one end share one at the other too, so (round, slice, step) is one order for both.
 class schedule {
 public:
     schedule() = default;

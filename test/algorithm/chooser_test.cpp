@@ -45,12 +45,9 @@ TEST_CASE("the defaults choose what was measured to be fastest") {
 
 TEST_CASE("where nothing was measured the defaults choose few rounds for small vectors and few bytes for large ones") {
     const row rows[] = {
-        {8, broadcast, 64, "tree"},
-        {8, broadcast, 64 * MiB, "scatter"},
-        {8, all_gather, 64 * MiB, "ring"},
-        {8, reduce_scatter, 64 * MiB, "ring"},
-        {33, all_to_all, 64, "bruck"},
-        {33, all_to_all, 1 * MiB, "direct"},
+        {8, broadcast, 64, "tree"},        {8, broadcast, 64 * MiB, "scatter"},
+        {8, all_gather, 64 * MiB, "ring"}, {8, reduce_scatter, 64 * MiB, "ring"},
+        {33, all_to_all, 64, "bruck"},     {33, all_to_all, 1 * MiB, "direct"},
         {8, barrier, 0, "dissemination"},
     };
     check(rows);
@@ -95,14 +92,22 @@ TEST_CASE("the model decides: free rounds make the ring win, dear rounds the sta
 }
 
 TEST_CASE("large groups are counted at their ends only, and nothing is missed there") {
-    const cost_model model;
+    const int size = 100;
+    cost_model rounds_only, bytes_only;
+    rounds_only.round = bytes_only.sent_byte = 1;
+    rounds_only.sent_byte = rounds_only.message = rounds_only.reduced_byte = rounds_only.cold_byte = 0;
+    bytes_only.round = bytes_only.message = bytes_only.reduced_byte = bytes_only.cold_byte = 0;
     for (const algorithm& entry : catalogue()) {
-        const int size = 100;
         if (!serves(entry, size)) continue;
-        cost_model rounds_only{.round = 1, .message = 0, .sent_byte = 0, .reduced_byte = 0, .window_bytes = 0, .cold_byte = 0};
-        int most = 0;
-        for (rank me = 0; me < size; ++me) most = std::max(most, count(entry.build({me, size, 0})).exchanges);
+        int rounds = 0;
+        double bytes = 0;
+        for (rank me = 0; me < size; ++me) {
+            const cost mine = count(entry.build({me, size, 0}));
+            rounds = std::max(rounds, mine.exchanges);
+            bytes = std::max(bytes, mine.bytes(mine.serial + mine.copied, 1));
+        }
         CAPTURE(entry.name);
-        CHECK(estimated_seconds(entry, size, 0, rounds_only) == most);
+        CHECK(estimated_seconds(entry, size, 0, rounds_only) == rounds);
+        CHECK(estimated_seconds(entry, size, 1, bytes_only) == doctest::Approx(bytes));
     }
 }

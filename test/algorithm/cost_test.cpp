@@ -1,6 +1,6 @@
 // The costs that the algorithms' comments claim.
-#include "algorithm/catalogue.hpp"
 #include "schedule/cost.hpp"
+#include "algorithm/catalogue.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,8 +10,8 @@ using namespace tutti;
 
 namespace {
 
-int log2_up(int size) { return std::bit_width(static_cast<unsigned>(size) - 1); }
-int log2_down(int size) { return std::bit_width(static_cast<unsigned>(size)) - 1; }
+int log2_up(int size) { return static_cast<int>(std::bit_width(static_cast<unsigned>(size) - 1)); }
+int log2_down(int size) { return static_cast<int>(std::bit_width(static_cast<unsigned>(size))) - 1; }
 bool power_of_two(int size) { return std::has_single_bit(static_cast<unsigned>(size)); }
 
 // What a busiest rank does: rounds, and bytes of a vector of one byte.

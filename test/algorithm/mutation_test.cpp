@@ -123,8 +123,12 @@ struct tally {
 class patient {
 public:
     patient(const algorithm& entry, int size, rank root, tally& result)
-        : entry_(entry), size_(size), root_(root), plans_(build_all(entry, size, root)),
-          promise_(expected(entry.kind, size, root, plans_[0].spaces().output)), result_(result) {
+        : entry_(entry),
+          size_(size),
+          root_(root),
+          plans_(build_all(entry, size, root)),
+          promise_(expected(entry.kind, size, root, plans_[0].spaces().output)),
+          result_(result) {
         for (const schedule& plan : plans_) healthy_.push_back(unpack(plan));
     }
 
