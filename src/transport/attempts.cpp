@@ -23,8 +23,12 @@ attempts::attempts(event_loop& loop, open_attempts& all, std::string address, ti
 task<bool> attempts::again(std::string reason) {
     ++count_;
     reason_ = std::move(reason);
-    const auto next = loop_.now() + pauses_.next();
-    const auto how = co_await call_.until(std::min(next, deadline_), "the next attempt to connect");
+    return pause(pauses_.next());
+}
+
+task<bool> attempts::pause(duration length) {
+    const auto next = std::min(loop_.now() + length, deadline_);
+    const auto how = co_await call_.until(next, "the next attempt to connect");
     if (how == woken::by_cancel) end(error::cancelled);
     if (loop_.now() >= deadline_) end(error::timed_out);
     co_return open();

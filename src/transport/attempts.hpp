@@ -36,6 +36,7 @@ public:
     bool open() const noexcept { return !ended_; }
     /// The last attempt failed because of `reason`. Waits; false when there is no other attempt.
     task<bool> again(std::string reason);
+    task<bool> pause(duration length);
 
     /// For an attempt that waits itself, until its work is done (true) or this call's time is up.
     detail::runnable& work() noexcept { return call_; }

@@ -53,7 +53,7 @@ private:
     }
 
     /// Everything including the end of the stream is acknowledged.
-    bool arrived() const noexcept {
+    bool arrived() noexcept {
         int waiting_bytes = 0;
         return ::ioctl(socket_.native_handle(), SIOCOUTQ, &waiting_bytes) == 0 && waiting_bytes == 0;
     }

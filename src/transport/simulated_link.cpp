@@ -68,16 +68,17 @@ private:
 
 }  // namespace
 
-simulated_channel::simulated_channel(event_loop& on, simulated_history& events, const line_options& there, const line_options& back,
-                                     std::uint64_t number)
-    : loop(on), history(events), name(number), sent{{on, events, there, 2 * number}, {on, events, back, 2 * number + 1}} {
+simulated_channel::simulated_channel(event_loop& on, std::shared_ptr<simulated_history> events, const line_options& there,
+                                     const line_options& back, std::uint64_t number)
+    : loop(on), history(std::move(events)), name(number),
+      sent{{on, *history, there, 2 * number}, {on, *history, back, 2 * number + 1}} {
     sent[0].back = &sent[1].sender;
     sent[1].back = &sent[0].sender;
 }
 
 void simulated_channel::break_off() noexcept {
     if (std::exchange(broken, true)) return;
-    history.note(loop.now(), simulated_history::broken, name);
+    history->note(loop.now(), simulated_history::broken, name);
     for (auto& line : sent) {
         line.cut();
         if (line.receiver != nullptr) line.receiver->wake();

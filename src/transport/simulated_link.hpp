@@ -12,13 +12,13 @@ namespace tutti {
 
 /// What both ends share; `side` is 0 or 1. The last end to go takes it along, hence the shared pointer.
 struct simulated_channel {
-    simulated_channel(event_loop& loop, simulated_history& history, const line_options& there, const line_options& back, std::uint64_t name);
+    simulated_channel(event_loop& loop, std::shared_ptr<simulated_history> history, const line_options& there, const line_options& back, std::uint64_t name);
 
     /// Both directions die at once; what was not received is lost.
     void break_off() noexcept;
 
     event_loop& loop;
-    simulated_history& history;
+    const std::shared_ptr<simulated_history> history;  // which may outlive its network
     const std::uint64_t name;
     simulated_line sent[2];  // by that side
     bool closed[2] = {};

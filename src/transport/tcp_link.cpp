@@ -120,7 +120,8 @@ void choose_congestion_control(int handle) noexcept {
 
 std::string to_string(const tcp::endpoint& where) {
     const auto address = where.address();
-    return fmt::format(address.is_v6() ? "[{}]:{}" : "{}:{}", address.to_string(), where.port());
+    const auto host = address.is_v6() ? "[" + address.to_string() + "]" : address.to_string();
+    return fmt::format("{}:{}", host, where.port());
 }
 
 std::unique_ptr<link> make_tcp_link(event_loop& loop, tcp::socket socket) {
