@@ -37,7 +37,11 @@ task<bool> attempts::pause(duration length) {
 task<bool> attempts::worked() {
     const auto how = co_await call_.until(deadline_, "an attempt to connect");
     if (how == woken::by_cancel) end(error::cancelled);
-    if (how == woken::by_time) end(error::timed_out);
+    if (how == woken::by_time) {
+        ++count_;
+        if (reason_.empty()) reason_ = "no answer";
+        end(error::timed_out);
+    }
     co_return open();
 }
 

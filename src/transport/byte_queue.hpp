@@ -18,7 +18,6 @@ public:
     std::size_t put(std::span<const std::span<const std::byte>> parts, std::size_t limit) noexcept;
     /// Moves the oldest bytes to `parts`, at most `limit`; says how many.
     std::size_t take(std::span<const std::span<std::byte>> parts, std::size_t limit) noexcept;
-    void clear() noexcept { first_ = size_ = 0; }
 
 private:
     void put(std::span<const std::byte> bytes) noexcept;

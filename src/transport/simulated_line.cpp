@@ -28,12 +28,9 @@ std::size_t simulated_line::part_of(std::size_t possible) {
 }
 
 std::size_t simulated_line::send(std::span<const std::span<const std::byte>> parts) {
-    const auto wanted = total_bytes(parts);
-    const auto bytes = part_of(std::min(wanted, cut_ ? wanted : room()));
+    const auto bytes = bytes_.put(parts, part_of(std::min(total_bytes(parts), room())));
     if (bytes == 0) return 0;
     history_.note(loop_.now(), simulated_history::sent, name_, bytes);
-    if (cut_) return bytes;
-    bytes_.put(parts, bytes);
     depart(bytes);
     return bytes;
 }
@@ -53,12 +50,10 @@ void simulated_line::end() {
 }
 
 void simulated_line::cut() noexcept {
-    cut_ = true;
-    bytes_.clear();
     segments_.clear();
-    arrived_ = 0;
     loop_.stop_timer(arrival_);
-    wake(sender);  // a full window is empty now
+    wake(sender);
+    wake(receiver);
 }
 
 void simulated_line::depart(std::size_t bytes) {

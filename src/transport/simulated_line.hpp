@@ -47,7 +47,7 @@ public:
     std::size_t recv(std::span<const std::span<std::byte>> parts);
     /// The sender closes: the end of the stream travels behind the bytes.
     void end();
-    /// What is under way is lost, and so is what is sent from now on.
+    /// What is under way never arrives; both ends are woken.
     void cut() noexcept;
 
     std::size_t room() const noexcept { return bytes_.room(); }
@@ -77,7 +77,6 @@ private:
     const std::uint64_t name_;
     byte_queue bytes_;  // under way and arrived
     std::size_t arrived_ = 0;
-    bool cut_ = false;
     bool ended_ = false;
     std::deque<segment> segments_;  // at most one for each byte of the window
     time_point free_at_{};

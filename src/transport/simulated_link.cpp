@@ -47,7 +47,6 @@ public:
         incoming_.receiver = nullptr;
         reader_.forget();
         writer_.forget();
-        incoming_.cut();
         if (!both_->broken && !theirs_closed_) outgoing_.end();
     }
 
@@ -79,10 +78,7 @@ simulated_channel::simulated_channel(event_loop& on, std::shared_ptr<simulated_h
 void simulated_channel::break_off() noexcept {
     if (std::exchange(broken, true)) return;
     history->note(loop.now(), simulated_history::broken, name);
-    for (auto& line : sent) {
-        line.cut();
-        if (line.receiver != nullptr) line.receiver->wake();
-    }
+    for (auto& line : sent) line.cut();
 }
 
 std::unique_ptr<link> make_simulated_link(std::shared_ptr<simulated_channel> both, int side, std::string peer) {

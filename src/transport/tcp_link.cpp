@@ -2,8 +2,7 @@
 
 #include "transport/lingering_socket.hpp"
 #include "transport/socket_wait.hpp"
-
-#include <fmt/format.h>
+#include "transport/tcp_address.hpp"
 
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -117,12 +116,6 @@ void choose_congestion_control(int handle) noexcept {
 }
 
 }  // namespace
-
-std::string to_string(const tcp::endpoint& where) {
-    const auto address = where.address();
-    const auto host = address.is_v6() ? "[" + address.to_string() + "]" : address.to_string();
-    return fmt::format("{}:{}", host, where.port());
-}
 
 std::unique_ptr<link> make_tcp_link(event_loop& loop, tcp::socket socket) {
     boost::system::error_code ignored;  // a socket that broke meanwhile says so at the first use

@@ -13,9 +13,6 @@
 
 namespace tutti {
 
-/// "127.0.0.1:80", "[::1]:80".
-std::string to_string(const asio::ip::tcp::endpoint& where);
-
 /// Takes over a connected socket and sets its options.
 std::unique_ptr<link> make_tcp_link(event_loop& loop, asio::ip::tcp::socket socket);
 

@@ -3,6 +3,7 @@
 
 #include "transport/memory_transport.hpp"
 #include "transport/simulated_transport.hpp"
+#include "transport/tcp_transport.hpp"
 
 #include <tutti/event_loop.hpp>
 #include <tutti/task.hpp>
@@ -42,6 +43,16 @@ public:
 private:
     event_loop loop_{event_loop::virtual_time};
     simulated_network network_{4711};
+};
+
+class tcp_stage final : public stage {
+public:
+    event_loop& loop() override { return loop_; }
+    std::unique_ptr<transport> make() override { return std::move(tcp_transport::listen(loop_)).value(); }
+    std::size_t too_much() const override { return 64 * MiB; }
+
+private:
+    event_loop loop_;
 };
 
 struct link_pair {
