@@ -296,4 +296,59 @@ TEST_CASE("a closed transport neither accepts nor connects, and nobody reaches i
     });
 }
 
+TEST_CASE("closing a transport ends the accept and the connects that wait") {
+    on_every_kind([](stage& on) {
+        const auto client = on.make();
+        auto nobody = on.make();
+        const auto address = nobody->address();
+        nobody.reset();
+        {
+            const later closing{on.loop(), std::chrono::milliseconds{20}, [&] { client->close(); }};
+            CHECK(run(on.loop(), client->connect(address, on.loop().now() + std::chrono::hours{1})).failure().code() == error::closed);
+        }
+        const auto server = on.make();
+        const later closing{on.loop(), std::chrono::milliseconds{20}, [&] { server->close(); }};
+        CHECK(run(on.loop(), server->accept()).failure().code() == error::closed);
+    });
+}
+
+TEST_CASE("cancelling ends an accept and a connect with error::cancelled, and the transport can go on") {
+    on_every_kind([](stage& on) {
+        const auto server = on.make();
+        const auto client = on.make();
+        auto nobody = on.make();
+        const auto address = nobody->address();
+        nobody.reset();
+        const auto cancelled = [&](task<result<std::unique_ptr<link>>> what) {
+            cancel_source source{on.loop()};
+            background waiting{on.loop(), std::move(what), source.token()};
+            let_pass(on);
+            CHECK_FALSE(waiting.ended());
+            source.request();
+            let_pass(on);
+            REQUIRE(waiting.ended());
+            return waiting.take().failure().code();
+        };
+        CHECK(cancelled(server->accept()) == error::cancelled);
+        CHECK(cancelled(client->connect(address, no_deadline)) == error::cancelled);
+        const auto pair = run(on.loop(), open(on.loop(), *client, *server));
+        CHECK(pair.other != nullptr);
+    });
+}
+
+TEST_CASE("an accept that waits gets the link that is opened later") {
+    on_every_kind([](stage& on) {
+        const auto server = on.make();
+        const auto client = on.make();
+        background accepting{on.loop(), server->accept()};
+        let_pass(on);
+        CHECK_FALSE(accepting.ended());
+        const auto mine = run(on.loop(), client->connect(server->address(), on.loop().now() + std::chrono::seconds{5}));
+        CHECK(mine);
+        let_pass(on);
+        REQUIRE(accepting.ended());
+        CHECK(accepting.take());
+    });
+}
+
 }  // namespace tutti::test

@@ -9,6 +9,7 @@
 #include <tutti/task.hpp>
 #include <tutti/transport.hpp>
 
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -53,6 +54,39 @@ public:
 
 private:
     event_loop loop_;
+};
+
+/// Does something on the loop after a while.
+class later final {
+public:
+    later(event_loop& loop, duration delay, std::function<void()> what) : loop_(loop), what_(std::move(what)) {
+        loop_.start_timer(alarm_, loop_.now() + delay);
+    }
+    ~later() { loop_.stop_timer(alarm_); }
+
+private:
+    void due() noexcept { what_(); }
+
+    event_loop& loop_;
+    std::function<void()> what_;
+    detail::alarm<&later::due> alarm_{*this};
+};
+
+/// A task that goes on while the test does something else.
+template <class T>
+class background final : detail::task_owner {
+public:
+    background(event_loop& loop, task<T> work, cancel_token token = cancel_token()) : work_(std::move(work)) {
+        work_.inner()->start(loop, token, *this);
+    }
+    bool ended() const { return ended_; }
+    T take() { return work_.inner()->take(); }
+
+private:
+    void ended(detail::promise_base&) noexcept override { ended_ = true; }
+
+    task<T> work_;
+    bool ended_ = false;
 };
 
 struct link_pair {
