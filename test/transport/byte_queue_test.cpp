@@ -13,7 +13,7 @@ TEST_CASE("a byte queue gives back what was put in, in order, and never holds mo
     const auto seed = std::random_device{}();
     CAPTURE(seed);
     std::mt19937_64 random{seed};
-    for (const std::size_t capacity : {1, 2, 7, 64}) {
+    for (const std::size_t capacity : {1u, 2u, 7u, 64u}) {
         byte_queue queue{capacity};
         std::deque<std::byte> expected;
         for (int i = 0; i < 2'000; ++i) {

@@ -4,7 +4,9 @@
 #include <tutti/event_loop.hpp>
 #include <tutti/transport.hpp>
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <random>
 #include <vector>
@@ -16,7 +18,10 @@ using bytes = std::vector<std::byte>;
 inline bytes random_bytes(std::size_t count, std::uint64_t seed) {
     bytes made(count);
     std::mt19937_64 random{seed};
-    for (auto& one : made) one = static_cast<std::byte>(random());
+    for (std::size_t i = 0; i < count; i += sizeof(std::uint64_t)) {
+        const auto word = random();
+        std::memcpy(made.data() + i, &word, std::min(count - i, sizeof word));
+    }
     return made;
 }
 

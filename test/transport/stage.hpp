@@ -50,7 +50,7 @@ class tcp_stage final : public stage {
 public:
     event_loop& loop() override { return loop_; }
     std::unique_ptr<transport> make() override { return std::move(tcp_transport::listen(loop_)).value(); }
-    std::size_t too_much() const override { return 64 * MiB; }
+    std::size_t too_much() const override { return 16 * MiB; }
 
 private:
     event_loop loop_;
