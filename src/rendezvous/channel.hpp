@@ -22,5 +22,6 @@ public:
 std::unique_ptr<store> asking_store(std::unique_ptr<request_channel> channel, rank me);
 
 std::unique_ptr<request_channel> memory_channel(memory_table::state& table);
+result<std::unique_ptr<request_channel>> file_channel(const std::string& path);
 
 }  // namespace tutti

@@ -86,11 +86,17 @@ private:
 
 }  // namespace
 
-result<std::unique_ptr<store>> file_store(std::string path) {
+result<std::unique_ptr<request_channel>> file_channel(const std::string& path) {
     result<log_file> file = log_file::open(path);
     if (!file) return file.failure();
     std::unique_ptr<request_channel> channel = std::make_unique<channel_to_file>(std::move(*file));
-    return asking_store(std::move(channel), -1);
+    return channel;
+}
+
+result<std::unique_ptr<store>> file_store(std::string path) {
+    result<std::unique_ptr<request_channel>> channel = file_channel(path);
+    if (!channel) return channel.failure();
+    return asking_store(std::move(*channel), -1);
 }
 
 }  // namespace tutti

@@ -90,7 +90,7 @@ public:
         socket_->start(0, protocol::max_frame_bytes);
         const bool rung = co_await answer.arrived;
         if (!rung) co_return failure(error::timed_out, "the connection was taken but nobody answered on it");
-        if (!ended_.empty()) co_return failure(error::protocol_error, ended_);
+        if (!answer.answered) co_return failure(error::protocol_error, ended_);
         if (answer.reply.refused) co_return failure(error::refused, answer.reply.value);
         co_return result<>();
     }

@@ -105,6 +105,7 @@ void read_meeting_point(world& all, const launcher& one, reader& read) {
         if (!chosen.starts_with(file) || chosen.size() == file.size())
             return read.fail(fmt::format("TUTTI_STORE={} is not understood; file:PATH is", chosen));
         all.store_path = chosen.substr(file.size());
+        if (all.job.empty()) read.fail(fmt::format("TUTTI_STORE={} needs TUTTI_JOB, a name that no earlier run with this file has had", chosen));
         return;
     }
     all.master_address = read.text("MASTER_ADDR");
@@ -128,8 +129,8 @@ void read_world(world& all, const launcher& one, const claim& told, reader& read
     all.me = told.rank.value;
     all.size = told.size.value;
     all.source = one.name;
-    all.job = read.text(one.job);
-    all.epoch = static_cast<std::uint32_t>(read.integer(one.epoch, 0, max_size).value);
+    all.job = read.text((std::string("TUTTI_JOB ") + one.job).c_str());
+    all.epoch = static_cast<std::uint32_t>(read.integer((std::string("TUTTI_EPOCH ") + one.epoch).c_str(), 0, max_size).value);
     read_local(all, one, read);
     read_meeting_point(all, one, read);
 }

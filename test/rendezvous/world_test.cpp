@@ -1,3 +1,4 @@
+#include <tutti/store.hpp>
 #include <tutti/world.hpp>
 
 #include "rendezvous/launcher.hpp"
@@ -94,6 +95,7 @@ const wrong_row wrong[] = {
     {with(plain, {{"TUTTI_RANK", "0"}, {"TUTTI_WORLD_SIZE", "4"}}), {"TUTTI_RANK=0", "RANK=1"}},
     {with(open_mpi, {{"MASTER_PORT", "5"}}), {"MASTER_ADDR is not set"}},
     {with(plain, {{"TUTTI_STORE", "http://x"}}), {"TUTTI_STORE=http://x"}},
+    {with(plain, {{"TUTTI_STORE", "file:/tmp/x"}}), {"TUTTI_STORE=file:/tmp/x", "TUTTI_JOB"}},
 };
 
 }  // namespace
@@ -137,8 +139,9 @@ TEST_CASE("the meeting point is read with the ranks") {
     CHECK(all.master_port == 4000);
     all = read(with(plain, {{"RANK", "0"}, {"TUTTI_STORE_FD", "5"}})).value();
     CHECK(all.store_descriptor == 5);
-    all = read(with(plain, {{"TUTTI_STORE", "file:/tmp/x"}})).value();
+    all = read(with(plain, {{"TUTTI_STORE", "file:/tmp/x"}, {"TUTTI_JOB", "third"}, {"TUTTI_EPOCH", "1"}})).value();
     CHECK(all.store_path == "/tmp/x");
+    CHECK(store_prefix(all) == "third/1");
 }
 
 TEST_CASE("Slurm's list of tasks per node is expanded") {
