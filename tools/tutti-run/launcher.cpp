@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <system_error>
 
@@ -19,6 +20,12 @@ constexpr int timeout_code = 124, not_executable_code = 126, not_found_code = 12
 constexpr milliseconds last_words{500};
 
 constexpr int forwarded[] = {SIGINT, SIGTERM, SIGHUP};
+
+std::string seconds(milliseconds time) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", std::chrono::duration<double>(time).count());
+    return text;
+}
 
 std::string signal_name(int signal) { return "signal " + std::to_string(signal) + " (" + ::strsignal(signal) + ")"; }
 
@@ -138,7 +145,7 @@ void launcher::look_at_clock() {
     if (timeout_ && now >= *timeout_) {
         timeout_.reset();
         if (any_running()) {
-            say("the time limit of " + std::to_string(run_.wanted.timeout->count()) + " ms has passed; ending all ranks");
+            say("the time limit of " + seconds(*run_.wanted.timeout) + " s has passed; ending all ranks");
             exit_code_ = timeout_code;
             next_stage(stage::terminated);
         }
