@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace digits {
@@ -123,6 +124,12 @@ void network::backward(float scale, const std::function<void(std::size_t)>& read
         for (std::size_t i = 0; i < below.gradients.size(); ++i)
             if (below.results[i] <= 0) below.gradients[i] = 0;
     }
+}
+
+std::vector<std::uint32_t> bits(std::span<const float> values) {
+    std::vector<std::uint32_t> all(values.size());
+    std::transform(values.begin(), values.end(), all.begin(), [](float value) { return std::bit_cast<std::uint32_t>(value); });
+    return all;
 }
 
 }  // namespace digits

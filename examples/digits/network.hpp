@@ -66,4 +66,7 @@ private:
     std::span<const std::uint8_t> labels_;
 };
 
+/// The bits of `values` as integers. Unlike float's ==, their comparison, minimum and maximum tell -0 from 0 and know every NaN.
+std::vector<std::uint32_t> bits(std::span<const float> values);
+
 }  // namespace digits

@@ -8,7 +8,7 @@
 namespace digits {
 
 struct options {
-    int epochs = 20;
+    int epochs = 25;
     std::size_t batch = 64;  // over all ranks
     double rate = 0.05;
     std::uint64_t seed = 1;

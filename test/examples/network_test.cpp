@@ -195,3 +195,8 @@ TEST_CASE("momentum adds the earlier steps") {
         for (const float value : net.values()) CHECK(value == expected);
     }
 }
+
+TEST_CASE("bits tell apart what float comparison does not") {
+    const std::array<float, 3> values = {0.0F, -0.0F, std::numeric_limits<float>::quiet_NaN()};
+    CHECK(bits(values) == std::vector<std::uint32_t>{0, 0x80000000U, 0x7fc00000U});
+}
