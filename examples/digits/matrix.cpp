@@ -33,6 +33,7 @@ float dot(const float* left, const float* right, std::size_t depth) {
 void accumulate_product(float* target, std::size_t rows, std::size_t columns, matrix_view left, std::size_t depth, const float* right) {
     constexpr std::size_t wide = 32;
     constexpr std::size_t narrow = 4;
+    if (depth == 0) return;  // there is nothing to point at
     for (std::size_t r = 0; r < rows; ++r) {
         const matrix_view line{left.data + r * left.row, left.row, left.column};
         float* const out = target + r * columns;

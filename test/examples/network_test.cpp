@@ -27,9 +27,9 @@ std::vector<float> noise(std::size_t count, std::uint64_t seed) {
 }  // namespace
 
 TEST_CASE("matrix products equal the textbook's sums for awkward sizes") {
-    for (const std::size_t rows : {1, 3, 16})
-        for (const std::size_t columns : {1, 4, 10, 37, 64})
-            for (const std::size_t depth : {0, 1, 10, 33}) {
+    for (const std::size_t rows : {1UL, 3UL, 16UL})
+        for (const std::size_t columns : {1UL, 4UL, 10UL, 37UL, 64UL})
+            for (const std::size_t depth : {0UL, 1UL, 10UL, 33UL}) {
                 CAPTURE(rows);
                 CAPTURE(columns);
                 CAPTURE(depth);

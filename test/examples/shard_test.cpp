@@ -17,8 +17,8 @@ TEST_CASE("every epoch visits every image once, in an order of its own") {
 }
 
 TEST_CASE("global batches follow each other without gap, and the last may be shorter") {
-    for (const std::size_t count : {1, 63, 64, 65, 1438})
-        for (const std::size_t batch : {1, 7, 64, 2000}) {
+    for (const std::size_t count : {1UL, 63UL, 64UL, 65UL, 1438UL})
+        for (const std::size_t batch : {1UL, 7UL, 64UL, 2000UL}) {
             CAPTURE(count);
             CAPTURE(batch);
             const auto order = visiting_order(count, 1, 1);
@@ -34,7 +34,7 @@ TEST_CASE("global batches follow each other without gap, and the last may be sho
 }
 
 TEST_CASE("the parts of a batch are contiguous, balanced and complete for any number of ranks") {
-    for (const std::size_t count : {0, 1, 2, 5, 30, 64})
+    for (const std::size_t count : {0UL, 1UL, 2UL, 5UL, 30UL, 64UL})
         for (const int ranks : {1, 2, 3, 4, 5, 7, 8, 9, 16, 33}) {
             CAPTURE(count);
             CAPTURE(ranks);
