@@ -9,6 +9,8 @@
 
 namespace tutti {
 
+class host;  // tutti/asio.hpp
+
 /// Everything posted to a loop runs on it one after the other, so code on a loop needs no lock against other code on it.
 class event_loop {
 public:
@@ -18,14 +20,17 @@ public:
 
     event_loop();
     explicit event_loop(virtual_time_t);
+    /// A guest: makes progress on an executor of the host program, without a thread of its own and without `run`. Destroy it there.
+    explicit event_loop(const host& where);
     event_loop(const event_loop&) = delete;
     event_loop& operator=(const event_loop&) = delete;
     /// Never runs what is still queued, never blocks.
     ~event_loop();
 
-    /// Runs until `stop()`, or, with virtual time, until nothing can ever run again.
+    /// Runs until `stop()`, or, with virtual time, until nothing can ever run again. Not for a guest.
     void run();
-    /// From any thread; the loop can be run again afterwards.
+    /// From any thread; ends the current `run`, or the next when none is going on. The loop can be run again afterwards.
+    /// Nothing happens to a guest.
     void stop() noexcept;
 
     /// From any thread; allocates nothing. `work` runs once, after what was posted before it.
@@ -38,6 +43,7 @@ public:
     /// On the loop only; nothing happens when it is not started.
     void stop_timer(detail::timer& work) noexcept;
 
+    bool has_virtual_time() const noexcept;
     time_point now() const noexcept;
     /// Whether this thread runs this loop right now.
     bool here() const noexcept;

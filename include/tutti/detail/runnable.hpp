@@ -1,30 +1,32 @@
 // A piece of work that waits in a queue without allocating: its owner is its node.
 #pragma once
 
-namespace tutti {
-class event_loop;
-}
-
 namespace tutti::detail {
+
+class work_list;
+
+/// A place in a queue.
+class queue_node {
+public:
+    queue_node() = default;
+    queue_node(const queue_node&) = delete;
+    queue_node& operator=(const queue_node&) = delete;
+
+private:
+    friend class work_list;
+    queue_node* next_ = nullptr;
+    queue_node* previous_ = nullptr;
+    bool queued_ = false;
+};
 
 /// Posted to an event_loop and run there once. It may be posted again from its own `run`, and dies only while it is not queued
 /// (event_loop::withdraw takes it out).
-class runnable {
+class runnable : public queue_node {
 public:
-    runnable() = default;
-    runnable(const runnable&) = delete;
-    runnable& operator=(const runnable&) = delete;
-
     virtual void run() noexcept = 0;
 
 protected:
     ~runnable() = default;
-
-private:
-    friend class tutti::event_loop;
-    runnable* next_ = nullptr;
-    runnable* previous_ = nullptr;
-    bool queued_ = false;
 };
 
 /// Calls `Member` of `Owner`: `callback<&lane::readable> readable_{*this};`

@@ -6,19 +6,25 @@
 
 namespace tutti::detail {
 
-class timer : public runnable {
+class timer_heap;
+
+/// A place in the heap.
+class timer_node {
 public:
     bool started() const noexcept { return place_ != not_started; }
     time_point when() const noexcept { return when_; }
 
-protected:
-    ~timer() = default;
-
 private:
-    friend class tutti::event_loop;
+    friend class timer_heap;
     static constexpr std::size_t not_started = static_cast<std::size_t>(-1);
     std::size_t place_ = not_started;
     time_point when_{};
+    std::uint64_t order_ = 0;  // of starting: of two timers with one date the elder fires first
+};
+
+class timer : public runnable, public timer_node {
+protected:
+    ~timer() = default;
 };
 
 /// Calls `Member` of `Owner` when it fires.

@@ -1,0 +1,90 @@
+// Asking for the end of work: a source is asked, its tokens tell, and whoever waits under a token stops waiting.
+#pragma once
+
+#include <tutti/detail/runnable.hpp>
+
+#include <atomic>
+
+namespace tutti {
+
+class cancel_source;
+class event_loop;
+namespace detail {
+class cancel_callback;
+}
+
+/// Says whether the end was asked for. A reference to its source, which must outlive it. An empty token is never cancelled.
+class cancel_token {
+public:
+    cancel_token() = default;
+    /// On the loop only.
+    bool requested() const noexcept;
+    explicit operator bool() const noexcept { return source_ != nullptr; }
+    friend bool operator==(cancel_token, cancel_token) = default;
+
+private:
+    friend class cancel_source;
+    friend class detail::cancel_callback;
+    explicit cancel_token(cancel_source& source) noexcept : source_(&source) {}
+    cancel_source* source_ = nullptr;
+};
+
+namespace detail {
+
+/// Called once when its token is cancelled, unless it stops watching before.
+class cancel_callback {
+public:
+    cancel_callback() = default;
+    cancel_callback(const cancel_callback&) = delete;
+    cancel_callback& operator=(const cancel_callback&) = delete;
+
+    void unwatch() noexcept;
+    virtual void cancelled() noexcept = 0;
+
+protected:
+    ~cancel_callback() { unwatch(); }
+    /// False when it is cancelled already; `cancelled` is not called then.
+    bool watch(cancel_token token) noexcept;
+
+private:
+    cancel_source* source_ = nullptr;
+    cancel_callback* next_ = nullptr;
+    cancel_callback* previous_ = nullptr;
+};
+
+}  // namespace detail
+
+/// Where the end is asked for: a request, which those who wait answer by ending once, with error::cancelled or with their result.
+class cancel_source final : private detail::cancel_callback, private detail::runnable {
+public:
+    /// Belongs to the loop this thread runs; outside of any, `request` must be called where the loop is.
+    cancel_source() noexcept;
+    explicit cancel_source(event_loop& loop) noexcept : loop_(&loop) {}
+    ~cancel_source();
+
+    /// From any thread: off the loop it takes effect there soon. Asking twice, or too late, does nothing.
+    void request() noexcept;
+    /// On the loop only.
+    bool requested() const noexcept { return requested_; }
+    cancel_token token() noexcept { return cancel_token(*this); }
+
+    /// Also asks when `parent` is cancelled. Replaces the parent it had.
+    void follow(cancel_token parent) noexcept;
+    void unfollow() noexcept { unwatch(); }
+
+private:
+    friend class detail::cancel_callback;
+    void cancelled() noexcept override { request(); }
+    void run() noexcept override { announce(); }
+    void announce() noexcept;
+
+    event_loop* loop_;
+    std::atomic<bool> posted_{false};
+    bool requested_ = false;
+    detail::cancel_callback* first_ = nullptr;  // the longest watcher, announced first
+    detail::cancel_callback* last_ = nullptr;
+};
+
+inline bool cancel_token::requested() const noexcept { return source_ != nullptr && source_->requested(); }
+
+}  // namespace tutti

@@ -1,0 +1,215 @@
+// What every task's frame begins with: the loop it runs on, the token it obeys, who waits for it and what it waits for.
+#pragma once
+
+#include <tutti/cancel.hpp>
+#include <tutti/detail/explanation.hpp>
+#include <tutti/detail/runnable.hpp>
+#include <tutti/event_loop.hpp>
+
+#include <coroutine>
+#include <exception>
+#include <optional>
+#include <source_location>
+#include <type_traits>
+#include <utility>
+
+namespace tutti {
+template <class T>
+class task;
+}
+
+namespace tutti::detail {
+
+// Coroutine frames come from small per-thread free lists.
+void* allocate_frame(std::size_t bytes);
+void recycle_frame(void* frame, std::size_t bytes) noexcept;
+
+class promise_base;
+
+/// Told about the end of a task that no coroutine awaits: `run`, a scope, when_all.
+class task_owner {
+public:
+    /// The task is in its final suspension; it must not be destroyed from here.
+    virtual void ended(promise_base& task) noexcept = 0;
+
+protected:
+    ~task_owner() = default;
+};
+
+/// An awaiter that lives elsewhere in the awaiting expression. (g++ 12 copies the object when await_transform returns a reference.)
+template <class Awaiter>
+class awaiter_reference {
+public:
+    explicit awaiter_reference(Awaiter& awaiter) noexcept : awaiter_(awaiter) {}
+    bool await_ready() { return awaiter_.await_ready(); }
+    template <class Promise>
+    auto await_suspend(std::coroutine_handle<Promise> who) {
+        return awaiter_.await_suspend(who);
+    }
+    decltype(auto) await_resume() { return awaiter_.await_resume(); }
+
+private:
+    Awaiter& awaiter_;
+};
+
+/// Posted to its loop it resumes its coroutine: that is how awaiters end a wait.
+class promise_base : public runnable {
+public:
+    static void* operator new(std::size_t bytes) { return allocate_frame(bytes); }
+    static void operator delete(void* frame, std::size_t bytes) noexcept { recycle_frame(frame, bytes); }
+
+    event_loop& loop() const noexcept { return *loop_; }
+    cancel_token token() const noexcept { return token_; }
+    void obey(cancel_token token) noexcept { token_ = token; }
+    void resume_soon() noexcept { loop_->post(*this); }
+    void run() noexcept override { self_.resume(); }
+
+    bool started() const noexcept { return started_; }
+    bool done() const noexcept { return done_; }
+    bool failed() const noexcept { return error_ != nullptr; }
+    const std::exception_ptr& error() const noexcept { return error_; }
+
+    /// Runs the task until it ends (false) or waits (true); when it ends after a wait it resumes `parent`.
+    bool start(promise_base& parent) noexcept;
+    /// Runs the task as part of `loop`'s work; `owner` is told at its end.
+    void start(event_loop& loop, cancel_token token, task_owner& owner) noexcept;
+
+    /// Name of the coroutine, where it waits, and for what, line by line.
+    void explain(explanation& out) const;
+    const std::source_location& made_by() const noexcept { return made_by_; }
+
+    std::suspend_always initial_suspend() const noexcept { return {}; }
+    auto final_suspend() const noexcept { return final_awaiter(); }
+    void unhandled_exception() noexcept { error_ = std::current_exception(); }
+
+    template <class Awaitable>
+    decltype(auto) await_transform(Awaitable&& what, std::source_location where = std::source_location::current()) noexcept {
+        waits_at_ = where;
+        waits_for_ = &what;
+        explain_wait_ = [](const void* awaitable, explanation& out) {
+            if constexpr (requires(const std::remove_reference_t<Awaitable>& known) { known.explain(out); })
+                static_cast<const std::remove_reference_t<Awaitable>*>(awaitable)->explain(out);
+            else
+                out.line("something it did not name");
+        };
+        if constexpr (requires { static_cast<Awaitable&&>(what).operator co_await(); })
+            return static_cast<Awaitable&&>(what).operator co_await();
+        else if constexpr (requires { operator co_await(static_cast<Awaitable&&>(what)); })
+            return operator co_await(static_cast<Awaitable&&>(what));
+        else
+            return awaiter_reference<std::remove_reference_t<Awaitable>>(what);
+    }
+
+    // Siblings in the list of whoever owns the task.
+    promise_base* next = nullptr;
+    promise_base* previous = nullptr;
+
+protected:
+    promise_base(std::coroutine_handle<> self, std::source_location made_by) noexcept : self_(self), made_by_(made_by) {}
+    ~promise_base() = default;
+
+    void rethrow_error() const {
+        if (error_ != nullptr) std::rethrow_exception(error_);
+    }
+
+private:
+    struct final_awaiter {  // has nothing to destroy
+        bool await_ready() const noexcept { return false; }
+        template <class Promise>
+        std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> self) const noexcept {
+            return self.promise().finish();
+        }
+        void await_resume() const noexcept {}
+    };
+    std::coroutine_handle<> finish() noexcept {
+        done_ = true;
+        if (owner_ != nullptr) {
+            owner_->ended(*this);
+            return std::noop_coroutine();
+        }
+        if (starting_) return std::noop_coroutine();  // the parent is below us on the stack and goes on by itself
+        return parent_->self_;
+    }
+
+    std::coroutine_handle<> self_;
+    event_loop* loop_ = nullptr;
+    cancel_token token_;
+    promise_base* parent_ = nullptr;
+    task_owner* owner_ = nullptr;
+    std::exception_ptr error_;
+    std::source_location made_by_;
+    std::source_location waits_at_;
+    const void* waits_for_ = nullptr;
+    void (*explain_wait_)(const void*, explanation&) = nullptr;
+    bool started_ = false;
+    bool starting_ = false;
+    bool done_ = false;
+};
+
+template <class T>
+class promise final : public promise_base {
+public:
+    explicit promise(std::source_location made_by = std::source_location::current()) noexcept
+        : promise_base(std::coroutine_handle<promise>::from_promise(*this), made_by) {}
+    task<T> get_return_object() noexcept;
+
+    template <class U = T>
+        requires std::is_constructible_v<T, U&&>
+    void return_value(U&& value) {
+        value_.emplace(std::forward<U>(value));
+    }
+    /// The result, once; throws what the task threw.
+    T take() {
+        rethrow_error();
+        return std::move(*value_);
+    }
+
+private:
+    std::optional<T> value_;
+};
+
+template <class T>
+class promise<T&> final : public promise_base {
+public:
+    explicit promise(std::source_location made_by = std::source_location::current()) noexcept
+        : promise_base(std::coroutine_handle<promise>::from_promise(*this), made_by) {}
+    task<T&> get_return_object() noexcept;
+
+    void return_value(T& value) noexcept { value_ = &value; }
+    T& take() const {
+        rethrow_error();
+        return *value_;
+    }
+
+private:
+    T* value_ = nullptr;
+};
+
+template <>
+class promise<void> final : public promise_base {
+public:
+    explicit promise(std::source_location made_by = std::source_location::current()) noexcept
+        : promise_base(std::coroutine_handle<promise>::from_promise(*this), made_by) {}
+    task<void> get_return_object() noexcept;
+
+    void return_void() const noexcept {}
+    void take() const { rethrow_error(); }
+};
+
+/// While it lives, a task that started and has not ended is being destroyed, and with it all that it waits for.
+class forsaking {
+public:
+    explicit forsaking(promise_base& task) noexcept;
+    forsaking(const forsaking&) = delete;
+    forsaking& operator=(const forsaking&) = delete;
+    ~forsaking();
+    static bool going_on() noexcept;
+};
+
+/// promise_base::start for a child that must be there.
+bool start_child(promise_base* child, promise_base& parent) noexcept;
+
+template <class Promise>
+concept task_promise = std::is_base_of_v<promise_base, Promise>;
+
+}  // namespace tutti::detail

@@ -1,0 +1,47 @@
+// The part all awaiters that wait have in common: they resume their task through its loop, once, and sooner when it is cancelled.
+#pragma once
+
+#include <tutti/detail/promise.hpp>
+
+namespace tutti::detail {
+
+class waiting : private cancel_callback {
+protected:
+    waiting() = default;
+    ~waiting() = default;
+
+    /// From await_suspend. False: the task is cancelled already, so do not wait.
+    bool begin(promise_base& who) noexcept {
+        who_ = &who;
+        cancelled_ = !watch(who.token());
+        return !cancelled_;
+    }
+    /// The wait is over.
+    void end() noexcept {
+        unwatch();
+        who_->resume_soon();
+    }
+    /// For await_resume: throws error::cancelled when that is why the wait is over.
+    void throw_if_cancelled() const {
+        if (cancelled_) throw_cancelled();
+    }
+    bool was_cancelled() const noexcept { return cancelled_; }
+    event_loop& loop() const noexcept { return who_->loop(); }
+
+    /// Do not call `end` any more: the task resumes because it is cancelled.
+    virtual void give_up() noexcept = 0;
+
+    [[noreturn]] static void throw_cancelled();
+
+private:
+    void cancelled() noexcept final {
+        cancelled_ = true;
+        give_up();
+        who_->resume_soon();
+    }
+
+    promise_base* who_ = nullptr;
+    bool cancelled_ = false;
+};
+
+}  // namespace tutti::detail

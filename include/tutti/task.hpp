@@ -1,0 +1,84 @@
+// A piece of asynchronous work written as a coroutine: it starts when it is awaited, and ends before its awaiter goes on.
+#pragma once
+
+#include <tutti/detail/promise.hpp>
+
+#include <coroutine>
+#include <utility>
+
+namespace tutti {
+
+/// Lazy: nothing happens before `co_await std::move(t)`, which is done exactly once. Exceptions come out of that await.
+/// A task runs on the loop of its awaiter and obeys its awaiter's cancellation.
+template <class T = void>
+class [[nodiscard]] task {
+public:
+    using promise_type = detail::promise<T>;
+
+    task(task&& other) noexcept : promise_(std::exchange(other.promise_, nullptr)) {}
+    task& operator=(task&& other) noexcept {
+        task(std::move(other)).swap(*this);
+        return *this;
+    }
+    ~task() {
+        if (promise_ == nullptr) return;
+        if (promise_->started() && !promise_->done()) {
+            const detail::forsaking guard(*promise_);
+            handle().destroy();
+        } else {
+            handle().destroy();
+        }
+    }
+    void swap(task& other) noexcept { std::swap(promise_, other.promise_); }
+
+    auto operator co_await() && noexcept { return awaiter(promise_); }
+
+    void explain(detail::explanation& out) const { promise_->explain(out); }
+    /// For those who start tasks; null after a move.
+    promise_type* inner() const noexcept { return promise_; }
+
+private:
+    friend promise_type;
+    explicit task(promise_type& promise) noexcept : promise_(&promise) {}
+    auto handle() const noexcept { return std::coroutine_handle<promise_type>::from_promise(*promise_); }
+
+    class awaiter {
+    public:
+        explicit awaiter(promise_type* child) noexcept : child_(child) {}
+        bool await_ready() const noexcept { return false; }
+        template <detail::task_promise Promise>
+        bool await_suspend(std::coroutine_handle<Promise> parent) noexcept {
+            return detail::start_child(child_, parent.promise());
+        }
+        T await_resume() { return child_->take(); }
+
+    private:
+        promise_type* child_;
+    };
+
+    promise_type* promise_;
+};
+
+namespace detail {
+template <class T>
+task<T> promise<T>::get_return_object() noexcept {
+    return task<T>(*this);
+}
+template <class T>
+task<T&> promise<T&>::get_return_object() noexcept {
+    return task<T&>(*this);
+}
+inline task<void> promise<void>::get_return_object() noexcept { return task<void>(*this); }
+
+/// Returns when the task has ended; throws when that can never be.
+void run_to_end(event_loop& loop, promise_base* main);
+}  // namespace detail
+
+/// Runs `loop` until `main` has ended. Throws what it threw, or a failure that names all who wait when nothing can run any more.
+template <class T>
+T run(event_loop& loop, task<T> main) {
+    detail::run_to_end(loop, main.inner());
+    return main.inner()->take();
+}
+
+}  // namespace tutti

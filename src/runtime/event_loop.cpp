@@ -1,0 +1,173 @@
+#include "runtime/loop_state.hpp"
+
+#include <tutti/asio.hpp>
+
+#include "base/check.hpp"
+
+#include <algorithm>
+
+namespace tutti {
+namespace {
+
+thread_local event_loop* loop_of_this_thread = nullptr;
+
+}  // namespace
+
+namespace detail {
+
+presence::presence(event_loop& loop) noexcept : before_(loop_of_this_thread) { loop_of_this_thread = &loop; }
+presence::~presence() { loop_of_this_thread = before_; }
+
+}  // namespace detail
+
+event_loop::event_loop() : impl_(std::make_unique<impl>()) { impl_->own_io(); }
+
+event_loop::event_loop(virtual_time_t) : impl_(std::make_unique<impl>()) { impl_->virtual_time = true; }
+
+event_loop::event_loop(const host& where) : impl_(std::make_unique<impl>()) {
+    impl_->place = std::make_shared<detail::guest>(*this, where.executor());
+}
+
+event_loop::~event_loop() {
+    if (impl_->place) impl_->place->leave();
+    const std::lock_guard lock(impl_->mutex);  // a thread that posted last may still be on its way out
+}
+
+void event_loop::run() {
+    impl& state = *impl_;
+    TUTTI_CHECK(!state.place, "a guest loop is run by its host");
+    TUTTI_CHECK(!here(), "a loop is run from its own work");
+    const detail::presence guard(*this);
+    while (!state.stopping.load(std::memory_order_acquire)) {
+        state.take_remote();
+        state.run_batch();
+        if (!state.timers.empty()) state.fire_timers(now());
+        if (!state.idle()) {
+            state.poll_io(impl::batch / 4);
+        } else if (!state.virtual_time) {
+            state.sleep();
+        } else if (!state.jump()) {
+            break;
+        }
+    }
+    state.stopping.store(false, std::memory_order_release);
+}
+
+void event_loop::stop() noexcept {
+    if (impl_->place) return;
+    const std::lock_guard lock(impl_->mutex);
+    impl_->stopping.store(true, std::memory_order_release);
+    impl_->wake();
+}
+
+void event_loop::post(detail::runnable& work) noexcept {
+    if (here()) {
+        impl_->take_remote();  // it was posted before
+        impl_->local.push(work);
+        return;
+    }
+    const std::lock_guard lock(impl_->mutex);
+    impl_->remote.push(work);
+    impl_->remote_waiting.store(true, std::memory_order_relaxed);
+    impl_->wake();
+}
+
+void event_loop::withdraw(detail::runnable& work) noexcept {
+    const std::lock_guard lock(impl_->mutex);  // its neighbours may be posted by other threads
+    detail::work_list::remove(work);
+}
+
+void event_loop::start_timer(detail::timer& work, time_point when) {
+    impl_->timers.push(work, when);
+    if (impl_->place && !here()) impl_->place->arm();
+}
+
+void event_loop::stop_timer(detail::timer& work) noexcept { impl_->timers.remove(work); }
+
+bool event_loop::has_virtual_time() const noexcept { return impl_->virtual_time; }
+
+time_point event_loop::now() const noexcept {
+    return impl_->virtual_time ? impl_->virtual_now : time_point(std::chrono::steady_clock::now());
+}
+
+bool event_loop::here() const noexcept { return loop_of_this_thread == this; }
+
+event_loop* event_loop::current() noexcept { return loop_of_this_thread; }
+
+asio::io_context& event_loop::impl::own_io() {
+    if (!io) {
+        io.emplace(1);
+        if (!virtual_time) io_work.emplace(io->get_executor());
+    }
+    return *io;
+}
+
+void event_loop::impl::take_remote() noexcept {
+    if (!remote_waiting.load(std::memory_order_relaxed)) return;
+    const std::lock_guard lock(mutex);
+    local.take(remote);
+    remote_waiting.store(false, std::memory_order_relaxed);
+}
+
+void event_loop::impl::wake() {
+    if (place) {
+        place->schedule();
+    } else if (asleep) {
+        asleep = false;
+        io->stop();  // unlike a handler posted to it, this allocates nothing
+    }
+}
+
+void event_loop::impl::run_batch() noexcept {
+    for (int i = 0; i < batch && !stopping.load(std::memory_order_relaxed); ++i) {
+        detail::runnable* work = local.pop();
+        if (work == nullptr) return;
+        work->run();
+    }
+}
+
+void event_loop::impl::fire_timers(time_point now) noexcept {
+    const std::uint64_t before = timers.started();
+    while (!stopping.load(std::memory_order_relaxed)) {
+        detail::timer* due = timers.pop(now, before);
+        if (due == nullptr) return;
+        due->run();
+    }
+}
+
+void event_loop::impl::poll_io(int limit) {
+    if (!io) return;
+    io->restart();
+    for (int i = 0; i < limit && io->poll_one() != 0; ++i) {}
+}
+
+/// Until a socket is ready, a timer is due or somebody posts. Asio counts in milliseconds here and rounds up.
+void event_loop::impl::sleep() {
+    io->restart();
+    {
+        const std::lock_guard lock(mutex);
+        if (!remote.empty() || stopping.load(std::memory_order_relaxed)) return;
+        asleep = true;
+    }
+    const time_point until = timers.next();
+    const std::size_t handled = until == no_deadline ? io->run_one() : io->run_one_until(until);
+    {
+        const std::lock_guard lock(mutex);
+        asleep = false;
+    }
+    if (handled != 0) poll_io(batch);
+}
+
+/// Virtual time: asks the sockets, then moves the clock to the next timer. False when nothing can ever run again.
+bool event_loop::impl::jump() {
+    if (io) {
+        io->restart();
+        if (io->poll() != 0) return true;
+    }
+    if (!idle()) return true;
+    if (timers.next() == no_deadline) return false;
+    virtual_now = std::max(virtual_now, timers.next());
+    return true;
+}
+
+}  // namespace tutti

@@ -1,0 +1,34 @@
+#include <tutti/error.hpp>
+#include <tutti/sleep.hpp>
+
+#include <fmt/format.h>
+
+namespace tutti::detail {
+
+void waiting::throw_cancelled() { throw failure(error::cancelled, "the wait was cancelled"); }
+
+bool sleep_awaiter::start(promise_base& who) {
+    if (!begin(who)) return false;
+    if (relative_) {
+        const time_point now = who.loop().now();
+        until_ = length_ < no_deadline - now ? now + length_ : no_deadline;
+    }
+    who.loop().start_timer(alarm_, until_);
+    return true;
+}
+
+void sleep_awaiter::give_up() noexcept {
+    if (alarm_.started()) loop().stop_timer(alarm_);
+}
+
+void sleep_awaiter::explain(explanation& out) const {
+    if (until_ == no_deadline) return out.line("a date that never comes");
+    const auto left = std::chrono::duration<double>(until_ - loop().now());
+    out.line(fmt::format("a timer due in {:.3f} s", left.count()));
+}
+
+void yield_awaiter::await_resume() const {
+    if (cancelled_) throw failure(error::cancelled, "the task was cancelled");
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,63 @@
+#include "runtime/timer_heap.hpp"
+
+#include "base/check.hpp"
+
+namespace tutti::detail {
+
+timer_heap::~timer_heap() {
+    for (timer_node* work : timers_) work->place_ = timer_node::not_started;
+}
+
+void timer_heap::push(timer& work, time_point when) {
+    TUTTI_CHECK(!work.started(), "a timer is started twice");
+    timers_.push_back(&work);
+    work.when_ = when;
+    work.order_ = started_++;
+    rise(timers_.size() - 1, work);
+}
+
+void timer_heap::remove(timer_node& work) noexcept {
+    if (!work.started()) return;
+    const std::size_t place = work.place_;
+    work.place_ = timer_node::not_started;
+    timer_node& last = *timers_.back();
+    timers_.pop_back();
+    if (&last == &work) return;
+    sink(place, last);
+    rise(last.place_, last);
+}
+
+timer* timer_heap::pop(time_point now, std::uint64_t before) noexcept {
+    if (empty()) return nullptr;
+    timer_node& soonest = *timers_.front();
+    if (soonest.when_ > now || soonest.order_ >= before) return nullptr;
+    remove(soonest);
+    return static_cast<timer*>(&soonest);  // only timers are pushed
+}
+
+void timer_heap::put(std::size_t place, timer_node& work) noexcept {
+    timers_[place] = &work;
+    work.place_ = place;
+}
+
+void timer_heap::rise(std::size_t place, timer_node& work) noexcept {
+    while (place > 0) {
+        timer_node& parent = *timers_[(place - 1) / 2];
+        if (!sooner(work, parent)) break;
+        put(place, parent);
+        place = (place - 1) / 2;
+    }
+    put(place, work);
+}
+
+void timer_heap::sink(std::size_t place, timer_node& work) noexcept {
+    for (std::size_t child = 2 * place + 1; child < timers_.size(); child = 2 * place + 1) {
+        if (child + 1 < timers_.size() && sooner(*timers_[child + 1], *timers_[child])) ++child;
+        if (!sooner(*timers_[child], work)) break;
+        put(place, *timers_[child]);
+        place = child;
+    }
+    put(place, work);
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,41 @@
+// The started timers, soonest first, as a binary heap whose members know their place.
+#pragma once
+
+#include <tutti/detail/timer.hpp>
+
+#include <vector>
+
+namespace tutti::detail {
+
+class timer_heap {
+public:
+    timer_heap() = default;
+    timer_heap(const timer_heap&) = delete;
+    timer_heap& operator=(const timer_heap&) = delete;
+    ~timer_heap();
+
+    bool empty() const noexcept { return timers_.empty(); }
+    /// When the soonest fires; no_deadline when there is none.
+    time_point next() const noexcept { return empty() ? no_deadline : timers_.front()->when_; }
+
+    void push(timer& work, time_point when);
+    void remove(timer_node& work) noexcept;
+
+    /// How many were ever started: `pop` leaves those alone that came later.
+    std::uint64_t started() const noexcept { return started_; }
+    /// Takes the soonest if its date is not after `now` and it was started before the `before`-th; null otherwise.
+    timer* pop(time_point now, std::uint64_t before) noexcept;
+
+private:
+    static bool sooner(const timer_node& a, const timer_node& b) noexcept {
+        return a.when_ != b.when_ ? a.when_ < b.when_ : a.order_ < b.order_;
+    }
+    void put(std::size_t place, timer_node& work) noexcept;
+    void rise(std::size_t place, timer_node& work) noexcept;
+    void sink(std::size_t place, timer_node& work) noexcept;
+
+    std::vector<timer_node*> timers_;
+    std::uint64_t started_ = 0;
+};
+
+}  // namespace tutti::detail
