@@ -1,7 +1,7 @@
 #include "digits/dataset.hpp"
 
-#include "digits/input_error.hpp"
 #include "digits/generator.hpp"
+#include "digits/input_error.hpp"
 
 #include <fmt/format.h>
 

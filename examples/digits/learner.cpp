@@ -13,7 +13,10 @@ constexpr float momentum = 0.9F;
 }  // namespace
 
 learner::learner(const split& data, const plan& how)
-    : data_(data), plan_(how), net_(widths, how.seed), descent_(net_, static_cast<float>(how.rate), momentum) {}
+    : data_(data),
+      plan_(how),
+      net_(widths, how.seed),
+      descent_(net_, static_cast<float>(how.rate), momentum) {}
 
 void learner::begin_epoch(int epoch) {
     order_ = visiting_order(data_.training.count(), plan_.seed, epoch);

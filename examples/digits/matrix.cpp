@@ -44,7 +44,8 @@ void accumulate_product(float* target, std::size_t rows, std::size_t columns, ma
     }
 }
 
-void product_with_transposed(float* target, std::size_t rows, std::size_t columns, const float* left, std::size_t depth, const float* right) {
+void product_with_transposed(float* target, std::size_t rows, std::size_t columns, const float* left, std::size_t depth,
+                             const float* right) {
     for (std::size_t r = 0; r < rows; ++r)
         for (std::size_t c = 0; c < columns; ++c) target[r * columns + c] = dot(left + r * depth, right + c * depth, depth);
 }

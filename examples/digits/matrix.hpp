@@ -17,6 +17,7 @@ struct matrix_view {
 void accumulate_product(float* target, std::size_t rows, std::size_t columns, matrix_view left, std::size_t depth, const float* right);
 
 /// target = left * transposed(right). `target` (rows x columns), `left` (rows x depth) and `right` (columns x depth), row by row.
-void product_with_transposed(float* target, std::size_t rows, std::size_t columns, const float* left, std::size_t depth, const float* right);
+void product_with_transposed(float* target, std::size_t rows, std::size_t columns, const float* left, std::size_t depth,
+                             const float* right);
 
 }  // namespace digits

@@ -1,7 +1,7 @@
 #include "digits/network.hpp"
 
-#include "digits/matrix.hpp"
 #include "digits/generator.hpp"
+#include "digits/matrix.hpp"
 
 #include <fmt/format.h>
 

@@ -26,9 +26,7 @@ constexpr std::string_view loss_colour = "#0072b2";
 constexpr std::string_view hidden_colour = "#d55e00";
 constexpr std::string_view accuracy_colour = "#009e73";
 
-double x_of(double epoch, int epochs) {
-    return epochs == 1 ? (left + right) / 2 : left + (right - left) * (epoch - 1) / (epochs - 1);
-}
+double x_of(double epoch, int epochs) { return epochs == 1 ? (left + right) / 2 : left + (right - left) * (epoch - 1) / (epochs - 1); }
 
 double y_of(double value, const panel& in) { return in.bottom - (in.bottom - in.top) * (value - in.low) / (in.high - in.low); }
 
@@ -131,12 +129,14 @@ std::string share_panel(const run_report& what) {
 }  // namespace
 
 std::string to_svg(const run_report& what) {
-    std::string out = fmt::format("<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {0} {1}' width='{0}' height='{1}'>\n", width, height);
-    const std::string title = fmt::format("digits: {} rank{}, batch {}, rate {}, seed {}", what.ranks, what.ranks == 1 ? "" : "s", what.batch,
-                                          what.rate, what.seed);
+    std::string out =
+        fmt::format("<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {0} {1}' width='{0}' height='{1}'>\n", width, height);
+    const std::string title = fmt::format("digits: {} rank{}, batch {}, rate {}, seed {}", what.ranks, what.ranks == 1 ? "" : "s",
+                                          what.batch, what.rate, what.seed);
     out += fmt::format("<title>{}</title>\n", title);
-    out += "<style>text{font:13px sans-serif;fill:#222}.grid{stroke:#ddd}.tick,.axis{stroke:#222;fill:none}"
-           ".curve{fill:none;stroke-width:2;stroke-linejoin:round}</style>\n<rect width='100%' height='100%' fill='white'/>\n";
+    out +=
+        "<style>text{font:13px sans-serif;fill:#222}.grid{stroke:#ddd}.tick,.axis{stroke:#222;fill:none}"
+        ".curve{fill:none;stroke-width:2;stroke-linejoin:round}</style>\n<rect width='100%' height='100%' fill='white'/>\n";
     out += fmt::format("<text x='{:.1f}' y='30' style='font-size:17px;font-weight:bold'>{}</text>\n", left, title);
     return out + loss_panel(what) + share_panel(what) + "</svg>\n";
 }

@@ -16,13 +16,16 @@ std::string number(std::optional<double> value) { return value ? number(*value) 
 std::size_t sequence_length(std::string_view text) {
     const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
     const unsigned first = byte(0);
+    const unsigned second = byte(1);
     if (first < 0x80) return 1;
-    const std::size_t length = first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3 : first >= 0xf0 && first < 0xf5 ? 4 : 0;
+    if (first < 0xc2 || first > 0xf4) return 0;
+    if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f)) return 0;
+    if ((first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f)) return 0;
+    std::size_t length = 2;
+    if (first >= 0xe0) length = 3;
+    if (first >= 0xf0) length = 4;
     for (std::size_t i = 1; i < length; ++i)
         if ((byte(i) & 0xc0U) != 0x80) return 0;
-    const unsigned second = byte(1);
-    if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0)) return 0;
-    if ((first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90)) return 0;
     return length;
 }
 
@@ -56,16 +59,17 @@ std::string progress_line(const epoch_report& what, int epochs) {
 }
 
 std::string summary(const run_report& what) {
-    const char* const verdict = what.ranks == 1   ? ""
+    const char* const verdict = what.ranks == 1  ? ""
                                 : what.identical ? ", parameters bit-identical on all ranks"
                                                  : ", PARAMETERS DIFFER BETWEEN RANKS";
     return fmt::format("test accuracy {:.2f} % after {} epoch{} in {:.2f} s on {} rank{}{}", 100 * what.epochs.back().accuracy,
-                       what.epochs.size(), what.epochs.size() == 1 ? "" : "s", what.seconds, what.ranks, what.ranks == 1 ? "" : "s", verdict);
+                       what.epochs.size(), what.epochs.size() == 1 ? "" : "s", what.seconds, what.ranks, what.ranks == 1 ? "" : "s",
+                       verdict);
 }
 
 std::string to_json(const run_report& what) {
-    std::string text = fmt::format("{{\n  \"ranks\": {},\n  \"batch\": {},\n  \"rate\": {},\n  \"seed\": {},\n  \"data\": {},\n", what.ranks,
-                                   what.batch, number(what.rate), what.seed, quoted(what.data));
+    std::string text = fmt::format("{{\n  \"ranks\": {},\n  \"batch\": {},\n  \"rate\": {},\n  \"seed\": {},\n  \"data\": {},\n",
+                                   what.ranks, what.batch, number(what.rate), what.seed, quoted(what.data));
     text += "  \"epochs\": [";
     for (std::size_t i = 0; i < what.epochs.size(); ++i) text += (i == 0 ? "\n    " : ",\n    ") + epoch_object(what.epochs[i]);
     return text + fmt::format("\n  ],\n  \"seconds\": {},\n  \"identical\": {}\n}}\n", number(what.seconds), what.identical);

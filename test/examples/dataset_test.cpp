@@ -72,7 +72,8 @@ TEST_CASE("a malformed row is named with its line, what was found and what was e
         {row_with(3, "99999999999999999999"), "digits.csv:4: found '99999999999999999999' in column 3, expected a pixel from 0 to 16"},
         {row_with(65, "10"), "digits.csv:4: found '10' in column 65, expected a label from 0 to 9"},
         {row_with(65, "3\r"), "digits.csv:4: found '3\r' in column 65, expected a label from 0 to 9"},
-        {row_with(5, std::string(1000, 'x')), "digits.csv:4: found 'xxxxxxxxxxxxxxxxxxxxxxxx...' in column 5, expected a pixel from 0 to 16"},
+        {row_with(5, std::string(1000, 'x')),
+         "digits.csv:4: found 'xxxxxxxxxxxxxxxxxxxxxxxx...' in column 5, expected a pixel from 0 to 16"},
     };
     for (const auto& each : cases) CHECK(message(rows(3) + each.row + rows(20)) == each.expected);
 }

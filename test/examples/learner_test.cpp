@@ -45,8 +45,7 @@ curve train(const split& data, plan how, int ranks, int epochs) {
         result.losses.push_back(world[0]->loss());
         result.accuracies.push_back(world[0]->accuracy());
     }
-    for (auto& each : world)
-        result.identical &= bits(each->net().values()) == bits(world[0]->net().values());
+    for (auto& each : world) result.identical &= bits(each->net().values()) == bits(world[0]->net().values());
     return result;
 }
 

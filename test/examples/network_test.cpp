@@ -1,8 +1,8 @@
 #include "digits/network.hpp"
 
 #include "digits/descent.hpp"
-#include "digits/matrix.hpp"
 #include "digits/generator.hpp"
+#include "digits/matrix.hpp"
 
 #include <doctest/doctest.h>
 
@@ -63,7 +63,7 @@ TEST_CASE("matrix products equal the textbook's sums for awkward sizes") {
 
 TEST_CASE("parameters stand in forward order and have the layers' shapes") {
     network net(small, 1);
-    const std::pair<const char*, std::size_t> expected[] = {{"layer 1 weights", 54}, {"layer 1 biases", 9}, {"layer 2 weights", 45},
+    const std::pair<const char*, std::size_t> expected[] = {{"layer 1 weights", 54}, {"layer 1 biases", 9},   {"layer 2 weights", 45},
                                                             {"layer 2 biases", 5},   {"layer 3 weights", 20}, {"layer 3 biases", 4}};
     REQUIRE(net.parameters().size() == 6);
     for (std::size_t i = 0; i < 6; ++i) {

@@ -49,8 +49,7 @@ TEST_CASE("--json without a file means standard output, wherever it stands") {
 
 TEST_CASE("--help asks for a text that names every option") {
     const std::string help = parsed({"--help"}).help;
-    for (const char* name : {"--epochs", "--batch", "--rate", "--seed", "--data", "--json", "--plot"})
-        CHECK(help.find(name) != help.npos);
+    for (const char* name : {"--epochs", "--batch", "--rate", "--seed", "--data", "--json", "--plot"}) CHECK(help.find(name) != help.npos);
 }
 
 TEST_CASE("what cannot be meant is refused in one line that names it") {
@@ -58,10 +57,22 @@ TEST_CASE("what cannot be meant is refused in one line that names it") {
         std::vector<const char*> arguments;
         const char* named;
     } cases[] = {
-        {{"--epoch", "3"}, "--epoch"}, {{"stray"}, "stray"},           {{"--epochs"}, "--epochs"},      {{"--epochs", "0"}, "--epochs"},
-        {{"--epochs", "2.5"}, "2.5"},  {{"--batch", "0"}, "--batch"},  {{"--batch", "-1"}, "--batch"},  {{"--batch", "1000001"}, "--batch"},
-        {{"--rate", "0"}, "--rate"},   {{"--rate", "nan"}, "--rate"},  {{"--rate", "inf"}, "--rate"},   {{"--rate", "fast"}, "fast"},
-        {{"--seed", "-1"}, "--seed"},  {{"--seed", "x"}, "--seed"},    {{"--data"}, "--data"},          {{"--plot"}, "--plot"},
+        {{"--epoch", "3"}, "--epoch"},
+        {{"stray"}, "stray"},
+        {{"--epochs"}, "--epochs"},
+        {{"--epochs", "0"}, "--epochs"},
+        {{"--epochs", "2.5"}, "2.5"},
+        {{"--batch", "0"}, "--batch"},
+        {{"--batch", "-1"}, "--batch"},
+        {{"--batch", "1000001"}, "--batch"},
+        {{"--rate", "0"}, "--rate"},
+        {{"--rate", "nan"}, "--rate"},
+        {{"--rate", "inf"}, "--rate"},
+        {{"--rate", "fast"}, "fast"},
+        {{"--seed", "-1"}, "--seed"},
+        {{"--seed", "x"}, "--seed"},
+        {{"--data"}, "--data"},
+        {{"--plot"}, "--plot"},
         {{"--seed", "99999999999999999999"}, "--seed"},
     };
     for (const auto& each : cases) {

@@ -92,7 +92,8 @@ TEST_CASE("a run prints one line per epoch and a summary, and writes JSON and SV
 TEST_CASE("with --json alone, standard output holds JSON and nothing else") {
     const outcome result = shell(program + "--epochs 1 --json 2>/dev/null | " + python + "-m json.tool --compact");
     CHECK(result.output.starts_with(R"({"ranks":1,"batch":64,)"));
-    CHECK(result.output.ends_with(R"("identical":true})" "\n"));
+    CHECK(result.output.ends_with(R"("identical":true})"
+                                  "\n"));
 }
 
 TEST_CASE("a rate that makes the loss explode is said so, and is no success") {

@@ -43,7 +43,8 @@ std::size_t occurrences(const std::string& text, const std::string& what) {
 TEST_CASE("a progress line shows loss, accuracy, speed and hidden communication") {
     CHECK(progress_line(epoch(3, 0.125, 0.734), 25) ==
           "epoch  3/25  loss  0.12500  accuracy  93.75 %    12346 samples/s   73 % of communication hidden");
-    CHECK(progress_line(epoch(3, 0.125, std::nullopt), 5) == "epoch 3/5  loss  0.12500  accuracy  93.75 %    12346 samples/s  no communication");
+    CHECK(progress_line(epoch(3, 0.125, std::nullopt), 5) ==
+          "epoch 3/5  loss  0.12500  accuracy  93.75 %    12346 samples/s  no communication");
 }
 
 TEST_CASE("the summary says whether the ranks agree, when there are several") {
@@ -84,9 +85,12 @@ TEST_CASE("a file name with any bytes becomes a valid JSON string") {
         {"a\nb\x01", R"("a\u000ab\u0001")"},
         {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x99\x82", "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x99\x82\""},
         {"\xc3", R"("\ufffd")"},
-        {"\xff" "x", R"("\ufffdx")"},
+        {"\xff"
+         "x",
+         R"("\ufffdx")"},
         {"\xc0\x80", R"("\ufffd\ufffd")"},
         {"\xed\xa0\x80", R"("\ufffd\ufffd\ufffd")"},
+        {"\xf4\x90\x80\x80", R"("\ufffd\ufffd\ufffd\ufffd")"},
         {"\xe0\x80\x80", R"("\ufffd\ufffd\ufffd")"},
     };
     for (const auto& each : cases) {
