@@ -120,6 +120,10 @@ TEST_CASE("the plot leaves out what is no number, and stands for any number of e
     const std::string gaps = to_svg(what);
     CHECK(occurrences(gaps, "<circle") == 2 + 5);
     CHECK(gaps.find("no communication") != gaps.npos);
+    const std::size_t loss = gaps.find("class='curve'");
+    const std::string path = gaps.substr(loss, gaps.find("/>", loss) - loss);
+    CHECK(occurrences(path, "M") == 2);  // two points with a gap between them, not a line over it
+    CHECK(occurrences(path, "L") == 0);
     for (const int epochs : {1, 2, 1000}) {
         what.epochs.clear();
         for (int i = 1; i <= epochs; ++i) what.epochs.push_back(epoch(i, 1e-3, std::nullopt));
