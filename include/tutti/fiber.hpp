@@ -12,7 +12,8 @@ namespace detail {
 
 template <class Awaitable>
 decltype(auto) awaiter_of(Awaitable&& what) {
-    if constexpr (requires { static_cast<Awaitable&&>(what).operator co_await(); }) return static_cast<Awaitable&&>(what).operator co_await();
+    if constexpr (requires { static_cast<Awaitable&&>(what).operator co_await(); })
+        return static_cast<Awaitable&&>(what).operator co_await();
     else return static_cast<Awaitable&&>(what);
 }
 template <class Awaitable>

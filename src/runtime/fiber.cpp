@@ -125,8 +125,8 @@ public:
         boost::context::stack_context context;
         context.size = stack_.bytes;
         context.sp = stack_.top;
-        inside_ = boost::context::fiber(std::allocator_arg, boost::context::preallocated(context.sp, context.size, context), borrowed_stack(),
-                                        [this](boost::context::fiber&& outside) { return whole_life(std::move(outside)); });
+        inside_ = boost::context::fiber(std::allocator_arg, boost::context::preallocated(context.sp, context.size, context),
+                                        borrowed_stack(), [this](boost::context::fiber&& outside) { return whole_life(std::move(outside)); });
     }
     parts(const parts&) = delete;
     parts& operator=(const parts&) = delete;

@@ -122,8 +122,9 @@ bool spin(const future_state& state) noexcept {
 void check_may_block(const state_reference& state) {
     check_awaitable(state);
     if (state->done() || !event_loop::current()) return;
-    throw failure(error::invalid_argument, "blocking on a future on the thread of an event loop would stop the loop that may have to end it: "
-                                           "use co_await, or wait on another thread");
+    throw failure(error::invalid_argument,
+                  "blocking on a future on the thread of an event loop would stop the loop that may have to end it: "
+                  "use co_await or fiber::await, or wait on another thread");
 }
 
 }  // namespace
