@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/async_run.hpp>
+#include <tutti/detail/completion.hpp>
 #include <tutti/event_loop.hpp>
 #include <tutti/task.hpp>
 
@@ -32,7 +33,7 @@ boost::asio::any_io_executor executor_of(event_loop& loop);
 /// loop is, or before it runs. A task that has not ended when the loop is destroyed is destroyed with it, and nobody is told.
 template <class T, class CompletionToken>
 auto async_run(event_loop& loop, task<T> work, CompletionToken&& token) {
-    return boost::asio::async_initiate<CompletionToken, detail::completion_signature<T>>(
+    return boost::asio::async_initiate<CompletionToken, detail::run_signature_of<T>>(
         detail::start_async<T>(), token, &loop, std::move(work));
 }
 

@@ -24,15 +24,15 @@ boost::asio::any_io_executor executor_of(event_loop& loop);
 namespace tutti::detail {
 
 template <class T>
-struct completion {
-    using signature = void(std::exception_ptr, T);
+struct run_signature {
+    using type = void(std::exception_ptr, T);
 };
 template <>
-struct completion<void> {
-    using signature = void(std::exception_ptr);
+struct run_signature<void> {
+    using type = void(std::exception_ptr);
 };
 template <class T>
-using completion_signature = typename completion<T>::signature;
+using run_signature_of = typename run_signature<T>::type;
 
 /// Tasks started from outside of any task; they belong to the loop.
 family& residents_of(event_loop& loop);

@@ -1,0 +1,162 @@
+// combine() and divide() for one instruction set; kernel.cpp compiles this file once for each and chooses at run time.
+#if defined(TUTTI_REDUCE_BLOCK_INL_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef TUTTI_REDUCE_BLOCK_INL_HPP
+#undef TUTTI_REDUCE_BLOCK_INL_HPP
+#else
+#define TUTTI_REDUCE_BLOCK_INL_HPP
+#endif
+
+#include "reduce/half_inl.hpp"
+#include "reduce/scalar.hpp"
+#include "reduce/vector_inl.hpp"
+#include "reduce/visit.hpp"
+
+#include <hwy/highway.h>
+
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+HWY_BEFORE_NAMESPACE();
+namespace tutti::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+// These stand in for a CPU without vectors, where plain loops serve better than Highway's emulation.
+inline void combine_here(reduce_op op, data_type type, void* target, const void* first, const void* second, std::size_t count) {
+    combine_scalar(op, type, target, first, second, count);
+}
+
+inline void divide_here(data_type type, void* data, std::size_t count, int divisor) { divide_scalar(type, data, count, divisor); }
+
+#else
+template <class T>
+inline constexpr bool is_half = std::same_as<T, float16> || std::same_as<T, bfloat16>;
+
+template <class T>
+using stored = std::conditional_t<is_half<T>, std::uint16_t, T>;
+
+/// Less than a vector, padded with zeros to one: the ends of a block go through the same instructions as its middle.
+template <class T>
+struct padded {
+    alignas(64) stored<T> values[HWY_MAX_BYTES / sizeof(T)] = {};
+
+    padded(const void* source, std::size_t count) { std::memcpy(values, source, count * sizeof(T)); }
+};
+
+/// One vector's worth of `first op second`. Both are loaded before anything is stored, so `target` may be either.
+template <reduce_op Op, class T>
+struct combine_step {
+    stored<T>* target;
+    const stored<T>* first;
+    const stored<T>* second;
+
+    HWY_INLINE void operator()(std::size_t at) const {
+        const hn::ScalableTag<stored<T>> d;
+        const auto* a = first + at;
+        const auto* b = second + at;
+        if constexpr (!is_half<T>) {
+            hn::StoreU(combine_lanes<Op>(hn::LoadU(d, a), hn::LoadU(d, b)), d, target + at);
+        } else if constexpr (Op == min || Op == max) {
+            hn::StoreU(half_extreme<Op, T>(hn::LoadU(d, a), hn::LoadU(d, b)), d, target + at);
+        } else {
+            using half = half_lanes<T>;
+            const auto low = combine_lanes<Op>(half::low(a), half::low(b));
+            const auto high = combine_lanes<Op>(half::high(a), half::high(b));
+            half::store(low, high, target + at);
+        }
+    }
+    HWY_INLINE void partial(std::size_t at, std::size_t part) const {
+        padded<T> mine(first + at, part);
+        const padded<T> theirs(second + at, part);
+        combine_step{mine.values, mine.values, theirs.values}(0);
+        std::memcpy(target + at, mine.values, part * sizeof(T));
+    }
+};
+
+/// One vector's worth of `data / divisor`.
+template <class T>
+struct divide_step {
+    stored<T>* data;
+    int divisor;
+
+    HWY_INLINE void operator()(std::size_t at) const {
+        const hn::ScalableTag<stored<T>> d;
+        if constexpr (is_half<T>) {
+            using half = half_lanes<T>;
+            const auto low = divide_lanes(half::low(data + at), divisor);
+            const auto high = divide_lanes(half::high(data + at), divisor);
+            half::store(low, high, data + at);
+        } else {
+            hn::StoreU(divide_lanes(hn::LoadU(d, data + at), divisor), d, data + at);
+        }
+    }
+    HWY_INLINE void partial(std::size_t at, std::size_t part) const {
+        padded<T> rest(data + at, part);
+        divide_step{rest.values, divisor}(0);
+        std::memcpy(data + at, rest.values, part * sizeof(T));
+    }
+};
+
+/// How many elements stand before the first vector boundary, for blocks long enough: stores that cross cache lines cost up to a tenth.
+template <class T>
+HWY_INLINE std::size_t unaligned_head(const void* written, std::size_t count, std::size_t lanes) {
+    const std::size_t past = reinterpret_cast<std::uintptr_t>(written) % (lanes * sizeof(T)) / sizeof(T);
+    return past == 0 || count < 16 * lanes ? 0 : lanes - past;
+}
+
+template <class T, class Step>
+HWY_INLINE void over_block(const Step& step, const void* written, std::size_t count) {
+    const std::size_t lanes = hn::Lanes(hn::ScalableTag<stored<T>>());
+    std::size_t at = unaligned_head<T>(written, count, lanes);
+    if (at != 0) step.partial(0, at);
+    for (; at + 2 * lanes <= count; at += 2 * lanes) {
+        step(at);
+        step(at + lanes);
+    }
+    for (; at + lanes <= count; at += lanes) step(at);
+    if (at != count) step.partial(at, count - at);
+}
+
+struct combine_block {
+    void* target;
+    const void* first;
+    const void* second;
+    std::size_t count;
+
+    template <reduce_op Op, class T>
+    HWY_ATTR void operator()() const {
+        using S = stored<T>;
+        const combine_step<Op, T> step{static_cast<S*>(target), static_cast<const S*>(first), static_cast<const S*>(second)};
+        over_block<T>(step, target, count);
+    }
+};
+
+struct divide_block {
+    void* data;
+    std::size_t count;
+    int divisor;
+
+    template <class T>
+    HWY_ATTR void operator()() const {
+        if constexpr (std::integral<T>) divide_scalar(type_of<T>, data, count, divisor);  // there is no vector division of integers
+        else over_block<T>(divide_step<T>{static_cast<stored<T>*>(data), divisor}, data, count);
+    }
+};
+
+inline void combine_here(reduce_op op, data_type type, void* target, const void* first, const void* second, std::size_t count) {
+    visit(op, type, combine_block{target, first, second, count});
+}
+
+inline void divide_here(data_type type, void* data, std::size_t count, int divisor) {
+    visit(type, divide_block{data, count, divisor});
+}
+#endif
+
+inline const char* name_here() { return hwy::TargetName(HWY_TARGET); }
+
+}  // namespace tutti::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

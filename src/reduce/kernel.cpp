@@ -1,0 +1,28 @@
+#include "reduce/kernel.hpp"
+
+#include "base/check.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "reduce/block_inl.hpp"
+#include <hwy/foreach_target.h>
+
+#include "reduce/block_inl.hpp"
+
+namespace tutti {
+
+HWY_EXPORT(combine_here);
+HWY_EXPORT(divide_here);
+HWY_EXPORT(name_here);
+
+void combine(reduce_op op, data_type type, void* target, const void* first, const void* second, std::size_t count) noexcept {
+    HWY_DYNAMIC_DISPATCH(combine_here)(op, type, target, first, second, count);
+}
+
+void divide(data_type type, void* data, std::size_t count, int divisor) noexcept {
+    TUTTI_CHECK(divisor >= 1, "an average is over at least one rank");
+    HWY_DYNAMIC_DISPATCH(divide_here)(type, data, count, divisor);
+}
+
+const char* kernel_target() noexcept { return HWY_DYNAMIC_DISPATCH(name_here)(); }
+
+}  // namespace tutti

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""The linter itself: what it must find, and what it must let pass."""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+import lint  # noqa: E402
+
+LONG_FUNCTION = "void f() {\n" + "    g();\n" * 60 + "}\n"
+
+# file, its text, the rule it breaks, the line
+BAD = [
+    ("src/runtime/a.hpp", '#include "engine/engine.hpp"\n', "floors", 1),
+    ("src/transport/a.hpp", '\n#include "rendezvous/world.hpp"\n', "floors", 2),
+    ("src/attic/a.hpp", "", "floors", 1),
+    ("src/runtime/a.hpp", "#include <tutti/communicator.hpp>\n", "floors", 1),
+    ("src/schedule/a.hpp", "#include <coroutine>\n", "floors", 1),
+    ("src/algorithm/a.hpp", '#include "runtime/asio.hpp"\n#include <sys/socket.h>\n', "floors", 2),
+    ("src/reduce/a.hpp", "#include <tutti/task.hpp>\n", "floors", 1),
+    ("src/transport/a.hpp", "#include <boost/asio/ip/tcp.hpp>\n", "floors", 1),
+    ("src/transport/a.hpp", "\nboost::asio::any_io_executor x;\n", "floors", 2),
+    ("include/tutti/a.hpp", '#include "base/check.hpp"\n', "floors", 1),
+    ("src/base/a.hpp", "int x;\n" * 401, "size", 401),
+    ("src/base/a.hpp", "namespace a {\n" + LONG_FUNCTION + "}\n", "size", 2),
+    ("src/base/a.hpp", "class a {\npublic:\n    a() : b_{1}, c_(2) {\n" + "        g();\n" * 60 + "    }\n};\n", "size", 3),
+    ("test/base/a_test.cpp", 'TEST_CASE("a long one")' + LONG_FUNCTION[8:], "size", 1),
+    ("src/runtime/a.hpp", "auto x = [&]() -> task<> { co_await y; };\n", "coroutine", 1),
+    ("src/runtime/a.hpp", "auto x = [this](int i) mutable -> task<int> {\n    if (i) { co_return 1; }\n};\n", "coroutine", 1),
+    ("src/runtime/a.hpp", "void f() {\n    g([n] { co_await n; });\n}\n", "coroutine", 2),
+    ("src/runtime/a.hpp", "task<> f() {\n    auto [a, b] = co_await g();\n}\n", "coroutine", 2),
+    ("src/runtime/a.hpp", "task<> f() {\n    const auto& [a, b] = co_await g();\n}\n", "coroutine", 2),
+    ("src/runtime/a.hpp", "task<> f() {\n    co_await g([&] { return 1; });\n}\n", "coroutine", 2),
+    ("src/runtime/a.hpp", "task<> f() {\n    co_await g({.bucket = 3});\n}\n", "coroutine", 2),
+    ("src/runtime/a.hpp", "struct a {\n    void await_suspend(handle h) { h.destroy(); }\n};\n", "coroutine", 2),
+    ("src/base/string_utils.hpp", "", "name", 1),
+    ("src/base/manager.hpp", "", "name", 1),
+    ("src/base/BadName.hpp", "", "name", 1),
+    ("src/base/a.cpp", "", "test", 1),
+    ("tools/perf/a.cpp", "int x;\nint free_port();\n", "port", 2),
+    ("test/support/a.hpp", "int find_unused_port();\n", "port", 1),
+    ("src/base/a.hpp", "// TODO: finish\n", "loose end", 1),
+    ("docs/a.md", "\nFIXME\n", "loose end", 2),
+]
+
+GOOD = [
+    ("src/engine/a.hpp", '#include "transport/frame.hpp"\n#include "algorithm/catalogue.hpp"\n#include <algorithm>\n'),
+    ("src/runtime/asio.hpp", "#include <boost/asio/ip/tcp.hpp>\n"),
+    ("src/runtime/a.hpp", "auto x = [&] { return 1; };\nauto y = [](int n) -> task<> { co_await n; };\n"),
+    ("src/runtime/a.hpp", "void f() {\n    auto x = [&] { return [](int n) -> task<> { co_await n; }; };\n}\n"),
+    ("src/runtime/a.hpp", "task<> f() {\n    auto g = [&] { return 1; };\n    co_await h(g);\n    list[1] = 2;\n}\n"),
+    ("src/runtime/a.hpp", "task<> f() {\n    co_await g(); // not [&] { this }\n    auto [a, b] = pair;\n}\n"),
+    ("src/runtime/a.hpp", "[[nodiscard]] task<> f() {\n    int a[3] = {};\n    co_await g(a[1]);\n    later([&] {});\n}\n"),
+    ("src/base/a.hpp", "class a {\n" + "    void f() {}\n" * 70 + "};\n"),
+    ("src/base/a.hpp", "const char* text = \"[&] { co_await x; }\";\nconst char quote = '\"';\nint n = 1'000'000;\n"),
+    ("src/base/a.hpp", "struct impl;\n"),
+    ("src/algorithm/ring.cpp", ""),
+]
+
+
+def problems(name, text):
+    with tempfile.TemporaryDirectory() as root:
+        path = pathlib.Path(root, name)
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+        task = pathlib.Path(root, "include", "tutti", "communicator.hpp")
+        task.parent.mkdir(parents=True, exist_ok=True)
+        task.write_text("#include <coroutine>\n")
+        source = pathlib.Path(root, "src", "communicator", "communicator.cpp")
+        source.parent.mkdir(parents=True, exist_ok=True)
+        source.write_text("")
+        house = lint.tree(root)
+        house.check()
+        return [problem for problem in house.problems if problem[0] == name]
+
+
+class what_the_linter_does(unittest.TestCase):
+    def test_it_finds_what_breaks_a_rule(self):
+        for name, text, rule, line in BAD:
+            with self.subTest(name=name, text=text[:80]):
+                self.assertIn((name, line, rule), [problem[:3] for problem in problems(name, text)])
+
+    def test_it_lets_good_code_pass(self):
+        for name, text in GOOD:
+            with self.subTest(name=name, text=text[:80]):
+                self.assertEqual([], problems(name, text))
+
+    def test_every_excuse_is_needed(self):
+        root = pathlib.Path(lint.__file__).resolve().parent.parent
+        for key in lint.TESTED_ELSEWHERE:
+            with self.subTest(key=key):
+                self.assertTrue((root / key).exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
