@@ -21,13 +21,7 @@ public:
         return *this;
     }
     ~task() {
-        if (promise_ == nullptr) return;
-        if (promise_->started() && !promise_->done()) {
-            const detail::forsaking guard(*promise_);
-            handle().destroy();
-        } else {
-            handle().destroy();
-        }
+        if (promise_ != nullptr) promise_->destroy();
     }
     void swap(task& other) noexcept { std::swap(promise_, other.promise_); }
 
@@ -36,11 +30,11 @@ public:
     void explain(detail::explanation& out) const { promise_->explain(out); }
     /// For those who start tasks; null after a move.
     promise_type* inner() const noexcept { return promise_; }
+    promise_type* release() noexcept { return std::exchange(promise_, nullptr); }
 
 private:
     friend promise_type;
     explicit task(promise_type& promise) noexcept : promise_(&promise) {}
-    auto handle() const noexcept { return std::coroutine_handle<promise_type>::from_promise(*promise_); }
 
     class awaiter {
     public:

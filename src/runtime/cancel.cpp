@@ -1,5 +1,5 @@
 #include <tutti/cancel.hpp>
-#include <tutti/event_loop.hpp>
+#include <tutti/detail/promise.hpp>
 
 #include "base/check.hpp"
 
@@ -33,7 +33,8 @@ void cancel_callback::unwatch() noexcept {
 cancel_source::cancel_source() noexcept : loop_(event_loop::current()) {}
 
 cancel_source::~cancel_source() {
-    TUTTI_CHECK(first_ == nullptr, "a cancel_source dies before the tasks that watch it");
+    TUTTI_CHECK(first_ == nullptr || detail::forsaking::going_on(), "a cancel_source dies before the tasks that watch it");
+    while (first_ != nullptr) first_->unwatch();
     if (posted_.load(std::memory_order_acquire)) loop_->withdraw(*this);
 }
 

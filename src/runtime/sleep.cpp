@@ -5,7 +5,10 @@
 
 namespace tutti::detail {
 
-void waiting::throw_cancelled() { throw failure(error::cancelled, "the wait was cancelled"); }
+void throw_cancelled() {
+    static const failure cancelled(error::cancelled, "the wait was cancelled");  // the losers of a when_any are many: no text for each
+    throw cancelled;
+}
 
 bool sleep_awaiter::start(promise_base& who) {
     if (!begin(who)) return false;
@@ -28,7 +31,7 @@ void sleep_awaiter::explain(explanation& out) const {
 }
 
 void yield_awaiter::await_resume() const {
-    if (cancelled_) throw failure(error::cancelled, "the task was cancelled");
+    if (cancelled_) throw_cancelled();
 }
 
 }  // namespace tutti::detail

@@ -74,6 +74,12 @@ bool start_child(promise_base* child, promise_base& parent) noexcept {
     return child->start(parent);
 }
 
+void promise_base::destroy() noexcept {
+    if (done_ || !started_) return self_.destroy();
+    const forsaking guard(*this);
+    self_.destroy();
+}
+
 void promise_base::explain(explanation& out) const {
     std::string line = fmt::format("{} ({}:{})", short_name(made_by_.function_name()), file_name(made_by_), made_by_.line());
     if (done_ || explain_wait_ == nullptr) return out.line(line + (done_ ? " has ended" : " has not begun"));
@@ -83,10 +89,8 @@ void promise_base::explain(explanation& out) const {
     out.back();
 }
 
-forsaking::forsaking(promise_base& task) noexcept {
-    task.loop().withdraw(task);
-    ++forsaken_on_this_thread;
-}
+forsaking::forsaking() noexcept { ++forsaken_on_this_thread; }
+forsaking::forsaking(promise_base& task) noexcept : forsaking() { task.loop().withdraw(task); }
 forsaking::~forsaking() { --forsaken_on_this_thread; }
 bool forsaking::going_on() noexcept { return forsaken_on_this_thread != 0; }
 

@@ -12,6 +12,7 @@
 #include <source_location>
 #include <type_traits>
 #include <utility>
+#include <variant>
 
 namespace tutti {
 template <class T>
@@ -73,6 +74,9 @@ public:
     bool start(promise_base& parent) noexcept;
     /// Runs the task as part of `loop`'s work; `owner` is told at its end.
     void start(event_loop& loop, cancel_token token, task_owner& owner) noexcept;
+
+    /// Destroys the frame, for an owner that took it from its task.
+    void destroy() noexcept;
 
     /// Name of the coroutine, where it waits, and for what, line by line.
     void explain(explanation& out) const;
@@ -196,9 +200,10 @@ public:
     void take() const { rethrow_error(); }
 };
 
-/// While it lives, a task that started and has not ended is being destroyed, and with it all that it waits for.
+/// While it lives, tasks that started and have not ended are being destroyed, and with them all that they wait for.
 class forsaking {
 public:
+    forsaking() noexcept;
     explicit forsaking(promise_base& task) noexcept;
     forsaking(const forsaking&) = delete;
     forsaking& operator=(const forsaking&) = delete;
@@ -208,6 +213,12 @@ public:
 
 /// promise_base::start for a child that must be there.
 bool start_child(promise_base* child, promise_base& parent) noexcept;
+
+[[noreturn]] void throw_cancelled();
+
+/// What stands for the result of a task<T> among others.
+template <class T>
+using value_of = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 
 template <class Promise>
 concept task_promise = std::is_base_of_v<promise_base, Promise>;

@@ -31,8 +31,6 @@ protected:
     /// Do not call `end` any more: the task resumes because it is cancelled.
     virtual void give_up() noexcept = 0;
 
-    [[noreturn]] static void throw_cancelled();
-
 private:
     void cancelled() noexcept final {
         cancelled_ = true;

@@ -1,0 +1,72 @@
+// Work that goes on at the same time, and a place it cannot outlive.
+#pragma once
+
+#include <tutti/detail/family.hpp>
+#include <tutti/sleep.hpp>
+#include <tutti/task.hpp>
+
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace tutti {
+
+/// The only way to start concurrent work: `scope nursery; nursery.start(child()); ...; co_await nursery.join();`
+/// The first error asks the other tasks to end; `join` waits for all and throws it. Leaving a scope whose tasks still run stops the
+/// program, so nothing may throw between `start` and `join`: where something can, use `with_scope`.
+class scope {
+public:
+    /// On the loop this thread runs.
+    scope();
+    explicit scope(event_loop& loop) noexcept : children_(loop, detail::family::frames::owned) {}
+
+    /// Runs after what is queued now.
+    void start(task<> child);
+    /// Asks all tasks to end; `join` does not throw on that account.
+    void cancel() noexcept { children_.cancel(); }
+    /// Asks all tasks to end when `parent` is cancelled. `join` does this for the token of the task that joins.
+    void follow(cancel_token parent) noexcept { children_.follow(parent); }
+    /// `co_await nursery.join()`: when it ends, every task has ended. It may be called again after more were started.
+    auto join() noexcept { return children_.join(); }
+
+    std::size_t running() const noexcept { return children_.running(); }
+    /// The first is what `join` throws; the others came while the tasks were ending.
+    const std::vector<std::exception_ptr>& errors() const noexcept { return children_.errors(); }
+    cancel_token token() noexcept { return children_.token(); }
+    /// Adds an error from outside, as if a task had thrown it.
+    void fail(std::exception_ptr why) noexcept { children_.fail(std::move(why)); }
+
+private:
+    detail::family children_;
+};
+
+/// `co_await with_scope(body, arguments...)` runs `task<T> body(scope& nursery, arguments...)` and joins the scope however the body ends.
+/// An error in a task cancels the body too. `body` is a function or a lambda without captures.
+template <class Body, class... Arguments>
+auto with_scope(Body body, Arguments... arguments) -> std::invoke_result_t<Body&, scope&, Arguments...> {
+    using value_type = decltype(body(std::declval<scope&>(), std::move(arguments)...).inner()->take());
+    detail::promise_base& self = co_await detail::this_task_awaiter();
+    const cancel_token parent = self.token();
+    scope nursery(self.loop());
+    nursery.follow(parent);
+    self.obey(nursery.token());
+    auto work = body(nursery, std::move(arguments)...);
+    std::optional<detail::value_of<value_type>> value;
+    try {
+        if constexpr (std::is_void_v<value_type>)
+            co_await std::move(work);
+        else
+            value.emplace(co_await std::move(work));
+    } catch (...) {
+        nursery.fail(std::current_exception());
+    }
+    self.obey(parent);
+    co_await nursery.join();
+    if constexpr (!std::is_void_v<value_type>) {
+        if (!value) detail::throw_cancelled();  // by nursery.cancel()
+        co_return std::move(*value);
+    }
+}
+
+}  // namespace tutti

@@ -1,0 +1,31 @@
+// The table of launchers: which environment variables of each tell what.
+#pragma once
+
+#include <tutti/world.hpp>
+
+#include <span>
+
+namespace tutti {
+
+/// Where several variables can tell the same thing they are separated by a space, the preferred one first.
+struct launcher {
+    const char* name;
+    bool (*applies)(const environment&);  // null: whenever its rank or size is set
+    const char* rank;
+    const char* size;
+    const char* local_rank;
+    const char* local_size;
+    const char* job;
+    const char* epoch;
+    /// Launchers are started inside one another. A launcher may contradict another one of a lower level, which is then around it.
+    int level;
+    bool tells_master;
+};
+
+/// Most trusted first.
+std::span<const launcher> known_launchers() noexcept;
+
+/// How many ranks Slurm has put on this node: entry `node` of a list like "2(x3),1". 0 when the list does not tell.
+int slurm_tasks_on_node(const std::string& list, int node) noexcept;
+
+}  // namespace tutti

@@ -1,0 +1,96 @@
+// Which store a job uses, from what its launcher says.
+#include "rendezvous/address.hpp"
+#include "rendezvous/channel.hpp"
+#include "rendezvous/key_table.hpp"
+#include "rendezvous/tcp_channel.hpp"
+#include "rendezvous/tcp_store_server.hpp"
+
+#include <tutti/sleep.hpp>
+
+#include <fmt/format.h>
+
+namespace tutti {
+namespace {
+
+/// Rank 0: the keys are here, the others come to them.
+class channel_of_host final : public request_channel {
+public:
+    channel_of_host(std::unique_ptr<memory_table> table, std::unique_ptr<tcp_store_server> server)
+        : table_(std::move(table)), server_(std::move(server)), own_(memory_channel(table_->inner())) {}
+
+    task<result<store_reply>> ask(store_request request, time_point deadline) override { return own_->ask(std::move(request), deadline); }
+    task<result<>> close(time_point deadline) override {
+        if (server_) {
+            result<> gone = co_await server_->all_gone(deadline);
+            server_.reset();
+            co_return gone;
+        }
+        co_return result<>();
+    }
+    std::string name() const override { return server_ ? "store at " + server_->address() : "store in memory"; }
+
+private:
+    std::unique_ptr<memory_table> table_;
+    std::unique_ptr<tcp_store_server> server_;  // null when there are no others
+    std::unique_ptr<request_channel> own_;
+};
+
+protocol::hello hello_of(const world& all) {
+    protocol::hello who;
+    who.job = all.job;
+    who.epoch = all.epoch;
+    who.me = all.me;
+    who.size = all.size;
+    return who;
+}
+
+failure about_opening(const world& all, const failure& why) {
+    report what = why.details();
+    what.operation = "opening the store";
+    what.local = all.me;
+    return failure(std::move(what));
+}
+
+std::unique_ptr<store> ready(const world& all, std::unique_ptr<request_channel> channel) {
+    return prefixed(asking_store(std::move(channel), all.me), store_prefix(all));
+}
+
+result<std::unique_ptr<store>> host_store(event_loop& loop, const world& all) {
+    auto table = std::make_unique<memory_table>();
+    std::unique_ptr<tcp_store_server> server;
+    if (all.size > 1) {
+        const protocol::hello job = hello_of(all);
+        result<std::string> address = all.store_descriptor < 0 ? store_address(all) : result<std::string>("");
+        if (!address) return about_opening(all, address.failure());
+        result<std::unique_ptr<tcp_store_server>> listening = all.store_descriptor < 0
+                                                                  ? tcp_store_server::listen(loop, *table, job, *address, all.master_port)
+                                                                  : tcp_store_server::adopt(loop, *table, job, all.store_descriptor);
+        if (!listening) return about_opening(all, listening.failure());
+        server = std::move(*listening);
+    }
+    return ready(all, std::make_unique<channel_of_host>(std::move(table), std::move(server)));
+}
+
+}  // namespace
+
+task<result<std::unique_ptr<store>>> open_store(const world& all, time_point deadline) {
+    event_loop& loop = co_await this_loop;
+    if (all.job.size() > protocol::max_job_bytes)
+        co_return about_opening(all, failure(error::bad_launch, fmt::format("the job's name has {} bytes, more than {}", all.job.size(),
+                                                                            protocol::max_job_bytes)));
+    if (!all.store_path.empty()) {
+        result<std::unique_ptr<request_channel>> file = file_channel(all.store_path);
+        if (!file) co_return about_opening(all, file.failure());
+        co_return ready(all, std::move(*file));
+    }
+    if (all.size > 1 && (all.master_address.empty() || all.master_port == 0))
+        co_return about_opening(all, failure(error::bad_launch, fmt::format("{} does not tell where rank 0 is: set MASTER_ADDR and MASTER_PORT "
+                                                                            "(or, on one host, TUTTI_STORE=file:PATH)", all.source)));
+    if (all.me == 0) co_return host_store(loop, all);
+    const protocol::hello who = hello_of(all);
+    result<std::unique_ptr<request_channel>> channel = co_await connect_store(all.master_address, all.master_port, who, deadline);
+    if (!channel) co_return about_opening(all, channel.failure());
+    co_return ready(all, std::move(*channel));
+}
+
+}  // namespace tutti

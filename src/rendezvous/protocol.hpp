@@ -1,0 +1,50 @@
+// What travels between a store's client and its server, as bytes. A connection begins with the client's mark and hello (job, epoch, who), which the
+// server answers as request 0; then requests and replies, in any order, by id. Each is a 32-bit length and that many bytes.
+#pragma once
+
+#include "rendezvous/request.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tutti::protocol {
+
+/// Sent once by the client, before its first frame: magic and version.
+inline constexpr std::string_view mark = "\x93TUTTI\x01\n";
+
+inline constexpr std::size_t length_bytes = 4;
+inline constexpr std::size_t max_job_bytes = 256;
+/// Before the server knows who speaks it reads no longer frame than this.
+inline constexpr std::size_t max_hello_bytes = max_job_bytes + 32;
+/// The longest: compare_set of the longest key and values.
+inline constexpr std::size_t max_frame_bytes = 2 * MiB + 8 * KiB;
+
+struct hello {
+    std::string job;
+    std::uint32_t epoch = 0;
+    rank me = 0;
+    int size = 1;
+
+    hello() = default;
+};
+struct numbered_request {
+    std::uint64_t id = 0;
+    store_request request;
+};
+struct numbered_reply {
+    std::uint64_t id = 0;
+    store_reply reply;
+};
+
+/// With its length in front.
+std::string frame(const hello& who);
+std::string frame(std::uint64_t id, const store_request& request);
+std::string frame(std::uint64_t id, const store_reply& reply);
+
+/// Without the length; none: nothing a correct peer sends.
+std::optional<hello> parse_hello(std::string_view body);
+std::optional<numbered_request> parse_request(std::string_view body);
+std::optional<numbered_reply> parse_reply(std::string_view body);
+
+}  // namespace tutti::protocol

@@ -1,0 +1,62 @@
+// The server's side of one client: proves who it is, then carries out what it asks.
+#pragma once
+
+#include "rendezvous/frame_socket.hpp"
+#include "rendezvous/key_table.hpp"
+
+#include <tutti/detail/timer.hpp>
+
+#include <memory>
+#include <unordered_map>
+
+namespace tutti {
+
+class store_connection;
+
+/// What a connection needs to know of its server.
+class connection_owner {
+public:
+    /// Empty: welcome. Otherwise why not.
+    virtual std::string judge(const protocol::hello& who) = 0;
+    /// Destroys the connection.
+    virtual void remove(store_connection& gone) noexcept = 0;
+
+protected:
+    ~connection_owner() = default;
+};
+
+class store_connection final : private frame_listener {
+public:
+    /// For a new connection to say who it is.
+    static constexpr std::chrono::seconds hello_time{5};
+    /// Keys that one client waits for at the same time.
+    static constexpr std::size_t max_gets = 4096;
+
+    store_connection(connection_owner& owner, event_loop& loop, memory_table::state& table, asio::ip::tcp::socket socket);
+    ~store_connection();
+
+    /// -1 before the hello.
+    rank peer() const noexcept { return peer_; }
+
+private:
+    class remote_get;
+
+    void arrived(std::string_view body) override;
+    void ended(const std::string& why) override;
+    void greet(std::string_view body);
+    void serve(protocol::numbered_request asked);
+    void wait(protocol::numbered_request asked);
+    void answer(std::uint64_t id, const store_reply& reply) { socket_->send(protocol::frame(id, reply)); }
+    void leave() noexcept { owner_.remove(*this); }
+
+    connection_owner& owner_;
+    event_loop& loop_;
+    memory_table::state& table_;
+    std::shared_ptr<frame_socket> socket_;
+    bool marked_ = false;
+    rank peer_ = -1;
+    std::unordered_map<std::uint64_t, std::unique_ptr<remote_get>> gets_;
+    detail::alarm<&store_connection::leave> hello_alarm_{*this};
+};
+
+}  // namespace tutti

@@ -1,0 +1,161 @@
+#include "rendezvous/tcp_store_server.hpp"
+
+#include "rendezvous/bell.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace tutti {
+
+using asio::ip::tcp;
+
+/// The listening socket; shared with the handler Asio holds. After an error (no more files, say) it pauses before it tries again.
+class tcp_store_server::listener final : public std::enable_shared_from_this<listener> {
+public:
+    static constexpr std::chrono::milliseconds pause{50};
+
+    explicit listener(tcp_store_server& owner) : socket(executor_of(owner.loop_)), owner_(&owner), loop_(owner.loop_) {}
+
+    void accept() noexcept {
+        socket.async_accept([self = shared_from_this()](boost::system::error_code error, tcp::socket fresh) {
+            if (self->owner_ == nullptr) return;
+            if (error) return self->loop_.start_timer(self->again_, self->loop_.now() + pause);
+            self->owner_->accepted(std::move(fresh));
+            self->accept();
+        });
+    }
+    void close() noexcept {
+        owner_ = nullptr;
+        loop_.stop_timer(again_);
+        boost::system::error_code ignored;
+        socket.close(ignored);
+    }
+
+    tcp::acceptor socket;
+
+private:
+    tcp_store_server* owner_;  // null once closed
+    event_loop& loop_;
+    detail::alarm<&listener::accept> again_{*this};
+};
+
+namespace {
+
+failure cannot_listen(const std::string& where, const boost::system::error_code& error) {
+    return failure(tutti::error::system, fmt::format("cannot keep the store at {}: {}", where, error.message()));
+}
+
+}  // namespace
+
+result<std::unique_ptr<tcp_store_server>> tcp_store_server::listen(event_loop& loop, memory_table& table, const protocol::hello& job,
+                                                                   const std::string& address, std::uint16_t port) {
+    const std::string where = fmt::format("{}:{}", address, port);
+    std::unique_ptr<tcp_store_server> server(new tcp_store_server(loop, table, job));
+    auto listening = std::make_shared<listener>(*server);
+    boost::system::error_code error;
+    const tcp::endpoint endpoint(asio::ip::make_address(address, error), port);
+    if (!error) listening->socket.open(endpoint.protocol(), error);
+    // Another run's closed connections may linger on the port; another run's listener still keeps us out.
+    if (!error) listening->socket.set_option(tcp::acceptor::reuse_address(true), error);
+    if (!error) listening->socket.bind(endpoint, error);
+    if (!error) listening->socket.listen(tcp::acceptor::max_listen_connections, error);
+    if (error) return cannot_listen(where, error);
+    if (result<> begun = server->begin(std::move(listening)); !begun) return begun.failure();
+    return server;
+}
+
+result<std::unique_ptr<tcp_store_server>> tcp_store_server::adopt(event_loop& loop, memory_table& table, const protocol::hello& job, int descriptor) {
+    const std::string where = fmt::format("inherited descriptor {}", descriptor);
+    sockaddr_storage about{};
+    socklen_t size = sizeof about;
+    int listens = 0;
+    socklen_t listens_size = sizeof listens;
+    boost::system::error_code error;
+    if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&about), &size) != 0 ||
+        ::getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &listens_size) != 0)
+        error.assign(errno, boost::system::system_category());
+    else if (listens == 0 || (about.ss_family != AF_INET && about.ss_family != AF_INET6))
+        error = asio::error::invalid_argument;
+    if (error) return cannot_listen(where, error);
+    std::unique_ptr<tcp_store_server> server(new tcp_store_server(loop, table, job));
+    auto listening = std::make_shared<listener>(*server);
+    listening->socket.assign(about.ss_family == AF_INET ? tcp::v4() : tcp::v6(), descriptor, error);
+    if (error) return cannot_listen(where, error);
+    if (result<> begun = server->begin(std::move(listening)); !begun) return begun.failure();
+    return server;
+}
+
+result<> tcp_store_server::begin(std::shared_ptr<listener> listening) {
+    boost::system::error_code error;
+    const tcp::endpoint bound = listening->socket.local_endpoint(error);
+    if (error) return cannot_listen("its own address", error);
+    port_ = bound.port();
+    address_ = bound.address().is_v6() ? fmt::format("[{}]:{}", bound.address().to_string(), port_)
+                                       : fmt::format("{}:{}", bound.address().to_string(), port_);
+    listener_ = std::move(listening);
+    listener_->accept();
+    return {};
+}
+
+tcp_store_server::~tcp_store_server() {
+    if (listener_) listener_->close();
+}
+
+void tcp_store_server::accepted(tcp::socket socket) {
+    const auto unproven = [](const auto& one) { return one->peer() < 0; };
+    if (static_cast<std::size_t>(std::count_if(connections_.begin(), connections_.end(), unproven)) >= max_unproven)
+        connections_.erase(std::find_if(connections_.begin(), connections_.end(), unproven));
+    connections_.push_back(std::make_unique<store_connection>(static_cast<connection_owner&>(*this), loop_, table_.inner(), std::move(socket)));
+}
+
+std::string tcp_store_server::judge(const protocol::hello& who) {
+    if (who.job != job_.job || who.epoch != job_.epoch)
+        return fmt::format("this is the store of job '{}' (start {}), not of job '{}' (start {})", job_.job, job_.epoch, who.job, who.epoch);
+    if (who.size != job_.size) return fmt::format("rank 0 was told of {} ranks, rank {} of {}", job_.size, who.me, who.size);
+    if (who.me <= 0 || who.me >= job_.size) return fmt::format("there is no rank {} among the {} that may come here", who.me, job_.size);
+    const bool twice = std::any_of(connections_.begin(), connections_.end(), [&who](const auto& one) { return one->peer() == who.me; });
+    if (twice) return fmt::format("rank {} is here already", who.me);
+    seen_[static_cast<std::size_t>(who.me)] = true;
+    return "";
+}
+
+void tcp_store_server::remove(store_connection& gone) noexcept {
+    std::erase_if(connections_, [&gone](const auto& one) { return one.get() == &gone; });
+    if (gone_ != nullptr && awaited().empty()) gone_->ring();
+}
+
+/// Ranks that have not been here, or still are.
+std::vector<rank> tcp_store_server::awaited() const {
+    std::vector<bool> waits(seen_);
+    waits.flip();
+    for (const auto& one : connections_)
+        if (one->peer() > 0) waits[static_cast<std::size_t>(one->peer())] = true;
+    std::vector<rank> all;
+    for (rank other = 1; other < job_.size; ++other)
+        if (waits[static_cast<std::size_t>(other)]) all.push_back(other);
+    return all;
+}
+
+task<result<>> tcp_store_server::all_gone(time_point deadline) {
+    bell gone(deadline);
+    if (awaited().empty()) co_return result<>();
+    struct registration {
+        registration(bell*& where, bell& which) : where_(where) { where_ = &which; }
+        ~registration() { where_ = nullptr; }
+        bell*& where_;
+    } const registered(gone_, gone);
+    const bool rung = co_await gone;
+    if (rung) co_return result<>();
+    report what;
+    what.code = make_error_code(error::timed_out);
+    what.peers = awaited();
+    constexpr std::size_t most_named = 16;
+    const bool many = what.peers.size() > most_named;
+    const auto last = what.peers.begin() + static_cast<std::ptrdiff_t>(std::min(what.peers.size(), most_named));
+    what.cause = fmt::format("the store at {} was not left by rank {}{} in time", address_, fmt::join(what.peers.begin(), last, ", "), many ? ", ..." : "");
+    co_return failure(std::move(what));
+}
+
+}  // namespace tutti

@@ -1,0 +1,58 @@
+// The keys of a job, kept by rank 0 for the others, who come by TCP.
+#pragma once
+
+#include "rendezvous/store_connection.hpp"
+
+#include <tutti/task.hpp>
+
+#include <list>
+#include <vector>
+
+namespace tutti {
+
+class bell;
+
+class tcp_store_server final : private connection_owner {
+public:
+    /// Connections that have not said yet who they are; one more, and the oldest has to go.
+    static constexpr std::size_t max_unproven = 64;
+
+    /// Listens as soon as it is made. `job.me` is not looked at. An `address` is numeric.
+    static result<std::unique_ptr<tcp_store_server>> listen(event_loop& loop, memory_table& table, const protocol::hello& job, const std::string& address,
+                                                            std::uint16_t port);
+    /// On a socket that listens already; takes it over.
+    static result<std::unique_ptr<tcp_store_server>> adopt(event_loop& loop, memory_table& table, const protocol::hello& job, int descriptor);
+    ~tcp_store_server();
+
+    std::uint16_t port() const noexcept { return port_; }
+    /// "127.0.0.1:29500"
+    const std::string& address() const noexcept { return address_; }
+    std::size_t connections() const noexcept { return connections_.size(); }
+
+    /// Until every other rank has been here and is gone again. error::timed_out names those that were not, or are not.
+    task<result<>> all_gone(time_point deadline);
+
+private:
+    class listener;
+
+    tcp_store_server(event_loop& loop, memory_table& table, const protocol::hello& job) : loop_(loop), table_(table), job_(job), seen_(seats(job)) {}
+    static std::size_t seats(const protocol::hello& job) { return static_cast<std::size_t>(job.size); }
+    result<> begin(std::shared_ptr<listener> listening);
+
+    void accepted(asio::ip::tcp::socket socket);
+    std::string judge(const protocol::hello& who) override;
+    void remove(store_connection& gone) noexcept override;
+    std::vector<rank> awaited() const;
+
+    event_loop& loop_;
+    memory_table& table_;
+    protocol::hello job_;
+    std::uint16_t port_ = 0;
+    std::string address_;
+    std::vector<bool> seen_;  // by rank
+    std::shared_ptr<listener> listener_;
+    std::list<std::unique_ptr<store_connection>> connections_;  // oldest first
+    bell* gone_ = nullptr;
+};
+
+}  // namespace tutti

@@ -1,0 +1,230 @@
+#include "command.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <map>
+#include <sys/stat.h>
+
+using namespace std::chrono_literals;
+
+namespace {
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+std::vector<std::string> sorted(std::vector<std::string> all) {
+    std::sort(all.begin(), all.end());
+    return all;
+}
+
+std::vector<std::string> with_option(const std::string& option, std::vector<std::string> words) {
+    words.insert(words.begin() + 2, option);
+    return words;
+}
+
+/// What follows "port " on the first line that has it.
+std::string port(const std::string& out) {
+    const std::size_t at = out.find("port ");
+    return at == std::string::npos ? "" : out.substr(at + 5, out.find('\n', at) - at - 5);
+}
+
+}  // namespace
+
+TEST_CASE("every rank finds who it is in its environment") {
+    const outcome all = tutti_run(shells(3, "echo $RANK of $WORLD_SIZE, here $LOCAL_RANK of $LOCAL_WORLD_SIZE, $TUTTI_RANK, $MASTER_ADDR, port $MASTER_PORT"));
+    CHECK(all.code == 0);
+    CHECK(all.err == "");
+    const std::string end = ", 127.0.0.1, port " + port(all.out);
+    CHECK(std::stoi(port(all.out)) > 0);
+    CHECK(sorted(lines(all.out)) == std::vector<std::string>{"[0] 0 of 3, here 0 of 3, 0" + end, "[1] 1 of 3, here 1 of 3, 1" + end,
+                                                             "[2] 2 of 3, here 2 of 3, 2" + end});
+}
+
+TEST_CASE("rank 0 alone inherits the socket that listens on the master port") {
+    const outcome all = tutti_run(shells(2, "if [ -n \"$TUTTI_STORE_FD\" ]; then readlink /proc/self/fd/$TUTTI_STORE_FD; else echo none; fi"));
+    const std::vector<std::string> told = sorted(lines(all.out));
+    REQUIRE(told.size() == 2);
+    CHECK(told[0].starts_with("[0] socket:"));
+    CHECK(told[1] == "[1] none");
+}
+
+TEST_CASE("two jobs at the same time get different ports") {
+    const std::vector<std::string> words = tutti_run_words(shells(1, "echo port $MASTER_PORT; exec sleep 60"));
+    command first(words), second(words);
+    REQUIRE(first.printed("\n"));
+    REQUIRE(second.printed("\n"));
+    CHECK(port(first.so_far().out) != port(second.so_far().out));
+}
+
+TEST_CASE("stdout and stderr stay apart, and each line tells its rank") {
+    const outcome all = tutti_run(shells(2, "echo out; echo err >&2"));
+    CHECK(sorted(lines(all.out)) == std::vector<std::string>{"[0] out", "[1] out"});
+    CHECK(sorted(lines(all.err)) == std::vector<std::string>{"[0] err", "[1] err"});
+}
+
+TEST_CASE("a last line without an end is printed as a line") {
+    const outcome all = tutti_run(shells(2, "printf 'one\\ntail'"));
+    CHECK(sorted(lines(all.out)) == std::vector<std::string>{"[0] one", "[0] tail", "[1] one", "[1] tail"});
+    CHECK(all.out.back() == '\n');
+}
+
+TEST_CASE("without prefixes the output is the rank's own, byte for byte") {
+    std::string input;
+    for (int i = 0; i < 3000; ++i) input += "line " + std::to_string(i) + "\n";
+    const outcome all = tutti_run({"-n", "1", "--no-prefix", "cat"}, input);
+    CHECK(all.code == 0);
+    CHECK(all.out == input);
+}
+
+TEST_CASE("rank 0 reads the launcher's input and the others read nothing") {
+    const outcome all = tutti_run(shells(2, "cat"), "hello\n");
+    CHECK(all.out == "[0] hello\n");
+}
+
+TEST_CASE("long lines of several ranks are never mixed") {
+    const std::string script = "i=0; while [ $i -lt 20 ]; do head -c 65536 /dev/zero | tr '\\0' $RANK; echo; i=$((i+1)); done";
+    const outcome all = tutti_run(shells(3, script));
+    CHECK(all.code == 0);
+    std::map<std::string, int> seen;
+    for (const std::string& line : lines(all.out)) ++seen[line];
+    CHECK(seen.size() == 3);
+    for (const char rank : {'0', '1', '2'}) CHECK(seen["[" + std::string(1, rank) + "] " + std::string(65536, rank)] == 20);
+}
+
+TEST_CASE("the exit code is that of the first rank that failed, and the launcher says which") {
+    const outcome all = tutti_run(with_option("--grace=0.1", shells(3, "if [ $RANK = 1 ]; then exit 7; fi; exec sleep 60")));
+    CHECK(all.code == 7);
+    CHECK(contains(all.err, "tutti-run: rank 1 exited with code 7; ending the others\n"));
+    CHECK(all.took < 20s);
+}
+
+TEST_CASE("a rank killed by a signal is told, and gives 128 + signal") {
+    const outcome all = tutti_run(with_option("--grace=0.1", shells(3, "if [ $RANK = 2 ]; then kill -9 $$; fi; exec sleep 60")));
+    CHECK(all.code == 137);
+    CHECK(all.err == "tutti-run: rank 2 was killed by signal 9 (Killed); ending the others\n");
+}
+
+TEST_CASE("after a failure the others may end by themselves, within the grace time") {
+    const outcome all = tutti_run(shells(2, "if [ $RANK = 1 ]; then exit 3; fi; sleep 0.1; echo saved"));
+    CHECK(all.code == 3);
+    CHECK(all.out == "[0] saved\n");
+    CHECK(all.took < 1900ms);
+}
+
+TEST_CASE("a rank that ignores SIGTERM is killed") {
+    const outcome all = tutti_run(with_option("--grace=0.1", shells(2, "trap '' TERM; if [ $RANK = 1 ]; then exit 3; fi; while :; do sleep 1; done")));
+    CHECK(all.code == 3);
+    CHECK(all.took < 20s);
+}
+
+TEST_CASE("a time limit ends all ranks with code 124") {
+    const outcome all = tutti_run(with_option("--timeout=0.2", shells(2, "exec sleep 60")));
+    CHECK(all.code == 124);
+    CHECK(all.err == "tutti-run: the time limit of 0.2 s has passed; ending all ranks\n");
+    CHECK(all.took >= 200ms);
+    CHECK(all.took < 20s);
+}
+
+TEST_CASE("a run that is quicker than its time limit is not touched by it") {
+    CHECK(tutti_run(with_option("--timeout=30", shells(2, "exit 0"))).code == 0);
+}
+
+TEST_CASE("a signal is passed on to all ranks") {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+        CAPTURE(signal);
+        const std::string script = "trap 'echo got it; exit 0' INT TERM HUP; echo ready $RANK; while :; do sleep 0.01; done";
+        command launcher(tutti_run_words(shells(2, script)));
+        REQUIRE(launcher.printed("ready 0"));
+        REQUIRE(launcher.printed("ready 1"));
+        ::kill(launcher.pid(), signal);
+        const outcome& all = launcher.wait();
+        CHECK(all.code == 0);
+        CHECK(contains(all.out, "[0] got it"));
+        CHECK(contains(all.out, "[1] got it"));
+        CHECK(contains(all.err, "tutti-run: received signal " + std::to_string(signal)));
+    }
+}
+
+TEST_CASE("a second signal kills ranks that ignored the first") {
+    command launcher(tutti_run_words(shells(1, "trap '' INT TERM; echo ready; while :; do sleep 0.01; done")));
+    REQUIRE(launcher.printed("ready"));
+    ::kill(launcher.pid(), SIGINT);
+    ::kill(launcher.pid(), SIGTERM);
+    CHECK(launcher.wait().code >= 128);
+}
+
+TEST_CASE("ranks die with a launcher that is killed") {
+    command launcher(tutti_run_words({"-n", "2", "/bin/sh", "-c", "echo pid $$; exec sleep 60"}));
+    REQUIRE(launcher.printed("[0] pid "));
+    REQUIRE(launcher.printed("[1] pid "));
+    ::kill(launcher.pid(), SIGKILL);
+    // The launcher's ends of the ranks' pipes are gone with it; its own output ends only when nobody holds it.
+    const outcome& all = launcher.wait();
+    CHECK(all.code == 137);
+    for (const std::string& line : lines(all.out)) {
+        const pid_t rank = std::stoi(line.substr(line.find("pid ") + 4));
+        struct stat about {};
+        // Somebody else reaps it, soon; until then it is a zombie, which takes no signal's effect.
+        for (int i = 0; i < 1000 && ::kill(rank, 0) == 0 && ::stat(("/proc/" + std::to_string(rank) + "/exe").c_str(), &about) == 0; ++i)
+            ::usleep(1000);
+        CHECK((::kill(rank, 0) != 0 || ::stat(("/proc/" + std::to_string(rank) + "/exe").c_str(), &about) != 0));
+    }
+}
+
+TEST_CASE("what a rank has left behind does not keep the launcher, but may say its last words") {
+    const outcome all = tutti_run(shells(1, "(sleep 0.1; echo late) & sleep 60 & echo first"));
+    CHECK(all.code == 0);
+    CHECK(all.out == "[0] first\n[0] late\n");
+    CHECK(all.took < 20s);
+}
+
+TEST_CASE("a program that does not exist is told once, with code 127") {
+    for (const std::string name : {"no-such-program", "/no/such/program"}) {
+        const outcome all = tutti_run({"-n", "4", name});
+        CHECK(all.code == 127);
+        CHECK(all.err == "tutti-run: cannot start " + name + ": no such program\n");
+    }
+    const outcome refused = tutti_run({"-n", "4", "/etc/passwd"});
+    CHECK(refused.code == 126);
+    CHECK(lines(refused.err).size() == 1);
+}
+
+TEST_CASE("a wrong command line is one clear line and code 2") {
+    struct {
+        std::vector<std::string> arguments;
+        const char* told;
+    } const rows[] = {{{"-n", "2"}, "no program"}, {{"-n", "2", "--"}, "no program"}, {{"-n", "0", "true"}, "1 to 1024"}, {{"-n", "1025", "true"}, "1 to 1024"},
+                      {{"-n", "-1", "true"}, "1 to 1024"}, {{"-n", "two", "true"}, "1 to 1024"}, {{"true"}, "required"}, {{}, "required"},
+                      {{"-n", "2", "--unknown", "true"}, "--unknown"}, {{"-n", "2", "--timeout", "0", "true"}, "--timeout"},
+                      {{"-n", "2", "--timeout", "soon", "true"}, "--timeout"}, {{"-n"}, "--ranks"}};
+    for (const auto& one : rows) {
+        CAPTURE(one.told);
+        const outcome all = tutti_run(one.arguments);
+        CHECK(all.code == 2);
+        CHECK(all.out == "");
+        CHECK(lines(all.err).size() == 1);
+        CHECK(all.err.starts_with("tutti-run: "));
+        CHECK_MESSAGE(contains(all.err, one.told), all.err);
+    }
+}
+
+TEST_CASE("the program's own options and dashes are its own") {
+    const outcome all = tutti_run({"-n", "1", "echo", "-n", "--help", "--", "x"});
+    CHECK(all.out == "[0] --help -- x\n");
+    CHECK(tutti_run({"-n1", "--", "echo", "--timeout=1"}).out == "[0] --timeout=1\n");
+}
+
+TEST_CASE("help is printed with code 0") {
+    const outcome all = tutti_run({"--help"});
+    CHECK(all.code == 0);
+    CHECK(contains(all.out, "Usage: tutti-run -n N [options] [--] program"));
+    CHECK(contains(all.out, "--timeout SECONDS"));
+}
+
+TEST_CASE("a reader of the output that goes away ends the run") {
+    command pipeline({"/bin/sh", "-c", tutti_run_words({}).front() + " --grace=0.1 -n 2 yes | head -n 1"});
+    const std::vector<std::string> told = lines(pipeline.wait().out);
+    REQUIRE(told.size() == 1);
+    CHECK((told[0] == "[0] y" || told[0] == "[1] y"));
+}

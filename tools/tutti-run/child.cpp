@@ -1,0 +1,117 @@
+#include "child.hpp"
+
+#include "exec.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <system_error>
+
+namespace launch {
+namespace {
+
+std::string prefix(const job& run, int rank) { return run.wanted.prefix ? "[" + std::to_string(rank) + "] " : ""; }
+
+int open_pipe(descriptor& reading, descriptor& writing) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return errno;
+    reading = descriptor(ends[0]);
+    writing = descriptor(ends[1]);
+    return 0;
+}
+
+/// The errno of a program that could not be started; 0 when it runs (the pipe closed itself).
+int exec_error(const descriptor& status) {
+    int error = 0;
+    ssize_t count;
+    do count = ::read(status.number(), &error, sizeof error);
+    while (count < 0 && errno == EINTR);
+    return count == sizeof error ? error : 0;
+}
+
+}  // namespace
+
+void open_listener(job& run) {
+    run.listener = descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* generic = reinterpret_cast<sockaddr*>(&address);
+    if (!run.listener.open() || ::bind(run.listener.number(), generic, size) != 0 || ::listen(run.listener.number(), SOMAXCONN) != 0 ||
+        ::getsockname(run.listener.number(), generic, &size) != 0)
+        throw std::system_error(errno, std::generic_category(), "cannot listen on 127.0.0.1");
+    run.port = ntohs(address.sin_port);
+}
+
+std::string to_string(const ending& how) {
+    if (how.signal == 0) return "exited with code " + std::to_string(how.code);
+    return "was killed by signal " + std::to_string(how.signal) + " (" + ::strsignal(how.signal) + ")";
+}
+
+child::child(int rank, const job& run, output& to)
+    : rank_(rank), out_lines_(to, STDOUT_FILENO, prefix(run, rank)), err_lines_(to, STDERR_FILENO, prefix(run, rank)) {}
+
+child::~child() {
+    if (pid_ <= 0) return;
+    send(SIGKILL);
+    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {}
+}
+
+int child::start(const job& run) {
+    descriptor out, err, status, told;
+    if (const int error = open_pipe(out_, out)) return error;
+    if (const int error = open_pipe(err_, err)) return error;
+    if (const int error = open_pipe(told, status)) return error;
+    ::fcntl(out_.number(), F_SETFL, O_NONBLOCK);
+    ::fcntl(err_.number(), F_SETFL, O_NONBLOCK);
+    const exec_plan plan(run, rank_);
+    const pid_t parent = ::getpid();
+    pid_ = ::fork();
+    if (pid_ < 0) return errno;
+    if (pid_ == 0) become(plan, parent, out.number(), err.number(), status.number());
+    running_ = true;
+    ::setpgid(pid_, pid_);  // the rank does it too: whoever comes first
+    status.close();
+    process_ = descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+    if (!process_.open()) return errno;
+    return exec_error(told);
+}
+
+void child::note_end() {
+    siginfo_t info{};
+    if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != pid_) return;
+    running_ = false;
+    (info.si_code == CLD_EXITED ? how_.code : how_.signal) = info.si_status;
+    process_.close();
+}
+
+void child::read(descriptor& from, line_collector& to) {
+    char buffer[64 * 1024];
+    const ssize_t count = ::read(from.number(), buffer, sizeof buffer);
+    if (count > 0) return to.add({buffer, static_cast<std::size_t>(count)});
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    to.finish();
+    from.close();
+}
+
+void child::stop_reading() {
+    out_lines_.finish();
+    err_lines_.finish();
+    out_.close();
+    err_.close();
+}
+
+void child::send(int signal) noexcept {
+    // Not yet reaped, so neither the pid nor the group of that number can belong to anybody else.
+    if (pid_ > 0) ::kill(-pid_, signal);
+}
+
+}  // namespace launch

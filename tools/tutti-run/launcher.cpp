@@ -1,0 +1,191 @@
+#include "launcher.hpp"
+
+#include "exec.hpp"
+
+#include <sys/signalfd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <system_error>
+
+namespace launch {
+namespace {
+
+constexpr int timeout_code = 124, not_executable_code = 126, not_found_code = 127;
+
+/// How long what a rank has left behind may go on printing.
+constexpr milliseconds last_words{500};
+
+constexpr int forwarded[] = {SIGINT, SIGTERM, SIGHUP};
+
+std::string seconds(milliseconds time) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", std::chrono::duration<double>(time).count());
+    return text;
+}
+
+std::string signal_name(int signal) { return "signal " + std::to_string(signal) + " (" + ::strsignal(signal) + ")"; }
+
+}  // namespace
+
+launcher::launcher(job run) : run_(std::move(run)) {
+    sigset_t set;
+    ::sigemptyset(&set);
+    for (const int signal : forwarded) ::sigaddset(&set, signal);
+    ::sigprocmask(SIG_BLOCK, &set, nullptr);
+    ::signal(SIGPIPE, SIG_IGN);
+    signals_ = descriptor(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!signals_.open()) throw std::system_error(errno, std::generic_category(), "cannot receive signals");
+    if (run_.wanted.timeout) timeout_ = clock::now() + *run_.wanted.timeout;
+}
+
+int launcher::run() {
+    if (const int code = start_all()) return code;
+    while (any_running()) turn();
+    drain();
+    output_.flush();
+    return exit_code_.value_or(0);
+}
+
+int launcher::start_all() {
+    children_.reserve(static_cast<std::size_t>(run_.wanted.ranks));
+    for (int rank = 0; rank < run_.wanted.ranks; ++rank) {
+        child& next = children_.emplace_back(rank, run_, output_);
+        const int error = next.start(run_);
+        if (rank == 0) run_.listener.close();  // rank 0 holds it now: when rank 0 ends, the others are refused at once
+        if (error == 0) continue;
+        say("cannot start rank " + std::to_string(rank) + " (" + run_.program + "): " + std::strerror(error));
+        output_.flush();
+        return error == ENOENT ? not_found_code : not_executable_code;
+    }
+    return 0;
+}
+
+bool launcher::any_running() const {
+    return std::any_of(children_.begin(), children_.end(), [](const child& one) { return one.running(); });
+}
+
+bool launcher::any_speaking() const {
+    return std::any_of(children_.begin(), children_.end(), [](const child& one) { return !one.silent(); });
+}
+
+std::vector<pollfd> launcher::watched() const {
+    std::vector<pollfd> all{{signals_.number(), POLLIN, 0}};
+    if (!output_.empty()) all.push_back({output_.descriptor(), POLLOUT, 0});
+    for (const child& one : children_) {
+        if (one.running()) all.push_back({one.process(), POLLIN, 0});
+        if (output_.full()) continue;
+        if (one.out() >= 0) all.push_back({one.out(), POLLIN, 0});
+        if (one.err() >= 0) all.push_back({one.err(), POLLIN, 0});
+    }
+    return all;
+}
+
+int launcher::wait_ms() const {
+    clock::time_point next = clock::time_point::max();
+    if (stage_end_) next = std::min(next, *stage_end_);
+    if (timeout_) next = std::min(next, *timeout_);
+    if (next == clock::time_point::max()) return -1;
+    const auto left = std::chrono::ceil<milliseconds>(next - clock::now()).count();
+    return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
+}
+
+void launcher::turn() {
+    std::vector<pollfd> events = watched();
+    if (::poll(events.data(), events.size(), wait_ms()) > 0)
+        for (const pollfd& event : events)
+            if (event.revents != 0) handle(event);
+    note_endings();
+    look_at_clock();
+}
+
+void launcher::handle(const pollfd& event) {
+    if (event.fd == signals_.number()) return read_signals();
+    if ((event.events & POLLOUT) != 0) {
+        if (!output_.write_some()) fail(128 + SIGPIPE, "nobody reads the output any more");
+        return;
+    }
+    for (child& one : children_) {
+        if (event.fd == one.out()) return one.read_out();
+        if (event.fd == one.err()) return one.read_err();
+        if (event.fd == one.process()) return one.note_end();
+    }
+}
+
+void launcher::note_endings() {
+    if (exit_code_) return;
+    // When several have ended since we last looked, the one that was killed did not do it because of the others.
+    const child* first = nullptr;
+    for (const child& one : children_)
+        if (!one.running() && one.how().failed() && (first == nullptr || (first->how().signal == 0 && one.how().signal != 0))) first = &one;
+    if (first != nullptr) fail(first->how().exit_code(), "rank " + std::to_string(first->rank()) + " " + to_string(first->how()));
+}
+
+void launcher::fail(int code, const std::string& why) {
+    if (exit_code_) return;
+    exit_code_ = code;
+    say(why + (any_running() ? "; ending the others" : ""));
+    if (stage_ == stage::running) next_stage(stage::leaving);
+}
+
+void launcher::next_stage(stage to) {
+    stage_ = to;
+    stage_end_ = clock::now() + run_.wanted.grace;
+    if (to == stage::terminated) send_all(SIGTERM);
+    if (to != stage::killed) return;
+    stage_end_.reset();
+    send_all(SIGKILL);
+}
+
+void launcher::look_at_clock() {
+    const auto now = clock::now();
+    if (timeout_ && now >= *timeout_) {
+        timeout_.reset();
+        if (any_running()) {
+            say("the time limit of " + seconds(*run_.wanted.timeout) + " s has passed; ending all ranks");
+            exit_code_ = timeout_code;
+            next_stage(stage::terminated);
+        }
+    }
+    if (stage_end_ && now >= *stage_end_) next_stage(stage_ == stage::leaving ? stage::terminated : stage::killed);
+}
+
+void launcher::read_signals() {
+    signalfd_siginfo info;
+    while (::read(signals_.number(), &info, sizeof info) == sizeof info) {
+        const int signal = static_cast<int>(info.ssi_signo);
+        if (++signals_received_ == 1) {
+            say("received " + signal_name(signal) + "; passing it on to all ranks");
+            send_all(signal);
+        } else {
+            say("received " + signal_name(signal) + " again; killing all ranks");
+            if (!exit_code_) exit_code_ = 128 + signal;
+            next_stage(stage::killed);
+        }
+    }
+}
+
+void launcher::send_all(int signal) {
+    for (child& one : children_)
+        if (one.running()) one.send(signal);
+}
+
+void launcher::drain() {
+    const auto end = clock::now() + last_words;
+    while (any_speaking() || !output_.empty()) {
+        std::vector<pollfd> events = watched();
+        const auto left = std::chrono::ceil<milliseconds>(end - clock::now()).count();
+        if (left <= 0) break;
+        if (::poll(events.data(), events.size(), static_cast<int>(left)) > 0)
+            for (const pollfd& event : events)
+                if (event.revents != 0) handle(event);
+    }
+    for (child& one : children_) one.stop_reading();
+}
+
+void launcher::say(const std::string& line) { output_.put(STDERR_FILENO, "tutti-run: " + line + "\n"); }
+
+}  // namespace launch

@@ -1,0 +1,71 @@
+#include "output.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+
+namespace launch {
+
+void output::put(int descriptor, std::string text) {
+    if (text.empty()) return;
+    queued_bytes_ += text.size();
+    queue_.push_back({descriptor, std::move(text), 0});
+}
+
+bool output::write_some() {
+    piece& first = queue_.front();
+    // A pipe that is writable takes PIPE_BUF bytes without blocking; our stdout may be shared with others, so it stays in blocking mode.
+    const std::size_t count = std::min<std::size_t>(PIPE_BUF, first.text.size() - first.written);
+    const ssize_t written = ::write(first.descriptor, first.text.data() + first.written, count);
+    if (written < 0 && (errno == EINTR || errno == EAGAIN)) return true;
+    const bool lost = written < 0;
+    const std::size_t gone = lost ? first.text.size() - first.written : static_cast<std::size_t>(written);
+    first.written += gone;
+    queued_bytes_ -= gone;
+    if (first.written == first.text.size()) queue_.pop_front();
+    return !lost;
+}
+
+void output::flush() {
+    while (!empty()) {
+        pollfd ready{descriptor(), POLLOUT, 0};
+        if (::poll(&ready, 1, -1) < 0 && errno != EINTR) return;
+        write_some();
+    }
+}
+
+line_collector::line_collector(output& to, int descriptor, std::string prefix)
+    : to_(to), descriptor_(descriptor), prefix_(std::move(prefix)) {}
+
+void line_collector::line(std::string& batch, std::string_view text) const {
+    batch += prefix_;
+    batch += text;
+    batch += '\n';
+}
+
+void line_collector::add(std::string_view bytes) {
+    std::string batch;
+    for (;;) {
+        const std::size_t end = bytes.find('\n');
+        partial_.append(bytes.substr(0, end));
+        if (end == std::string_view::npos && partial_.size() < max_line_bytes) break;
+        line(batch, partial_);
+        partial_.clear();
+        if (end == std::string_view::npos) break;
+        bytes.remove_prefix(end + 1);
+    }
+    to_.put(descriptor_, std::move(batch));
+}
+
+void line_collector::finish() {
+    if (partial_.empty()) return;
+    std::string batch;
+    line(batch, partial_);
+    partial_.clear();
+    to_.put(descriptor_, std::move(batch));
+}
+
+}  // namespace launch

@@ -1,0 +1,57 @@
+// What the ranks print, cut into whole lines, and handed on in the order it came, without ever blocking the launcher.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <string_view>
+
+namespace launch {
+
+/// The launcher's own stdout and stderr behind one queue, so that a line of one never stands inside a line of the other.
+class output {
+public:
+    /// Above this the ranks are not read any more until the reader of our output has caught up.
+    static constexpr std::size_t max_queued_bytes = 4 << 20;
+
+    void put(int descriptor, std::string text);
+    bool empty() const noexcept { return queue_.empty(); }
+    bool full() const noexcept { return queued_bytes_ >= max_queued_bytes; }
+    /// The descriptor that has to become writable next. Only when not empty.
+    int descriptor() const noexcept { return queue_.front().descriptor; }
+    /// Writes a piece; call when the descriptor is writable. False, and the piece is dropped, when nobody reads it.
+    bool write_some();
+    /// Writes everything, waiting as long as it takes.
+    void flush();
+
+private:
+    struct piece {
+        int descriptor;
+        std::string text;
+        std::size_t written = 0;
+    };
+    std::deque<piece> queue_;
+    std::size_t queued_bytes_ = 0;
+};
+
+/// One stream of one rank: collects bytes until a line is whole.
+class line_collector {
+public:
+    /// A longer line is handed on in pieces.
+    static constexpr std::size_t max_line_bytes = 1 << 20;
+
+    line_collector(output& to, int descriptor, std::string prefix);
+
+    void add(std::string_view bytes);
+    /// The stream has ended: a last line without an end gets one.
+    void finish();
+
+private:
+    void line(std::string& batch, std::string_view text) const;
+
+    output& to_;
+    int descriptor_;
+    std::string prefix_;
+    std::string partial_;
+};
+
+}  // namespace launch
