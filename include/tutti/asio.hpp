@@ -1,16 +1,21 @@
 // Tutti inside a program that has its own Asio: the only public header that names it.
 #pragma once
 
+#include <tutti/detail/async_run.hpp>
+#include <tutti/detail/completion.hpp>
 #include <tutti/event_loop.hpp>
+#include <tutti/task.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/async_result.hpp>
 
+#include <exception>
 #include <utility>
 
 namespace tutti {
 
 /// Where a guest loop makes progress: `event_loop loop{host{context.get_executor()}};`
-/// The executor must run one thing at a time: an io_context run by one thread, or a strand.
+/// The executor must run one thing at a time: an io_context run by one thread, or a strand. It outlives the loop.
 class host {
 public:
     explicit host(boost::asio::any_io_executor executor) : executor_(std::move(executor)) {}
@@ -19,5 +24,17 @@ public:
 private:
     boost::asio::any_io_executor executor_;
 };
+
+/// Sockets made on it complete on the loop's thread. In a guest's handlers `event_loop::here()` is false; they may post and start timers.
+boost::asio::any_io_executor executor_of(event_loop& loop);
+
+/// Starts `work` on `loop` for any Asio completion token: a callback, `use_future`, `use_awaitable`, ... The signature is
+/// `void(std::exception_ptr)`, or `void(std::exception_ptr, T)`. Asio's per-operation cancellation cancels the task. Call it where the
+/// loop is, or before it runs. A task that has not ended when the loop is destroyed is destroyed with it, and nobody is told.
+template <class T, class CompletionToken>
+auto async_run(event_loop& loop, task<T> work, CompletionToken&& token) {
+    return boost::asio::async_initiate<CompletionToken, detail::run_signature_of<T>>(
+        detail::start_async<T>(), token, &loop, std::move(work));
+}
 
 }  // namespace tutti

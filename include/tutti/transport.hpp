@@ -19,6 +19,7 @@ struct moved {
 };
 
 /// One FIFO duplex byte stream between two ranks. It never blocks. Used on its loop only, by one owner.
+/// Each direction fails for itself: when a send fails, what has arrived can still be received.
 class link {
 public:
     virtual ~link() = default;
@@ -34,14 +35,15 @@ public:
     virtual std::string peer() const = 0;
 };
 
-/// Makes links. One per process, or per rank in tests. Used on its loop only.
+/// Makes links. One per process, or per rank in tests. Used on its loop only; outlives the tasks it returned, not always its links.
+/// The tasks report everything, their cancellation too, in their result.
 class transport {
 public:
     virtual ~transport() = default;
 
     /// Where others reach this one; what `connect` takes.
     virtual std::string address() const = 0;
-    /// Retries with back-off until the deadline: the other side may not be there yet.
+    /// Retries with back-off until the deadline: the other side may not be there yet. error::timed_out then, error::closed after close().
     virtual task<result<std::unique_ptr<link>>> connect(std::string address, time_point deadline) = 0;
     /// The next link that somebody opened to us. One caller at a time; ends with error::closed after close().
     virtual task<result<std::unique_ptr<link>>> accept() = 0;

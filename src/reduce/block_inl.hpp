@@ -14,6 +14,7 @@
 #include <hwy/highway.h>
 
 #include <concepts>
+#include <cstdint>
 #include <cstring>
 #include <type_traits>
 
@@ -36,6 +37,14 @@ inline constexpr bool is_half = std::same_as<T, float16> || std::same_as<T, bflo
 template <class T>
 using stored = std::conditional_t<is_half<T>, std::uint16_t, T>;
 
+/// Less than a vector, padded with zeros to one: the ends of a block go through the same instructions as its middle.
+template <class T>
+struct padded {
+    alignas(64) stored<T> values[HWY_MAX_BYTES / sizeof(T)] = {};
+
+    padded(const void* source, std::size_t count) { std::memcpy(values, source, count * sizeof(T)); }
+};
+
 /// One vector's worth of `first op second`. Both are loaded before anything is stored, so `target` may be either.
 template <reduce_op Op, class T>
 struct combine_step {
@@ -45,18 +54,28 @@ struct combine_step {
 
     HWY_INLINE void operator()(std::size_t at) const {
         const hn::ScalableTag<stored<T>> d;
-        const auto a = hn::LoadU(d, first + at);
-        const auto b = hn::LoadU(d, second + at);
-        if constexpr (is_half<T>) {
+        const auto* a = first + at;
+        const auto* b = second + at;
+        if constexpr (!is_half<T>) {
+            hn::StoreU(combine_lanes<Op>(hn::LoadU(d, a), hn::LoadU(d, b)), d, target + at);
+        } else if constexpr (Op == min || Op == max) {
+            hn::StoreU(half_extreme<Op, T>(hn::LoadU(d, a), hn::LoadU(d, b)), d, target + at);
+        } else {
             using half = half_lanes<T>;
             const auto low = combine_lanes<Op>(half::low(a), half::low(b));
-            hn::StoreU(half::join(low, combine_lanes<Op>(half::high(a), half::high(b))), d, target + at);
-        } else {
-            hn::StoreU(combine_lanes<Op>(a, b), d, target + at);
+            const auto high = combine_lanes<Op>(half::high(a), half::high(b));
+            half::store(low, high, target + at);
         }
+    }
+    HWY_INLINE void partial(std::size_t at, std::size_t part) const {
+        padded<T> mine(first + at, part);
+        const padded<T> theirs(second + at, part);
+        combine_step{mine.values, mine.values, theirs.values}(0);
+        std::memcpy(target + at, mine.values, part * sizeof(T));
     }
 };
 
+/// One vector's worth of `data / divisor`.
 template <class T>
 struct divide_step {
     stored<T>* data;
@@ -64,39 +83,41 @@ struct divide_step {
 
     HWY_INLINE void operator()(std::size_t at) const {
         const hn::ScalableTag<stored<T>> d;
-        const auto a = hn::LoadU(d, data + at);
         if constexpr (is_half<T>) {
             using half = half_lanes<T>;
-            hn::StoreU(half::join(divide_lanes(half::low(a), divisor), divide_lanes(half::high(a), divisor)), d, data + at);
+            const auto low = divide_lanes(half::low(data + at), divisor);
+            const auto high = divide_lanes(half::high(data + at), divisor);
+            half::store(low, high, data + at);
         } else {
-            hn::StoreU(divide_lanes(a, divisor), d, data + at);
+            hn::StoreU(divide_lanes(hn::LoadU(d, data + at), divisor), d, data + at);
         }
+    }
+    HWY_INLINE void partial(std::size_t at, std::size_t part) const {
+        padded<T> rest(data + at, part);
+        divide_step{rest.values, divisor}(0);
+        std::memcpy(data + at, rest.values, part * sizeof(T));
     }
 };
 
-/// Runs `step` on all whole vectors, and returns how many elements that were.
+/// How many elements stand before the first vector boundary, for blocks long enough: stores that cross cache lines cost up to a tenth.
+template <class T>
+HWY_INLINE std::size_t unaligned_head(const void* written, std::size_t count, std::size_t lanes) {
+    const std::size_t past = reinterpret_cast<std::uintptr_t>(written) % (lanes * sizeof(T)) / sizeof(T);
+    return past == 0 || count < 16 * lanes ? 0 : lanes - past;
+}
+
 template <class T, class Step>
-HWY_INLINE std::size_t whole_vectors(std::size_t count, const Step& step) {
+HWY_INLINE void over_block(const Step& step, const void* written, std::size_t count) {
     const std::size_t lanes = hn::Lanes(hn::ScalableTag<stored<T>>());
-    std::size_t at = 0;
+    std::size_t at = unaligned_head<T>(written, count, lanes);
+    if (at != 0) step.partial(0, at);
     for (; at + 2 * lanes <= count; at += 2 * lanes) {
         step(at);
         step(at + lanes);
     }
-    if (at + lanes <= count) {
-        step(at);
-        at += lanes;
-    }
-    return at;
+    for (; at + lanes <= count; at += lanes) step(at);
+    if (at != count) step.partial(at, count - at);
 }
-
-/// What is left over, padded with zeros to one vector: the tail goes through the same instructions as the body.
-template <class T>
-struct padded {
-    alignas(64) stored<T> values[HWY_MAX_BYTES / sizeof(T)] = {};
-
-    padded(const void* source, std::size_t count) { std::memcpy(values, source, count * sizeof(T)); }
-};
 
 struct combine_block {
     void* target;
@@ -107,15 +128,8 @@ struct combine_block {
     template <reduce_op Op, class T>
     HWY_ATTR void operator()() const {
         using S = stored<T>;
-        auto* out = static_cast<S*>(target);
-        const auto* a = static_cast<const S*>(first);
-        const auto* b = static_cast<const S*>(second);
-        const std::size_t done = whole_vectors<T>(count, combine_step<Op, T>{out, a, b});
-        if (done == count) return;
-        padded<T> mine(a + done, count - done);
-        const padded<T> theirs(b + done, count - done);
-        combine_step<Op, T>{mine.values, mine.values, theirs.values}(0);
-        std::memcpy(out + done, mine.values, (count - done) * sizeof(T));
+        const combine_step<Op, T> step{static_cast<S*>(target), static_cast<const S*>(first), static_cast<const S*>(second)};
+        over_block<T>(step, target, count);
     }
 };
 
@@ -126,16 +140,8 @@ struct divide_block {
 
     template <class T>
     HWY_ATTR void operator()() const {
-        if constexpr (std::integral<T>) {
-            divide_scalar(type_of<T>, data, count, divisor);  // there is no vector division of integers
-        } else {
-            auto* values = static_cast<stored<T>*>(data);
-            const std::size_t done = whole_vectors<T>(count, divide_step<T>{values, divisor});
-            if (done == count) return;
-            padded<T> rest(values + done, count - done);
-            divide_step<T>{rest.values, divisor}(0);
-            std::memcpy(values + done, rest.values, (count - done) * sizeof(T));
-        }
+        if constexpr (std::integral<T>) divide_scalar(type_of<T>, data, count, divisor);  // there is no vector division of integers
+        else over_block<T>(divide_step<T>{static_cast<stored<T>*>(data), divisor}, data, count);
     }
 };
 

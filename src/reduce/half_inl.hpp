@@ -16,6 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace tutti::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// F16C rounds as its operand says (here to nearest even), whatever the thread's rounding mode is.
 inline constexpr bool f16_instructions = HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL;
 
 // Elements at even and odd places of a vector of 16-bit words, seen as 32-bit words, need shifts only and no shuffle.
@@ -62,6 +63,18 @@ HWY_INLINE auto narrow_word_f16(V value) {  // the way tutti::float16 does it
     return hn::Or(sign, hn::IfThenElse(is_large, large, finite));
 }
 
+using half_vector = hn::Rebind<std::uint16_t, floats>;
+using half_vector_f16 = hn::Rebind<hwy::float16_t, floats>;
+
+HWY_INLINE auto promote_f16(const std::uint16_t* from) {
+    return hn::PromoteTo(floats(), hn::BitCast(half_vector_f16(), hn::LoadU(half_vector(), from)));
+}
+
+template <class V>
+HWY_INLINE void demote_f16(V value, std::uint16_t* to) {
+    hn::StoreU(hn::BitCast(half_vector(), hn::DemoteTo(half_vector_f16(), value)), half_vector(), to);
+}
+
 template <class V>
 HWY_INLINE auto round_word_bf16(V value) {  // the result is the upper half of each 32-bit lane; the canonical NaN survives the addition
     const words u32;
@@ -70,57 +83,67 @@ HWY_INLINE auto round_word_bf16(V value) {  // the result is the upper half of e
     return hn::Add(word, hn::Add(last_bit, hn::Set(u32, 0x7fffu)));
 }
 
+/// One vector of T as two vectors of float, `low` and `high`: which elements are in which is the format's business.
 template <class T>
 struct half_lanes;
 
 template <>
 struct half_lanes<bfloat16> {
-    template <class V>
-    static HWY_INLINE auto low(V raw) {
-        return hn::BitCast(floats(), hn::ShiftLeft<16>(hn::BitCast(words(), raw)));
+    static constexpr std::int16_t infinity = 0x7f80, quiet_nan = 0x7fc0;
+
+    static HWY_INLINE auto low(const std::uint16_t* from) {
+        return hn::BitCast(floats(), hn::ShiftLeft<16>(hn::BitCast(words(), hn::LoadU(halves(), from))));
+    }
+    static HWY_INLINE auto high(const std::uint16_t* from) {
+        return hn::BitCast(floats(), hn::And(hn::BitCast(words(), hn::LoadU(halves(), from)), hn::Set(words(), 0xffff0000u)));
     }
     template <class V>
-    static HWY_INLINE auto high(V raw) {
-        return hn::BitCast(floats(), hn::And(hn::BitCast(words(), raw), hn::Set(words(), 0xffff0000u)));
-    }
-    template <class V>
-    static HWY_INLINE auto join(V low, V high) {
+    static HWY_INLINE void store(V low, V high, std::uint16_t* to) {
         const auto upper = hn::And(round_word_bf16(high), hn::Set(words(), 0xffff0000u));
-        return hn::BitCast(halves(), hn::Or(hn::ShiftRight<16>(round_word_bf16(low)), upper));
+        const auto lower = hn::ShiftRight<16>(round_word_bf16(low));
+        hn::StoreU(hn::BitCast(halves(), hn::Or(lower, upper)), halves(), to);
     }
 };
 
 template <>
 struct half_lanes<float16> {
-    using half_vector = hn::Half<hn::Rebind<hwy::float16_t, halves>>;
+    static constexpr std::int16_t infinity = 0x7c00, quiet_nan = 0x7e00;
 
-    template <class V>
-    static HWY_INLINE auto low(V raw) {
-        if constexpr (f16_instructions) return hn::PromoteTo(floats(), hn::LowerHalf(half_vector(), as_f16(raw)));
-        else return widen_word_f16(hn::And(hn::BitCast(words(), raw), hn::Set(words(), 0xffffu)));
+    static HWY_INLINE auto low(const std::uint16_t* from) {
+        if constexpr (f16_instructions) return promote_f16(from);
+        else return widen_word_f16(hn::And(hn::BitCast(words(), hn::LoadU(halves(), from)), hn::Set(words(), 0xffffu)));
+    }
+    static HWY_INLINE auto high(const std::uint16_t* from) {
+        if constexpr (f16_instructions) return promote_f16(from + hn::Lanes(floats()));
+        else return widen_word_f16(hn::ShiftRight<16>(hn::BitCast(words(), hn::LoadU(halves(), from))));
     }
     template <class V>
-    static HWY_INLINE auto high(V raw) {
-        if constexpr (f16_instructions) return hn::PromoteTo(floats(), hn::UpperHalf(half_vector(), as_f16(raw)));
-        else return widen_word_f16(hn::ShiftRight<16>(hn::BitCast(words(), raw)));
-    }
-    template <class V>
-    static HWY_INLINE auto join(V low, V high) {
+    static HWY_INLINE void store(V low, V high, std::uint16_t* to) {
         if constexpr (f16_instructions) {
-            const hn::Rebind<std::uint16_t, half_vector> u16;  // Combine is not there for f16
-            const auto lower = hn::BitCast(u16, hn::DemoteTo(half_vector(), low));
-            return hn::Combine(halves(), hn::BitCast(u16, hn::DemoteTo(half_vector(), high)), lower);
+            demote_f16(low, to);
+            demote_f16(high, to + hn::Lanes(floats()));
         } else {
-            return hn::BitCast(halves(), hn::Or(narrow_word_f16(low), hn::ShiftLeft<16>(narrow_word_f16(high))));
+            const auto upper = hn::ShiftLeft<16>(narrow_word_f16(high));
+            hn::StoreU(hn::BitCast(halves(), hn::Or(narrow_word_f16(low), upper)), halves(), to);
         }
     }
-
-private:
-    template <class V>
-    static HWY_INLINE auto as_f16(V raw) {
-        return hn::BitCast(hn::Rebind<hwy::float16_t, halves>(), raw);
-    }
 };
+
+// Without any conversion: with all bits but the sign flipped in negative numbers, the bits order as signed integers do, -0 below +0.
+template <reduce_op Op, class T, class V>
+HWY_INLINE V half_extreme(V first, V second) {
+    const halves u16;
+    const hn::RebindToSigned<halves> i16;
+    const auto a = hn::BitCast(i16, first);
+    const auto b = hn::BitCast(i16, second);
+    const auto magnitude = hn::Set(i16, std::int16_t{0x7fff});
+    const auto key_a = hn::Xor(a, hn::And(hn::ShiftRight<15>(a), magnitude));
+    const auto key_b = hn::Xor(b, hn::And(hn::ShiftRight<15>(b), magnitude));
+    const auto ordered = hn::IfThenElse(Op == min ? hn::Lt(key_a, key_b) : hn::Lt(key_b, key_a), a, b);
+    const auto largest = hn::Max(hn::And(a, magnitude), hn::And(b, magnitude));
+    const auto has_nan = hn::Gt(largest, hn::Set(i16, half_lanes<T>::infinity));
+    return hn::BitCast(u16, hn::IfThenElse(has_nan, hn::Set(i16, half_lanes<T>::quiet_nan), ordered));
+}
 
 }  // namespace tutti::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -38,7 +38,7 @@ HWY_INLINE V float_extreme(V first, V second) {
     return hn::IfThenElse(hn::Or(hn::IsNaN(first), hn::IsNaN(second)), quiet_nan(first), ordered);
 }
 
-// No instruction multiplies bytes. The low byte of a 16-bit product depends on the low bytes only; the high bytes get a product of their own.
+// No instruction multiplies bytes. The low byte of a 16-bit product depends on the low bytes only; high bytes get a product of their own.
 template <class V>
 HWY_INLINE V multiply_bytes(V first, V second) {
     const hn::DFromV<V> d;

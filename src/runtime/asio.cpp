@@ -10,6 +10,16 @@ asio::any_io_executor executor_of(event_loop& loop) {
     return state.own_io().get_executor();
 }
 
+namespace detail {
+
+family& residents_of(event_loop& loop) {
+    auto& residents = loop.inner().residents;
+    if (!residents) residents.emplace(loop, family::frames::owned);
+    return *residents;
+}
+
+}  // namespace detail
+
 asio::io_context* io_context_of(event_loop& loop) {
     event_loop::impl& state = loop.inner();
     return state.place ? nullptr : &state.own_io();

@@ -1,8 +1,7 @@
 #include "runtime/loop_state.hpp"
 
 #include <tutti/asio.hpp>
-
-#include "base/check.hpp"
+#include <tutti/error.hpp>
 
 #include <algorithm>
 
@@ -29,14 +28,18 @@ event_loop::event_loop(const host& where) : impl_(std::make_unique<impl>()) {
 }
 
 event_loop::~event_loop() {
+    {
+        const detail::forsaking guard;
+        impl_->residents.reset();
+    }
     if (impl_->place) impl_->place->leave();
     const std::lock_guard lock(impl_->mutex);  // a thread that posted last may still be on its way out
 }
 
 void event_loop::run() {
     impl& state = *impl_;
-    TUTTI_CHECK(!state.place, "a guest loop is run by its host");
-    TUTTI_CHECK(!here(), "a loop is run from its own work");
+    if (state.place) throw failure(error::invalid_argument, "a guest loop is run by its host");
+    if (here()) throw failure(error::invalid_argument, "a loop is run from its own work");
     const detail::presence guard(*this);
     while (!state.stopping.load(std::memory_order_acquire)) {
         state.take_remote();

@@ -1,6 +1,8 @@
 // What is behind an event_loop: the queues, the timers, and either an io_context of its own or a place with a host.
 #pragma once
 
+#include <tutti/detail/family.hpp>
+
 #include "runtime/asio.hpp"
 #include "runtime/timer_heap.hpp"
 #include "runtime/work_list.hpp"
@@ -71,6 +73,7 @@ struct event_loop::impl {
     std::optional<asio::io_context> io;
     std::optional<asio::executor_work_guard<asio::io_context::executor_type>> io_work;
     std::shared_ptr<detail::guest> place;
+    std::optional<detail::family> residents;  // started from outside of any task, destroyed with the loop
 
     asio::io_context& own_io();
     bool idle() const noexcept { return local.empty() && !remote_waiting.load(std::memory_order_relaxed); }

@@ -89,10 +89,8 @@ void promise_base::explain(explanation& out) const {
     out.back();
 }
 
-forsaking::forsaking(promise_base& task) noexcept {
-    task.loop().withdraw(task);
-    ++forsaken_on_this_thread;
-}
+forsaking::forsaking() noexcept { ++forsaken_on_this_thread; }
+forsaking::forsaking(promise_base& task) noexcept : forsaking() { task.loop().withdraw(task); }
 forsaking::~forsaking() { --forsaken_on_this_thread; }
 bool forsaking::going_on() noexcept { return forsaken_on_this_thread != 0; }
 

@@ -4,14 +4,14 @@
 
 #include <tutti/types.hpp>
 
+#include <concepts>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 namespace tutti {
 
-/// Where a block lives. For collectives in which a rank contributes one vector of `size` parts (all_reduce, reduce_scatter,
-/// all_to_all) `input` has `size` blocks or one; see `shape`.
+/// Where a block lives. What the spaces hold depends on the collective: see algorithm/catalogue.hpp.
 enum class space : std::uint8_t { input, output, scratch };
 
 /// `count` neighbouring blocks of a space, from `first`.
@@ -52,14 +52,16 @@ struct shape {
 };
 
 /// All transfers of a round start together; when all have ended, its reductions and copies are applied in the order of its
-/// steps; then the next round starts. Between two ranks, transfers match in the order (round, step).
+/// steps; then the next round starts. Between two ranks, transfers match in the order (round, step): the k-th send to a peer is its
+/// k-th recv from here. Each rank counts its own rounds, so the two ends of a transfer may give its round different numbers; but
+/// transfers with one peer that share a round at one end share one at the other too, so (round, slice, step) is one order for both.
 class schedule {
 public:
     schedule() = default;
     explicit schedule(shape spaces) : spaces_(spaces) {}
 
     /// Adds a round of these steps. A round without steps is not added.
-    template <class... Steps>
+    template <std::same_as<step>... Steps>
     void round(Steps... steps) {
         (steps_.push_back(steps), ...);
         end_round();

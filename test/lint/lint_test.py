@@ -21,6 +21,7 @@ BAD = [
     ("src/algorithm/a.hpp", '#include "runtime/asio.hpp"\n#include <sys/socket.h>\n', "floors", 2),
     ("src/reduce/a.hpp", "#include <tutti/task.hpp>\n", "floors", 1),
     ("src/transport/a.hpp", "#include <boost/asio/ip/tcp.hpp>\n", "floors", 1),
+    ("src/transport/a.hpp", "\nboost::asio::any_io_executor x;\n", "floors", 2),
     ("include/tutti/a.hpp", '#include "base/check.hpp"\n', "floors", 1),
     ("src/base/a.hpp", "int x;\n" * 401, "size", 401),
     ("src/base/a.hpp", "namespace a {\n" + LONG_FUNCTION + "}\n", "size", 2),

@@ -18,7 +18,7 @@ constexpr std::uint64_t seed = 20221;
 std::vector<std::size_t> all_counts() {
     std::vector<std::size_t> counts;
     for (std::size_t count = 0; count <= 70; ++count) counts.push_back(count);
-    for (const std::size_t count : {127, 128, 129, 509, 1021, 4099, 16384}) counts.push_back(count);
+    for (const std::size_t count : std::initializer_list<std::size_t>{127, 128, 129, 509, 1021, 4099, 16384}) counts.push_back(count);
     return counts;
 }
 

@@ -49,7 +49,8 @@ T awkward(std::mt19937_64& random) {
     else if constexpr (std::same_as<T, bfloat16>) return pick(awkward_bf16);
     else {
         using limits = std::numeric_limits<T>;
-        const T table[] = {0, 1, static_cast<T>(-1), limits::min(), limits::max(), static_cast<T>(limits::min() + 1), static_cast<T>(limits::max() / 2 + 1)};
+        const T table[] = {0, 1, static_cast<T>(-1), limits::min(), limits::max(), static_cast<T>(limits::min() + 1),
+                           static_cast<T>(limits::max() / 2 + 1)};
         return table[random() % std::size(table)];
     }
 }

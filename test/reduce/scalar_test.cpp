@@ -62,8 +62,14 @@ TEST_CASE("min and max order zeros by sign and hand NaN on") {
     struct {
         float first, second, smaller, larger;
     } const rows[] = {
-        {0.0f, -0.0f, -0.0f, 0.0f}, {-0.0f, 0.0f, -0.0f, 0.0f},         {0.0f, 0.0f, 0.0f, 0.0f}, {-0.0f, -0.0f, -0.0f, -0.0f},
-        {1.0f, 2.0f, 1.0f, 2.0f},   {-infinity, infinity, -infinity, infinity}, {quiet_nan, 1.0f, quiet_nan, quiet_nan},    {-infinity, -quiet_nan, quiet_nan, quiet_nan},
+        {0.0f, -0.0f, -0.0f, 0.0f},
+        {-0.0f, 0.0f, -0.0f, 0.0f},
+        {0.0f, 0.0f, 0.0f, 0.0f},
+        {-0.0f, -0.0f, -0.0f, -0.0f},
+        {1.0f, 2.0f, 1.0f, 2.0f},
+        {-infinity, infinity, -infinity, infinity},
+        {quiet_nan, 1.0f, quiet_nan, quiet_nan},
+        {-infinity, -quiet_nan, quiet_nan, quiet_nan},
     };
     for (const auto& row : rows) {
         CAPTURE(row.first);

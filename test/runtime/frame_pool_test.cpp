@@ -1,25 +1,11 @@
+#include "allocations.hpp"
+
 #include <tutti/scope.hpp>
 #include <tutti/when_all.hpp>
 
 #include <doctest/doctest.h>
 
-#include <cstdlib>
-#include <new>
 #include <thread>
-
-namespace {
-
-thread_local long allocations = 0;
-
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-    ++allocations;
-    if (void* memory = std::malloc(bytes)) return memory;
-    throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 using namespace tutti;
 using namespace std::chrono_literals;
@@ -47,9 +33,9 @@ task<> one_of_each() {
 task<long> count_after_warm_up() {
     for (int i = 0; i < 10; ++i) co_await leaf(i);
     co_await when_all(one_of_each(), one_of_each());
-    const long before = allocations;
+    const long before = allocations();
     for (int i = 0; i < 1000; ++i) co_await when_all(one_of_each(), one_of_each());
-    co_return allocations - before;
+    co_return allocations() - before;
 }
 
 task<> many_at_once() {

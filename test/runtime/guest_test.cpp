@@ -8,13 +8,21 @@
 
 #include <doctest/doctest.h>
 
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
 
 #include <future>
 #include <optional>
+#include <stdexcept>
 #include <thread>
 
 using namespace tutti;
@@ -23,6 +31,18 @@ using namespace std::chrono_literals;
 namespace {
 
 task<> nap(duration length) { co_await sleep_for(length); }
+
+task<int> answer_after(duration length) {
+    co_await sleep_for(length);
+    co_return 42;
+}
+task<int> fail() {
+    co_await yield();
+    throw std::runtime_error("it fails");
+}
+asio::awaitable<void> await_task(event_loop& loop, int& result) {
+    result = co_await async_run(loop, answer_after(1ms), asio::use_awaitable);
+}
 
 task<> work_for_a_while(event_loop& mine, int& ran) {
     CHECK(&(co_await this_loop) == &mine);
@@ -117,6 +137,75 @@ TEST_CASE("four threads post to a guest and nothing is lost") {
     asio::post(strand, [&] { loop.reset(); });
     pool.join();
     CHECK(ran == 4 * per_thread);
+}
+
+TEST_CASE("a guest loop is not run") {
+    asio::io_context context;
+    event_loop loop{host{context.get_executor()}};
+    CHECK_THROWS_AS(loop.run(), failure);
+    CHECK_THROWS_AS(run(loop, nap(1s)), failure);
+}
+
+TEST_CASE("a host starts tasks with a callback, a std::future or an asio::awaitable") {
+    asio::io_context context;
+    event_loop loop{host{context.get_executor()}};
+    int told = 0;
+    async_run(loop, answer_after(1ms), [&](std::exception_ptr why, int value) {
+        CHECK_FALSE(why);
+        told = value;
+    });
+    async_run(loop, nap(1ms), [&](std::exception_ptr why) { CHECK_FALSE(why); });
+    auto later = async_run(loop, answer_after(2ms), asio::use_future);
+    auto failing = async_run(loop, fail(), asio::use_future);
+    int awaited = 0;
+    asio::co_spawn(context, await_task(loop, awaited), asio::detached);
+    context.run();
+    CHECK(told == 42);
+    CHECK(later.get() == 42);
+    CHECK_THROWS_WITH_AS(failing.get(), "it fails", std::runtime_error);
+    CHECK(awaited == 42);
+}
+
+TEST_CASE("asio's cancellation of a handler cancels its task") {
+    asio::io_context context;
+    event_loop loop{host{context.get_executor()}};
+    for (const bool at_once : {true, false}) {
+        asio::cancellation_signal signal;
+        std::exception_ptr why;
+        auto handler = [&](std::exception_ptr error) { why = error; };
+        async_run(loop, nap(1h), asio::bind_cancellation_slot(signal.slot(), handler));
+        if (!at_once) context.poll();
+        signal.emit(asio::cancellation_type::terminal);
+        context.restart();
+        context.run();
+        REQUIRE(why);
+        CHECK_THROWS_WITH_AS(std::rethrow_exception(why), "the wait was cancelled", failure);
+    }
+}
+
+TEST_CASE("a loop with its own io_context takes completion tokens too") {
+    event_loop loop;
+    async_run(loop, answer_after(1ms), [&](std::exception_ptr, int value) {
+        CHECK(value == 42);
+        CHECK(loop.here());
+        loop.stop();
+    });
+    loop.run();
+}
+
+TEST_CASE("tasks of a host that have not ended are destroyed with their loop, and its handlers are not called") {
+    asio::io_context context;
+    asio::cancellation_signal signal;
+    {
+        event_loop loop{host{context.get_executor()}};
+        auto handler = [](std::exception_ptr) { FAIL("nobody is told"); };
+        async_run(loop, nap(1h), asio::bind_cancellation_slot(signal.slot(), handler));
+        async_run(loop, nap(1h), handler);
+        context.poll();
+    }
+    signal.emit(asio::cancellation_type::terminal);
+    context.restart();
+    context.run();
 }
 
 TEST_CASE("handlers the host still holds outlive a guest without harm") {

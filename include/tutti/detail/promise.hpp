@@ -200,9 +200,10 @@ public:
     void take() const { rethrow_error(); }
 };
 
-/// While it lives, a task that started and has not ended is being destroyed, and with it all that it waits for.
+/// While it lives, tasks that started and have not ended are being destroyed, and with them all that they wait for.
 class forsaking {
 public:
+    forsaking() noexcept;
     explicit forsaking(promise_base& task) noexcept;
     forsaking(const forsaking&) = delete;
     forsaking& operator=(const forsaking&) = delete;

@@ -1,0 +1,59 @@
+// The home of communicators in a process: the loop on which their bytes move, the transport, and who may join.
+#pragma once
+
+#include <tutti/communicator.hpp>
+#include <tutti/event_loop.hpp>
+#include <tutti/store.hpp>
+#include <tutti/transport.hpp>
+#include <tutti/world.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace tutti {
+
+/// Every waiting has a limit, and all limits stand here. connect <= rendezvous, and lost_link <= operation.
+struct context_options {
+    duration operation = std::chrono::minutes(5);     // a collective, from its call, when the call does not say
+    duration rendezvous = std::chrono::minutes(2);    // until a group has formed
+    duration connect = std::chrono::seconds(30);      // one link
+    duration handshake = std::chrono::seconds(5);     // of one link that somebody opened to us
+    duration lost_link = std::chrono::milliseconds(250);  // between the loss of a link and the verdict that its peer is dead
+
+    // What goes over the wire. Rank 0's values are used by all ranks.
+    std::size_t slice_bytes = 256 * KiB;
+    std::size_t small_bytes = 64 * KiB;
+};
+
+/// Makes progress on a thread of its own, or, given a loop, on that loop and without any thread.
+/// Destroyed after its communicators; does not wait for peers.
+class context {
+public:
+    explicit context(context_options options = {});
+    /// Embedded: `progress` makes the progress, over `network`. Whoever runs the loop must not block it.
+    context(event_loop& progress, std::unique_ptr<transport> network, context_options options = {});
+    context(const context&) = delete;
+    context& operator=(const context&) = delete;
+    ~context();
+
+    /// The communicator of a whole job. Every rank of `who` calls it with the same store and `job`.
+    task<std::unique_ptr<communicator>> join(world who, std::shared_ptr<store> meeting, std::string job = "tutti");
+    /// The same over the store that the launcher of `who` arranged for.
+    task<std::unique_ptr<communicator>> join(world who);
+
+    event_loop& progress() noexcept;
+
+    class state;
+    state& inner() noexcept { return *state_; }
+
+private:
+    std::shared_ptr<state> state_;
+};
+
+/// The whole of a program: finds out who this process is, joins the job's communicator, runs `main` on a loop of this thread, closes.
+/// An error that `main` lets out is printed in one line. The result is for `return` from the process's own main.
+int run(std::function<task<int>(communicator&)> main, context_options options = {});
+int run(std::function<task<>(communicator&)> main, context_options options = {});
+
+}  // namespace tutti

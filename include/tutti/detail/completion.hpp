@@ -1,0 +1,241 @@
+// A future as an Asio asynchronous operation: whatever an Asio completion token does for a socket, it does for a collective.
+#pragma once
+
+#include <tutti/future.hpp>
+
+#include <boost/asio/associated_allocator.hpp>
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/execution/context.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/query.hpp>
+#include <boost/asio/system_context.hpp>
+
+#include <exception>
+#include <memory>
+#include <optional>
+#include <type_traits>
+
+namespace boost::asio {
+template <typename Executor>
+class basic_yield_context;
+}
+
+namespace tutti::detail {
+
+template <class Token>
+inline constexpr bool is_yield_context = false;
+template <class Executor>
+inline constexpr bool is_yield_context<boost::asio::basic_yield_context<Executor>> = true;
+
+inline std::exception_ptr exception_of(const future_state& state) {
+    const auto* why = state.why();
+    return why ? std::make_exception_ptr(tutti::failure(*why)) : nullptr;
+}
+
+/// How `f(token)` ends: (std::exception_ptr) or (std::exception_ptr, T), with a T() beside an exception.
+template <class T>
+struct ends_with_exception {
+    using signature = void(std::exception_ptr, T);
+
+    template <class Handler>
+    static void call(Handler handler, state_reference state) {
+        auto why = exception_of(*state.get());
+        T value = why ? T() : static_cast<value_state<T>&>(*state.get()).take();
+        state = {};
+        std::move(handler)(why, std::move(value));
+    }
+};
+template <>
+struct ends_with_exception<void> {
+    using signature = void(std::exception_ptr);
+
+    template <class Handler>
+    static void call(Handler handler, state_reference state) {
+        auto why = exception_of(*state.get());
+        state = {};
+        std::move(handler)(why);
+    }
+};
+
+/// How `as_result(f)(token)` ends: (result<T>).
+template <class T>
+struct ends_with_result {
+    using signature = void(result<T>);
+
+    template <class Handler>
+    static void call(Handler handler, state_reference state) {
+        auto ended = take_result<T>(*state.get());
+        state = {};
+        std::move(handler)(std::move(ended));
+    }
+};
+
+/// Stands where a handler names no executor.
+struct no_executor {
+    using executor_type = no_executor;
+};
+
+template <class Handler>
+using handler_executor = typename boost::asio::associated_executor<Handler, no_executor>::type;
+
+template <class Executor>
+concept runs_anywhere = requires(const Executor& executor) {
+    { boost::asio::query(executor, boost::asio::execution::context) } -> std::same_as<boost::asio::system_context&>;
+};
+
+/// Brings a completion to where its handler wants to run.
+template <class Executor>
+class completion_path {
+public:
+    template <class Handler>
+    explicit completion_path(const Handler& handler)
+        : work_(boost::asio::associated_executor<Handler, no_executor>::get(handler, no_executor())) {}
+
+    /// `owner` holds this object and is gone when `travel` returns.
+    template <class Owner>
+    static void travel(Owner owner) {
+        const Executor executor = owner->path().work_.get_executor();
+        // The system executor accepts any thread; posting would only start its pool.
+        if constexpr (runs_anywhere<Executor>) boost::asio::dispatch(executor, std::move(owner));
+        else boost::asio::post(executor, std::move(owner));
+    }
+
+private:
+    boost::asio::executor_work_guard<Executor> work_;
+};
+
+template <>
+class completion_path<no_executor> {
+public:
+    template <class Handler>
+    explicit completion_path(const Handler&) noexcept : loop_(event_loop::current()) {}
+
+    template <class Owner>
+    static void travel(Owner owner) {
+        if (auto* loop = owner->path().loop_) loop->post(owner.release()->on_loop());
+        else owner();
+    }
+
+private:
+    [[maybe_unused]] event_loop* loop_;
+};
+
+/// A handler that waits for its future; in memory from the handler's allocator.
+template <class End, class Handler>
+class completion_op final {
+    using allocator_type = typename std::allocator_traits<
+        boost::asio::associated_allocator_t<Handler>>::template rebind_alloc<completion_op>;
+
+public:
+    /// Owns the op on its way, and is what runs at the end of it.
+    class owner {
+    public:
+        using allocator_type = completion_op::allocator_type;
+
+        explicit owner(completion_op* op) noexcept : op_(op) {}
+        owner(owner&& other) noexcept : op_(other.release()) {}
+        owner& operator=(owner&&) = delete;
+        ~owner() {
+            if (op_) op_->destroy();
+        }
+        completion_op* operator->() const noexcept { return op_; }
+        completion_op* release() noexcept { return std::exchange(op_, nullptr); }
+        allocator_type get_allocator() const noexcept { return op_->allocator(); }
+        void operator()() { release()->deliver(); }
+
+    private:
+        completion_op* op_;
+    };
+
+    static void start(Handler handler, state_reference state) {
+        allocator_type allocator(boost::asio::get_associated_allocator(handler));
+        auto* memory = std::allocator_traits<allocator_type>::allocate(allocator, 1);
+        auto* op = new (memory) completion_op(std::move(handler), std::move(state));
+        auto slot = boost::asio::get_associated_cancellation_slot(op->handler_);
+        if (slot.is_connected()) slot.assign(canceller(op->state_.get()));
+        if (!op->state_->wait(op->finished_)) op->finished();
+    }
+
+    completion_path<handler_executor<Handler>>& path() noexcept { return path_; }
+    runnable& on_loop() noexcept { return on_loop_; }
+
+private:
+    /// Lives in the handler's slot until the op is delivered, and until then the op keeps the state.
+    class canceller {
+    public:
+        explicit canceller(future_state* state) noexcept : state_(state) {}
+        void operator()(boost::asio::cancellation_type) const noexcept {
+            auto* state = state_;
+            state->keep();  // the end may come, and be delivered, inside of cancel()
+            state->cancel();
+            state->release();
+        }
+
+    private:
+        future_state* state_;
+    };
+
+    completion_op(Handler handler, state_reference state)
+        : path_(handler), handler_(std::move(handler)), state_(std::move(state)) {}
+
+    allocator_type allocator() const noexcept { return allocator_type(boost::asio::get_associated_allocator(handler_)); }
+    void destroy() noexcept { destroy(allocator()); }
+    void destroy(allocator_type memory) noexcept {
+        this->~completion_op();
+        std::allocator_traits<allocator_type>::deallocate(memory, this, 1);
+    }
+
+    void finished() noexcept { decltype(path_)::travel(owner(this)); }
+    void delivered() noexcept { deliver(); }
+    void deliver() {
+        boost::asio::get_associated_cancellation_slot(handler_).clear();
+        // The memory goes back before the handler runs, so that the next operation can have it.
+        [[maybe_unused]] const auto path = std::move(path_);
+        auto handler = std::move(handler_);
+        auto state = std::move(state_);
+        destroy(allocator_type(boost::asio::get_associated_allocator(handler)));
+        End::call(std::move(handler), std::move(state));
+    }
+
+    completion_path<handler_executor<Handler>> path_;
+    Handler handler_;
+    state_reference state_;
+    callback<&completion_op::finished> finished_{*this};
+    callback<&completion_op::delivered> on_loop_{*this};
+};
+
+template <class End>
+struct start_completion {
+    template <class Handler>
+    void operator()(Handler&& handler, state_reference state) const {
+        completion_op<End, std::decay_t<Handler>>::start(static_cast<Handler&&>(handler), std::move(state));
+    }
+};
+
+template <class End, class Token>
+    requires boost::asio::completion_token_for<Token, typename End::signature>
+struct completion<End, Token> {
+    using signature = typename End::signature;
+
+    static decltype(auto) start(state_reference state, Token&& token) {
+        return boost::asio::async_initiate<Token, signature>(start_completion<End>(), token, std::move(state));
+    }
+};
+
+/// Boost 1.81's spawn_handler rethrows an empty exception_ptr, so a stackful coroutine gets the result and throws itself.
+template <class T, class Token>
+    requires is_yield_context<std::decay_t<Token>>
+struct completion<ends_with_exception<T>, Token> {
+    using signature = typename ends_with_result<T>::signature;
+
+    static T start(state_reference state, Token&& token) {
+        auto ended = completion<ends_with_result<T>, Token>::start(std::move(state), static_cast<Token&&>(token));
+        return std::move(ended).value();
+    }
+};
+
+}  // namespace tutti::detail

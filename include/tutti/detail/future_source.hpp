@@ -1,0 +1,79 @@
+// Futures that no engine stands behind: one end is the future, the other end says when it is over.
+#pragma once
+
+#include <tutti/future.hpp>
+
+#include <functional>
+
+namespace tutti::detail {
+
+/// A state of its own on the heap. Cancelling and abandoning call `on_cancel` once, on the thread that does it.
+template <class T>
+class simple_state final : public state_of<T> {
+public:
+    explicit simple_state(std::function<void()> on_cancel) : on_cancel_(std::move(on_cancel)) {}
+
+    bool cancelled() const noexcept { return cancelled_.load(std::memory_order_acquire); }
+    void cancel() noexcept override {
+        if (!cancelled_.exchange(true, std::memory_order_acq_rel) && on_cancel_) on_cancel_();
+    }
+    void abandon() noexcept override { cancel(); }
+
+private:
+    void recycle() noexcept override { delete this; }
+
+    std::function<void()> on_cancel_;
+    std::atomic<bool> cancelled_{false};
+};
+
+/// The end that decides. Dropped without a word, it ends its future with error::cancelled.
+template <class T = void>
+class [[nodiscard]] future_source {
+public:
+    explicit future_source(simple_state<T>& state) noexcept : state_(&state) {}
+    future_source(future_source&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+    future_source& operator=(future_source&& other) noexcept {
+        future_source(std::move(other)).swap(*this);
+        return *this;
+    }
+    ~future_source() {
+        if (state_) fail(tutti::failure(error::cancelled, "the one who was to end this future is gone"));
+    }
+
+    /// From any thread, once, like `fail`.
+    void set() noexcept
+        requires std::is_void_v<T>
+    {
+        end([](auto& state) { state.finish(); });
+    }
+    template <class Value>
+    void set(Value&& value) noexcept
+        requires std::convertible_to<Value, T>
+    {
+        end([&](auto& state) { state.finish(T(static_cast<Value&&>(value))); });
+    }
+    void fail(tutti::failure why) noexcept {
+        end([&](auto& state) { state.finish(std::move(why)); });
+    }
+    /// Whether the future asked for the end or was dropped.
+    bool cancelled() const noexcept { return state_->cancelled(); }
+    void swap(future_source& other) noexcept { std::swap(state_, other.state_); }
+
+private:
+    template <class Finish>
+    void end(Finish finish) noexcept {
+        auto* state = std::exchange(state_, nullptr);
+        finish(*state);
+        state->release();
+    }
+
+    simple_state<T>* state_;
+};
+
+template <class T = void>
+std::pair<future<T>, future_source<T>> make_future(std::function<void()> on_cancel = {}) {
+    auto* state = new simple_state<T>(std::move(on_cancel));
+    return {future<T>(*state), future_source<T>(*state)};
+}
+
+}  // namespace tutti::detail

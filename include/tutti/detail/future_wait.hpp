@@ -1,0 +1,90 @@
+// How a coroutine or a thread waits for a future_state. The awaiter lives in the waiting frame, so awaiting allocates nothing.
+#pragma once
+
+#include <tutti/detail/future_state.hpp>
+#include <tutti/detail/promise.hpp>
+
+#include <coroutine>
+
+namespace tutti::detail {
+
+/// Throws error::invalid_argument when the future is empty or was awaited before.
+void check_awaitable(const state_reference& state);
+/// Blocks the calling thread, which must not run an event_loop.
+void block(const state_reference& state);
+bool block_for(const state_reference& state, duration time);
+
+/// How an Asio completion token is served, and the two ways to tell its handler; defined in <tutti/detail/completion.hpp>, so that this
+/// header does not need Asio.
+template <class End, class Token>
+struct completion;
+template <class T>
+struct ends_with_exception;
+template <class T>
+struct ends_with_result;
+
+/// Everything about an awaiter that does not depend on the value.
+class future_wait : private cancel_callback {
+public:
+    explicit future_wait(state_reference state) noexcept : state_(std::move(state)) {}
+    future_wait(const future_wait&) = delete;
+    future_wait& operator=(const future_wait&) = delete;
+    bool await_ready() const noexcept { return !state_ || state_->done(); }
+    template <class Promise>
+    bool await_suspend(std::coroutine_handle<Promise> caller) noexcept {
+        caller_ = caller;
+        if constexpr (task_promise<Promise>) return start(caller.promise());
+        else return start(event_loop::current());
+    }
+    void explain(explanation& out) const { state_->explain(out); }
+
+protected:
+    /// Also when the frame is destroyed in the middle of the wait; then on the thread it would have resumed on.
+    ~future_wait();
+
+    future_state& state() const {
+        check_awaitable(state_);
+        return *state_.get();
+    }
+    state_reference take_state() {
+        check_awaitable(state_);
+        return std::move(state_);
+    }
+
+private:
+    bool start(const promise_base& task) noexcept;
+    bool start(event_loop* loop) noexcept;
+    void cancelled() noexcept override { state_->cancel(); }
+    void finished() noexcept;  // on the thread that finishes
+    void resume() noexcept;    // on the loop
+
+    state_reference state_;
+    std::coroutine_handle<> caller_;
+    event_loop* loop_ = nullptr;
+    bool waiting_ = false;
+    callback<&future_wait::finished> finished_{*this};
+    callback<&future_wait::resume> resume_{*this};
+};
+
+template <class T>
+class [[nodiscard]] future_awaiter final : public future_wait {
+public:
+    using future_wait::future_wait;
+    T await_resume() { return take<T>(state()); }
+};
+
+template <class T>
+class [[nodiscard]] future_result_awaiter final : public future_wait {
+public:
+    using future_wait::future_wait;
+    result<T> await_resume() { return take_result<T>(state()); }
+
+    /// Calls `token` with a result<T>; otherwise like a future's.
+    template <class Token>
+        requires requires { typename completion<ends_with_result<T>, Token>::signature; }
+    decltype(auto) operator()(Token&& token) {
+        return completion<ends_with_result<T>, Token>::start(take_state(), static_cast<Token&&>(token));
+    }
+};
+
+}  // namespace tutti::detail

@@ -1,0 +1,97 @@
+// The handle on a collective that is already under way.
+#pragma once
+
+#include <tutti/detail/future_wait.hpp>
+#include <tutti/task.hpp>
+#include <tutti/types.hpp>
+
+namespace tutti {
+
+/// An operation that was issued when you got this. Awaited once, from wherever you are:
+///
+///     co_await std::move(f);               // any coroutine; throws `failure`. In a task it resumes on the task's loop
+///     co_await as_result(std::move(f));    // the same, does not throw
+///     std::move(f)(token);                 // any Asio completion token; include <tutti/asio.hpp>
+///     f.get();                             // a plain thread; blocks
+///     fiber::await(std::move(f));          // a call stack without coroutines; include <tutti/fiber.hpp>
+///
+/// Dropping it before the end gives the operation up: the buffers are no longer touched when the destructor returns.
+/// A failure that nobody looks at is not reported; the communicator it happened in stays failed and tells the next caller.
+template <class T = void>
+class [[nodiscard]] future {
+public:
+    using value_type = T;
+
+    /// Empty; only to be assigned to.
+    future() noexcept = default;
+    /// Takes over the reference that the state was made with for its future.
+    explicit future(detail::state_of<T>& state) noexcept : state_(state) {}
+
+    /// Whether there is something to await.
+    bool valid() const noexcept { return static_cast<bool>(state_); }
+    /// Whether the operation has ended, well or not.
+    bool ready() const noexcept { return state_ && state_->done(); }
+    /// Asks for the end. The future still ends once: with error::cancelled, or with its result when that was quicker.
+    void cancel() noexcept {
+        if (state_) state_->cancel();
+    }
+
+    /// Blocks this thread until the end; the value, or throws `failure`. On an event loop's thread it throws error::invalid_argument
+    /// instead of waiting, since the work to be waited for may need that very thread; the future stays as it was.
+    T get() {
+        detail::block(state_);
+        auto state = std::move(state_);
+        return detail::take<T>(*state.get());
+    }
+    /// Blocks this thread until the end or until `time` is over; whether it has ended. Throws like get() on an event loop's thread.
+    bool wait_for(duration time) const { return detail::block_for(state_, time); }
+
+    /// Outside tutti::task: resumes on the event_loop that this thread runs; without one, on the thread that ends the operation.
+    auto operator co_await() && noexcept { return detail::future_awaiter<T>(take_state()); }
+    auto operator co_await() & noexcept { return detail::future_awaiter<T>(take_state()); }
+
+    /// Calls `token` with (std::exception_ptr) or (std::exception_ptr, T), on its executor, through its allocator, and listening to its
+    /// cancellation slot. A handler without executor runs on the event_loop that this thread runs; without one, on the thread that ends
+    /// the operation. Needs <tutti/asio.hpp>.
+    template <class Token>
+        requires requires { typename detail::completion<detail::ends_with_exception<T>, Token>::signature; }
+    decltype(auto) operator()(Token&& token) {
+        detail::check_awaitable(state_);
+        return detail::completion<detail::ends_with_exception<T>, Token>::start(take_state(), static_cast<Token&&>(token));
+    }
+
+    /// What a task that awaits this waits for; only during that await.
+    void explain(detail::explanation& out) const {
+        if (watched_) watched_->explain(out);
+    }
+
+    template <class U>
+    friend auto as_result(future<U>& from);
+
+private:
+    detail::state_reference take_state() noexcept {
+        watched_ = state_.get();
+        return std::move(state_);
+    }
+
+    detail::state_reference state_;
+    const detail::future_state* watched_ = nullptr;  // who awaits has taken the reference
+};
+
+/// `co_await as_result(f)` is a result<T> and does not throw.
+template <class T>
+[[nodiscard]] auto as_result(future<T>& from) {
+    return detail::future_result_awaiter<T>(from.take_state());
+}
+template <class T>
+[[nodiscard]] auto as_result(future<T>&& from) {
+    return as_result(from);
+}
+
+/// For what takes tasks: `co_await with_deadline(as_task(std::move(f)), 5s)`.
+template <class T>
+task<T> as_task(future<T> from) {
+    co_return co_await from;
+}
+
+}  // namespace tutti

@@ -1,0 +1,16 @@
+// All of Tutti, but for Asio completion tokens (asio.hpp) and fibers (fiber.hpp).
+#pragma once
+
+#include <tutti/communicator.hpp>
+#include <tutti/context.hpp>
+#include <tutti/error.hpp>
+#include <tutti/event_loop.hpp>
+#include <tutti/future.hpp>
+#include <tutti/result.hpp>
+#include <tutti/scope.hpp>
+#include <tutti/sleep.hpp>
+#include <tutti/store.hpp>
+#include <tutti/task.hpp>
+#include <tutti/types.hpp>
+#include <tutti/when_all.hpp>
+#include <tutti/world.hpp>

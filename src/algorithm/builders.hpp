@@ -1,0 +1,39 @@
+// The builders of the catalogue, one per algorithm. Each is pure and costs what its comment in the .cpp file says.
+#pragma once
+
+#include "algorithm/catalogue.hpp"
+
+namespace tutti {
+
+// ring.cpp
+schedule ring_all_reduce(place at);
+schedule ring_all_gather(place at);
+schedule ring_reduce_scatter(place at);
+// recursive_doubling.cpp
+schedule recursive_doubling_all_reduce(place at);
+schedule recursive_doubling_all_gather(place at);  // powers of two
+// halving_doubling.cpp
+schedule halving_doubling_all_reduce(place at);
+// tree.cpp
+schedule tree_broadcast(place at);
+schedule tree_reduce(place at);
+schedule tree_all_reduce(place at);
+// scatter_broadcast.cpp
+schedule scatter_broadcast(place at);
+// star.cpp
+schedule star_all_reduce(place at);
+// direct.cpp
+schedule direct_all_gather(place at);
+schedule direct_reduce_scatter(place at);
+schedule direct_all_to_all(place at);
+// pairwise.cpp
+schedule pairwise_all_gather(place at);
+schedule pairwise_reduce_scatter(place at);
+schedule pairwise_all_to_all(place at);
+// bruck.cpp
+schedule bruck_all_gather(place at);
+schedule bruck_all_to_all(place at);
+// dissemination.cpp
+schedule dissemination_barrier(place at);
+
+}  // namespace tutti

@@ -1,0 +1,48 @@
+#include "algorithm/catalogue.hpp"
+
+#include "algorithm/builders.hpp"
+
+#include <bit>
+
+namespace tutti {
+namespace {
+
+bool power_of_two(int size) { return std::has_single_bit(static_cast<unsigned>(size)); }
+
+// Of two algorithms that cost the same, the first is chosen. New ones go to the end: the place is the number on the wire.
+constexpr algorithm table[] = {
+    {collective::all_reduce, "ring", ring_all_reduce, nullptr},
+    {collective::all_reduce, "recursive_doubling", recursive_doubling_all_reduce, nullptr},
+    {collective::all_reduce, "halving_doubling", halving_doubling_all_reduce, nullptr},
+    {collective::all_reduce, "tree", tree_all_reduce, nullptr},
+    {collective::all_reduce, "star", star_all_reduce, nullptr},
+    {collective::broadcast, "tree", tree_broadcast, nullptr},
+    {collective::broadcast, "scatter", scatter_broadcast, nullptr},
+    {collective::reduce, "tree", tree_reduce, nullptr},
+    {collective::all_gather, "ring", ring_all_gather, nullptr},
+    {collective::all_gather, "recursive_doubling", recursive_doubling_all_gather, power_of_two},
+    {collective::all_gather, "bruck", bruck_all_gather, nullptr},
+    {collective::all_gather, "direct", direct_all_gather, nullptr},
+    {collective::all_gather, "pairwise", pairwise_all_gather, nullptr},
+    {collective::reduce_scatter, "ring", ring_reduce_scatter, nullptr},
+    {collective::reduce_scatter, "direct", direct_reduce_scatter, nullptr},
+    {collective::reduce_scatter, "pairwise", pairwise_reduce_scatter, nullptr},
+    {collective::all_to_all, "pairwise", pairwise_all_to_all, nullptr},
+    {collective::all_to_all, "direct", direct_all_to_all, nullptr},
+    {collective::all_to_all, "bruck", bruck_all_to_all, nullptr},
+    {collective::barrier, "dissemination", dissemination_barrier, nullptr},
+};
+
+}  // namespace
+
+std::span<const algorithm> catalogue() noexcept { return table; }
+
+const algorithm* find(collective kind, std::string_view name) noexcept {
+    for (const algorithm& entry : table)
+        if (entry.kind == kind && entry.name == name) return &entry;
+    return nullptr;
+}
+
+int number(const algorithm& entry) noexcept { return static_cast<int>(&entry - table); }
+
+}  // namespace tutti

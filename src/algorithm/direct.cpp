@@ -1,0 +1,36 @@
+// Everybody talks to everybody, all at once: one round. Partners start at the right neighbour, so not all knock on one door.
+#include "algorithm/builders.hpp"
+#include "algorithm/wrap.hpp"
+
+namespace tutti {
+
+// Textbook. 1 round, S (P-1)/P bytes sent per rank in P-1 messages.
+schedule direct_all_gather(place at) {
+    schedule plan({.output = at.size});
+    for (int k = 1; k < at.size; ++k) plan.add(send(wrap(at.me + k, at.size), output(at.me)));
+    for (int k = 1; k < at.size; ++k) plan.add(recv(wrap(at.me - k, at.size), output(wrap(at.me - k, at.size))));
+    plan.end_round();
+    return plan;
+}
+
+// Textbook. 1 round, S (P-1)/P bytes sent and reduced per rank in P-1 messages.
+schedule direct_reduce_scatter(place at) {
+    schedule plan({.input = at.size, .output = 1});
+    plan.add(copy(output(0), input(at.me)));
+    for (int k = 1; k < at.size; ++k) plan.add(send(wrap(at.me + k, at.size), input(wrap(at.me + k, at.size))));
+    for (int k = 1; k < at.size; ++k) plan.add(recv_reduce(wrap(at.me - k, at.size), output(0)));
+    plan.end_round();
+    return plan;
+}
+
+// Textbook. 1 round, S (P-1)/P bytes sent per rank in P-1 messages.
+schedule direct_all_to_all(place at) {
+    schedule plan({.input = at.size, .output = at.size});
+    plan.add(copy(output(at.me), input(at.me)));
+    for (int k = 1; k < at.size; ++k) plan.add(send(wrap(at.me + k, at.size), input(wrap(at.me + k, at.size))));
+    for (int k = 1; k < at.size; ++k) plan.add(recv(wrap(at.me - k, at.size), output(wrap(at.me - k, at.size))));
+    plan.end_round();
+    return plan;
+}
+
+}  // namespace tutti

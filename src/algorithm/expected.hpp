@@ -1,0 +1,21 @@
+// What each collective promises, and whether an algorithm of the catalogue keeps it.
+#pragma once
+
+#include "algorithm/catalogue.hpp"
+#include "schedule/verify.hpp"
+
+namespace tutti {
+
+/// For plans that cut their vector in `parts` (all_reduce, broadcast, reduce; the others have as many blocks as ranks).
+contract expected(collective kind, int size, rank root, int parts);
+
+/// The roots worth checking: all of a small world; the ends and the middle of a larger one; 0 where there is none.
+std::vector<rank> roots(collective kind, int size);
+
+/// One plan per rank.
+std::vector<schedule> build_all(const algorithm& entry, int size, rank root);
+
+verdict verify(const algorithm& entry, int size, rank root);
+verdict verify_sliced(const algorithm& entry, int size, rank root, int slices, std::uint32_t seed);
+
+}  // namespace tutti

@@ -1,0 +1,41 @@
+// Everybody talks to everybody, one partner in each round: no rank is ever flooded. In round k send k to the right, receive from k to the left.
+#include "algorithm/builders.hpp"
+#include "algorithm/wrap.hpp"
+
+namespace tutti {
+
+// Textbook. P-1 rounds, S (P-1)/P bytes sent per rank.
+schedule pairwise_all_gather(place at) {
+    schedule plan({.output = at.size});
+    for (int k = 1; k < at.size; ++k) {
+        const rank to = wrap(at.me + k, at.size), from = wrap(at.me - k, at.size);
+        plan.round(send(to, output(at.me)), recv(from, output(from)));
+    }
+    return plan;
+}
+
+// Textbook. P-1 rounds (one copy when alone), S (P-1)/P bytes sent and reduced per rank.
+schedule pairwise_reduce_scatter(place at) {
+    schedule plan({.input = at.size, .output = 1});
+    plan.add(copy(output(0), input(at.me)));
+    for (int k = 1; k < at.size; ++k) {
+        const rank to = wrap(at.me + k, at.size), from = wrap(at.me - k, at.size);
+        plan.round(send(to, input(to)), recv_reduce(from, output(0)));
+    }
+    plan.end_round();
+    return plan;
+}
+
+// Textbook. P-1 rounds (one copy when alone), S (P-1)/P bytes sent per rank.
+schedule pairwise_all_to_all(place at) {
+    schedule plan({.input = at.size, .output = at.size});
+    plan.add(copy(output(at.me), input(at.me)));
+    for (int k = 1; k < at.size; ++k) {
+        const rank to = wrap(at.me + k, at.size), from = wrap(at.me - k, at.size);
+        plan.round(send(to, input(to)), recv(from, output(from)));
+    }
+    plan.end_round();
+    return plan;
+}
+
+}  // namespace tutti

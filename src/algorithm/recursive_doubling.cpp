@@ -1,0 +1,36 @@
+// Partners at distance 1, 2, 4, ... exchange all they have: the fewest rounds, the choice for small vectors.
+#include "algorithm/builders.hpp"
+#include "algorithm/fold.hpp"
+
+namespace tutti {
+
+// Thakur, Rabenseifner and Gropp 2005. Log2(P) rounds and S log2(P) bytes sent and reduced per rank when P is a power of two;
+// two rounds more, and for the odd rank of a pair one S more each way, when it is not.
+schedule recursive_doubling_all_reduce(place at) {
+    schedule plan({.output = 1});
+    const fold folded(at.size);
+    if (folded.sits_out(at.me)) {
+        plan.round(send(at.me + 1, output(0)));
+        plan.round(recv(at.me + 1, output(0)));
+        return plan;
+    }
+    if (folded.paired(at.me)) plan.round(recv_reduce(at.me - 1, output(0)));
+    for (int distance = 1; distance < folded.core; distance *= 2) {
+        const rank partner = folded.real(folded.number(at.me) ^ distance);
+        plan.round(send(partner, output(0)), recv_reduce(partner, output(0)));
+    }
+    if (folded.paired(at.me)) plan.round(send(at.me - 1, output(0)));
+    return plan;
+}
+
+// The same for gathering, powers of two only. Log2(P) rounds, S (P-1)/P bytes sent per rank.
+schedule recursive_doubling_all_gather(place at) {
+    schedule plan({.output = at.size});
+    for (int have = 1; have < at.size; have *= 2) {
+        const rank partner = at.me ^ have;
+        plan.round(send(partner, output(at.me / have * have, have)), recv(partner, output(partner / have * have, have)));
+    }
+    return plan;
+}
+
+}  // namespace tutti

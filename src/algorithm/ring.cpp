@@ -1,0 +1,47 @@
+// Everybody talks to the two neighbours only, and every byte is forwarded while it is still arriving: the choice for large vectors.
+#include "algorithm/builders.hpp"
+#include "algorithm/wrap.hpp"
+
+namespace tutti {
+namespace {
+
+// Block me - k travels on in round k; at the end every rank has seen every block.
+void gather_around(schedule& plan, place at, int mine) {
+    const rank next = wrap(at.me + 1, at.size), previous = wrap(at.me - 1, at.size);
+    for (int k = 0; k < at.size - 1; ++k)
+        plan.round(send(next, output(wrap(mine - k, at.size))), recv(previous, output(wrap(mine - k - 1, at.size))));
+}
+
+}  // namespace
+
+// Patarasu and Yuan 2009: reduce-scatter, then all-gather. 2(P-1) rounds, 2 S (P-1)/P bytes sent, S (P-1)/P bytes reduced per rank.
+schedule ring_all_reduce(place at) {
+    schedule plan({.output = at.size});
+    const rank next = wrap(at.me + 1, at.size), previous = wrap(at.me - 1, at.size);
+    for (int k = 0; k < at.size - 1; ++k)
+        plan.round(send(next, output(wrap(at.me - k, at.size))), recv_reduce(previous, output(wrap(at.me - k - 1, at.size))));
+    gather_around(plan, at, at.me + 1);
+    return plan;
+}
+
+// Textbook. P-1 rounds, S (P-1)/P bytes sent per rank.
+schedule ring_all_gather(place at) {
+    schedule plan({.output = at.size});
+    gather_around(plan, at, at.me);
+    return plan;
+}
+
+// The first half of the ring all-reduce, with the partial sum in one scratch block. P-1 rounds, S (P-1)/P bytes sent and reduced.
+schedule ring_reduce_scatter(place at) {
+    schedule plan({.input = at.size, .output = 1, .scratch = at.size > 2 ? 1 : 0});
+    if (at.size == 1) plan.round(copy(output(0), input(0)));
+    const rank next = wrap(at.me + 1, at.size), previous = wrap(at.me - 1, at.size);
+    for (int k = 1; k < at.size; ++k) {
+        const blocks sum = k == at.size - 1 ? output(0) : scratch(0);  // of block me - k - 1; the last one is ours
+        plan.round(send(next, k == 1 ? input(previous) : scratch(0)), copy(sum, input(wrap(at.me - k - 1, at.size))),
+                   recv_reduce(previous, sum));
+    }
+    return plan;
+}
+
+}  // namespace tutti

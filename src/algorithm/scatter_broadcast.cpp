@@ -1,0 +1,24 @@
+// Broadcast of large vectors: scatter the parts down a tree, then gather them around a ring, so nobody sends the whole twice.
+#include "algorithm/binomial.hpp"
+#include "algorithm/builders.hpp"
+
+#include <algorithm>
+
+namespace tutti {
+
+// Van de Geijn (Barnett et al. 1994). The root has ceil(log2(P)) + P-1 rounds and, like nobody else, sends 2 S (P-1)/P bytes.
+// Block v belongs to virtual rank v, so a subtree's blocks are neighbours.
+schedule scatter_broadcast(place at) {
+    schedule plan({.output = at.size});
+    const binomial tree(at);
+    const auto subtree = [&](int first, int span) { return output(first, std::min(span, tree.size - first)); };
+    if (tree.me != 0) plan.round(recv(tree.parent(), subtree(tree.me, tree.span)));
+    for (int below = tree.span / 2; below > 0; below /= 2)
+        if (tree.me + below < tree.size) plan.round(send(tree.real(tree.me + below), subtree(tree.me + below, below)));
+    for (int k = 0; k < tree.size - 1; ++k)
+        plan.round(send(tree.real(tree.me + 1), output(wrap(tree.me - k, tree.size))),
+                   recv(tree.real(tree.me - 1), output(wrap(tree.me - k - 1, tree.size))));
+    return plan;
+}
+
+}  // namespace tutti

@@ -1,0 +1,47 @@
+#include "communicator/check.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <limits>
+
+namespace tutti::detail {
+
+complaint check_count(std::string_view role, std::size_t count, std::size_t expected) {
+    if (count == expected) return {};
+    return fmt::format("the {} has {} elements, {} are expected", role, count, expected);
+}
+
+complaint check_same_type(const_buffer from, const_buffer to) {
+    if (from.type == to.type) return {};
+    return fmt::format("the input holds {}, the output {}", name(from.type), name(to.type));
+}
+
+complaint check_memory(std::string_view role, const_buffer what) {
+    if (static_cast<int>(what.type) >= data_type_count) return fmt::format("the {} has no data type", role);
+    if (what.count == 0) return {};
+    if (!what.data) return fmt::format("the {} of {} elements is a null pointer", role, what.count);
+    if (reinterpret_cast<std::uintptr_t>(what.data) % size_of(what.type) != 0) return fmt::format("the {} is not aligned for {}", role, name(what.type));
+    return {};
+}
+
+complaint check_rank(std::string_view role, rank which, int size) {
+    if (which >= 0 && which < size) return {};
+    return fmt::format("{} {} is not among the ranks 0 to {}", role, which, size - 1);
+}
+
+complaint check_total(std::size_t count, int size, data_type type) {
+    const auto limit = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / size_of(type) / static_cast<std::size_t>(size);
+    if (count <= limit) return {};
+    return fmt::format("{} elements of {} for each of {} ranks are more than memory can hold", count, name(type), size);
+}
+
+complaint check_overlap(const_buffer from, const_buffer to, const void* allowed) {
+    if (from.count == 0 || to.count == 0 || (allowed && (from.data == allowed || to.data == allowed))) return {};
+    const auto* first = static_cast<const std::byte*>(from.data);
+    const auto* second = static_cast<const std::byte*>(to.data);
+    if (first + from.bytes() <= second || second + to.bytes() <= first) return {};
+    return std::string("input and output overlap in a way that this operation does not allow");
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,168 @@
+#include <tutti/communicator.hpp>
+
+#include "communicator/check.hpp"
+#include "communicator/group.hpp"
+#include "communicator/home.hpp"
+
+#include <fmt/format.h>
+
+namespace tutti {
+
+using detail::check_count;
+using detail::check_memory;
+using detail::check_overlap;
+using detail::check_rank;
+using detail::check_same_type;
+using detail::check_total;
+using detail::complaint;
+using detail::first_of;
+
+namespace detail {
+
+/// Groups are destroyed on their loop. Until then the engine touches no user's memory any more.
+void group_deleter::operator()(group* which) const noexcept {
+    auto home = which->shared_home();
+    report why;
+    why.code = error::closed;
+    why.cause = fmt::format("communicator {} was destroyed", which->who().name);
+    why.root = which->who().me;
+    which->engine().fail(std::move(why));
+    if (!home->send([which] { delete which; })) delete which;
+}
+
+}  // namespace detail
+
+communicator::communicator(std::unique_ptr<detail::group, detail::group_deleter> formed) : group_(std::move(formed)) {}
+communicator::~communicator() = default;
+
+int communicator::rank() const noexcept { return group_->who().me; }
+int communicator::size() const noexcept { return group_->size(); }
+const std::string& communicator::name() const noexcept { return group_->who().name; }
+
+namespace {
+
+request make(collective kind, const_buffer shape, const void* input, void* output, call_options options) {
+    request what;
+    what.kind = kind;
+    what.type = shape.type;
+    what.count = shape.count;
+    what.input = input;
+    what.output = output;
+    what.deadline = options.deadline;
+    what.label = options.label;
+    return what;
+}
+
+/// Issues `what`. A call that cannot be right fails the communicator, because the other ranks wait for it.
+future<> issue(detail::group& group, const request& what, const complaint& wrong) {
+    if (wrong) {
+        const descriptor tried{static_cast<std::uint8_t>(what.kind), static_cast<std::uint8_t>(what.type), static_cast<std::uint8_t>(what.op), 0, what.root,
+                               what.count, 0};
+        report why;
+        why.code = error::invalid_argument;
+        why.root = group.who().me;
+        why.peers = {group.who().me};
+        why.cause = fmt::format("rank {} called {} with a wrong argument: {}", group.who().me, to_string(tried), *wrong);
+        group.engine().fail_and_tell(std::move(why));
+    }
+    return future<>(group.engine().issue(what, group.home().options().operation));
+}
+
+}  // namespace
+
+future<> communicator::all_reduce(buffer data, reduce_op op, call_options options) { return all_reduce(data, data, op, options); }
+
+future<> communicator::all_reduce(const_buffer from, buffer to, reduce_op op, call_options options) {
+    request what = make(collective::all_reduce, from, from.data, to.data, options);
+    what.op = op;
+    return issue(*group_, what, first_of(check_same_type(from, to), check_count("output", to.count, from.count), check_memory("input", from),
+                                         check_memory("output", to), check_total(from.count, 1, from.type), check_overlap(from, to, to.data == from.data ? to.data : nullptr)));
+}
+
+future<> communicator::broadcast(buffer data, tutti::rank root, call_options options) {
+    request what = make(collective::broadcast, data, nullptr, data.data, options);
+    what.root = root;
+    return issue(*group_, what, first_of(check_rank("root", root, size()), check_memory("buffer", data), check_total(data.count, 1, data.type)));
+}
+
+future<> communicator::reduce(buffer data, reduce_op op, tutti::rank root, call_options options) {
+    return reduce(data, rank() == root ? data : buffer(nullptr, 0, data.type), op, root, options);
+}
+
+future<> communicator::reduce(const_buffer from, buffer to, reduce_op op, tutti::rank root, call_options options) {
+    const bool here = rank() == root;
+    request what = make(collective::reduce, from, from.data, here ? to.data : nullptr, options);
+    what.op = op;
+    what.root = root;
+    complaint wrong = first_of(check_rank("root", root, size()), check_memory("input", from), check_total(from.count, 1, from.type));
+    if (here && !wrong)
+        wrong = first_of(check_same_type(from, to), check_count("output", to.count, from.count), check_memory("output", to),
+                         check_overlap(from, to, to.data == from.data ? to.data : nullptr));
+    return issue(*group_, what, wrong);
+}
+
+future<> communicator::all_gather(const_buffer from, buffer to, call_options options) {
+    const request what = make(collective::all_gather, from, from.data, to.data, options);
+    complaint wrong = first_of(check_total(from.count, size(), from.type), check_same_type(from, to), check_memory("input", from), check_memory("output", to));
+    const auto ranks = static_cast<std::size_t>(size());
+    if (!wrong) wrong = first_of(check_count("output", to.count, from.count * ranks));
+    if (!wrong) {
+        const auto* mine = static_cast<const std::byte*>(to.data) + from.bytes() * static_cast<std::size_t>(rank());
+        wrong = check_overlap(from, to, from.data == mine ? mine : nullptr);
+    }
+    return issue(*group_, what, wrong);
+}
+
+future<> communicator::reduce_scatter(const_buffer from, buffer to, reduce_op op, call_options options) {
+    request what = make(collective::reduce_scatter, to, from.data, to.data, options);
+    what.op = op;
+    complaint wrong = first_of(check_total(to.count, size(), to.type), check_same_type(from, to), check_memory("input", from), check_memory("output", to));
+    if (!wrong) wrong = check_count("input", from.count, to.count * static_cast<std::size_t>(size()));
+    if (!wrong) {
+        const auto* mine = static_cast<const std::byte*>(from.data) + const_buffer(to).bytes() * static_cast<std::size_t>(rank());
+        wrong = check_overlap(from, to, to.data == mine ? mine : nullptr);
+    }
+    return issue(*group_, what, wrong);
+}
+
+future<> communicator::all_to_all(const_buffer from, buffer to, call_options options) {
+    request what = make(collective::all_to_all, from, from.data, to.data, options);
+    what.count = from.count / static_cast<std::size_t>(size());
+    complaint wrong = first_of(check_total(what.count, size(), from.type), check_same_type(from, to), check_memory("input", from), check_memory("output", to),
+                               check_count("output", to.count, from.count), check_overlap(from, to, nullptr));
+    if (!wrong && from.count % static_cast<std::size_t>(size()) != 0)
+        wrong = fmt::format("the input has {} elements, a multiple of {} is expected", from.count, size());
+    return issue(*group_, what, wrong);
+}
+
+future<> communicator::barrier(call_options options) { return issue(*group_, make(collective::barrier, const_buffer(), nullptr, nullptr, options), {}); }
+
+static complaint check_peer(rank peer, rank me, int size) {
+    if (peer == me) return fmt::format("rank {} cannot send to or receive from itself", me);
+    return check_rank("peer", peer, size);
+}
+
+future<> communicator::send(const_buffer data, tutti::rank peer, call_options options) {
+    request what = make(collective::send, data, data.data, nullptr, options);
+    what.root = peer;
+    return issue(*group_, what, first_of(check_peer(peer, rank(), size()), check_memory("buffer", data), check_total(data.count, 1, data.type)));
+}
+
+future<> communicator::recv(buffer data, tutti::rank peer, call_options options) {
+    request what = make(collective::recv, data, nullptr, data.data, options);
+    what.root = peer;
+    return issue(*group_, what, first_of(check_peer(peer, rank(), size()), check_memory("buffer", data), check_total(data.count, 1, data.type)));
+}
+
+void communicator::abort(std::string reason) {
+    report why;
+    why.code = error::aborted;
+    why.root = rank();
+    why.peers = {rank()};
+    why.cause = fmt::format("rank {} aborted: {}", rank(), reason);
+    group_->engine().fail_and_tell(std::move(why));
+}
+
+task<> communicator::close(duration within) { co_await group_->start_close(within); }
+
+}  // namespace tutti

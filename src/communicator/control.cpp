@@ -1,0 +1,156 @@
+#include "communicator/control.hpp"
+
+#include "base/bytes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+
+namespace tutti {
+namespace {
+
+constexpr std::size_t payload_limit = 2 * KiB;
+constexpr std::size_t cause_limit = 1536;
+constexpr std::size_t peers_limit = 64;
+
+std::vector<std::byte> encode(const report& why) {
+    std::vector<std::byte> bytes(payload_limit);
+    byte_writer out(bytes);
+    out.put(static_cast<std::int32_t>(why.code.category() == error_category() ? why.code.value() : static_cast<int>(error::system)));
+    out.put(why.root);
+    const std::size_t peers = std::min(why.peers.size(), peers_limit);
+    out.put(static_cast<std::uint16_t>(peers));
+    for (std::size_t index = 0; index < peers; ++index) out.put(why.peers[index]);
+    out.put_text(why.cause, cause_limit);
+    bytes.resize(out.written());
+    return bytes;
+}
+
+report decode_report(std::span<const std::byte> bytes) {
+    byte_reader in(bytes);
+    report why;
+    const auto code = in.take<std::int32_t>();
+    const bool known = code >= static_cast<int>(error::cancelled) && code <= static_cast<int>(error::system);
+    why.code = known ? static_cast<error>(code) : error::protocol_error;
+    why.root = in.take<rank>();
+    const auto peers = in.take<std::uint16_t>();
+    for (std::size_t index = 0; index < peers && !in.failed(); ++index) why.peers.push_back(in.take<rank>());
+    why.cause = in.take_text();
+    return why;
+}
+
+}  // namespace
+
+/// Frames on their way to one peer, and the frame arriving from it.
+class control::end final : private lane_owner {
+public:
+    end(control& owner, rank peer, std::unique_ptr<link> over)
+        : owner_(owner), peer_(peer), lane_(owner.loop_, owner.guard_, std::move(over), *this) {}
+
+    void start() noexcept { lane_.resume(); }
+    void send(frame_kind kind, rank about, std::vector<std::byte> payload) {
+        auto& next = frames_.emplace_back();
+        next.head.kind = kind;
+        next.head.epoch = owner_.epoch_;
+        next.head.round = static_cast<std::uint32_t>(about);
+        next.head.payload_bytes = payload.size();
+        next.payload = std::move(payload);
+        lane_.send(next);
+        lane_.flush();
+    }
+    void close() noexcept { lane_.close(); }
+
+private:
+    class message final : public outgoing {
+    public:
+        void gather(std::vector<std::span<const std::byte>>& runs) const override { runs.emplace_back(payload); }
+        void sent() noexcept override {}
+        std::vector<std::byte> payload;
+    };
+
+    landing arrived(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept override {
+        if (head.kind == frame_kind::data || head.epoch != owner_.epoch_ || head.payload_bytes > payload_limit) {
+            owner_.lost(peer_);
+            return landing::refuse;
+        }
+        arriving_.resize(head.payload_bytes);
+        runs.emplace_back(arriving_);
+        return landing::here;
+    }
+    void landed(const frame& head) noexcept override { owner_.heard(peer_, head, arriving_); }
+    void lost(std::error_code) noexcept override { owner_.lost(peer_); }
+
+    control& owner_;
+    rank peer_;
+    lane lane_;
+    std::deque<message> frames_;  // stable addresses; at most a few per rank of the group, kept until the end
+    std::vector<std::byte> arriving_;
+};
+
+control::control(event_loop& loop, rank me, int size, std::uint32_t epoch, control_observer& observer)
+    : loop_(loop), me_(me), epoch_(epoch), observer_(observer), ends_(static_cast<std::size_t>(size)), left_(static_cast<std::size_t>(size)) {}
+
+control::~control() { close(); }
+
+void control::attach(rank peer, std::unique_ptr<link> over) {
+    const std::lock_guard lock(guard_);
+    auto& place = ends_[static_cast<std::size_t>(peer)];
+    place = std::make_unique<end>(*this, peer, std::move(over));
+    place->start();
+}
+
+void control::spread(const report& why) noexcept {
+    const std::lock_guard lock(guard_);
+    spread_except(why, me_);
+}
+
+void control::spread_except(const report& why, rank heard_from) noexcept {
+    if (spread_) return;
+    spread_ = true;
+    const auto payload = encode(why);
+    for (std::size_t peer = 0; peer < ends_.size(); ++peer)
+        if (ends_[peer] && static_cast<rank>(peer) != heard_from) ends_[peer]->send(frame_kind::abort, me_, payload);
+}
+
+void control::say_goodbye() noexcept {
+    const std::lock_guard lock(guard_);
+    for (auto& each : ends_)
+        if (each) each->send(frame_kind::goodbye, me_, {});
+}
+
+void control::heard(rank from, const frame& head, std::vector<std::byte> payload) noexcept {
+    if (head.kind == frame_kind::abort) {
+        report why = decode_report(payload);
+        spread_except(why, from);
+        observer_.heard_failure(std::move(why));
+        return;
+    }
+    const auto who = static_cast<std::size_t>(head.round);
+    if (who >= left_.size() || left_[who]) return;
+    left_[who] = true;
+    if (me_ == 0)
+        for (std::size_t peer = 1; peer < ends_.size(); ++peer)
+            if (ends_[peer] && peer != who) ends_[peer]->send(frame_kind::goodbye, static_cast<rank>(who), {});
+    observer_.heard_goodbye(static_cast<rank>(who));
+}
+
+void control::lost(rank peer) noexcept {
+    if (left_[static_cast<std::size_t>(peer)]) return;
+    left_[static_cast<std::size_t>(peer)] = true;
+    report why;
+    why.code = error::peer_died;
+    why.root = peer;
+    why.peers = {peer};
+    why.cause = fmt::format("rank {} died: its connection ended without a goodbye", peer);
+    spread_except(why, peer);
+    observer_.heard_failure(std::move(why));
+}
+
+void control::close() noexcept {
+    const std::lock_guard lock(guard_);
+    for (auto& each : ends_)
+        if (each) each->close();
+}
+
+}  // namespace tutti

@@ -1,0 +1,58 @@
+// The control lanes of a group: a star whose hub is rank 0. They carry few, small frames, are always read, and decide who is dead:
+// a failure or a goodbye on one rank is known on all within two hops.
+#pragma once
+
+#include <tutti/event_loop.hpp>
+
+#include "transport/lane.hpp"
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace tutti {
+
+/// Called while a control lane is at work: do not call `control` from here.
+class control_observer {
+public:
+    /// Some rank has failed; everybody has been or is being told.
+    virtual void heard_failure(report why) noexcept = 0;
+    virtual void heard_goodbye(rank who) noexcept = 0;
+
+protected:
+    ~control_observer() = default;
+};
+
+/// On the loop only.
+class control final {
+public:
+    control(event_loop& loop, rank me, int size, std::uint32_t epoch, control_observer& observer);
+    ~control();
+
+    /// A leaf has one link, to rank 0; the hub one to every other rank. The order of ranks is free.
+    void attach(rank peer, std::unique_ptr<link> over);
+    bool attached(rank peer) const noexcept { return static_cast<bool>(ends_[static_cast<std::size_t>(peer)]); }
+    /// Tells the others, once; only the first failure is told.
+    void spread(const report& why) noexcept;
+    /// This rank will issue nothing more. From the hub it goes to all, from a leaf to the hub, which passes it on.
+    void say_goodbye() noexcept;
+    void close() noexcept;
+
+private:
+    class end;  // of one link
+    void spread_except(const report& why, rank heard_from) noexcept;
+    void heard(rank from, const frame& head, std::vector<std::byte> payload) noexcept;
+    void lost(rank peer) noexcept;
+
+    event_loop& loop_;
+    const rank me_;
+    const std::uint32_t epoch_;
+    control_observer& observer_;
+    std::mutex guard_;
+    std::vector<std::unique_ptr<end>> ends_;  // by rank; empty where there is no link
+    std::vector<bool> left_;                  // said goodbye, or was reported to have
+    bool spread_ = false;
+};
+
+}  // namespace tutti

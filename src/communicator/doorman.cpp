@@ -1,0 +1,84 @@
+#include "communicator/doorman.hpp"
+
+#include "communicator/greeting.hpp"
+
+#include <tutti/sleep.hpp>
+#include <tutti/when_all.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tutti {
+
+doorman::doorman(event_loop& loop, transport& network, duration handshake, duration patience)
+    : loop_(loop), network_(network), handshake_(handshake), patience_(patience), work_(loop) {
+    work_.start(serve());
+}
+
+void doorman::add(visited& group) {
+    groups_.push_back(&group);
+    changed_.set();
+    changed_.reset();
+}
+
+void doorman::remove(visited& group) noexcept { std::erase(groups_, &group); }
+
+visited* doorman::find(std::uint64_t id) noexcept {
+    const auto place = std::find_if(groups_.begin(), groups_.end(), [id](const visited* each) { return each->id() == id; });
+    return place == groups_.end() ? nullptr : *place;
+}
+
+task<> doorman::serve() {
+    for (;;) {
+        auto next = co_await network_.accept();
+        if (!next) {
+            if (next.failure().code() == error::closed) co_return;
+            co_await sleep_for(std::chrono::milliseconds(10));  // out of descriptors, say: others may end meanwhile
+            continue;
+        }
+        if (half_open_ >= half_open_limit) {
+            ++turned_away_;
+            continue;
+        }
+        work_.start(greet(std::move(*next)));
+    }
+}
+
+/// A stranger, or one who says nothing, costs a link and nothing else.
+task<> doorman::greet(std::unique_ptr<link> over) {
+    ++half_open_;
+    try {
+        co_await listen_and_answer(over);
+    } catch (const failure&) {
+        ++turned_away_;
+    }
+    --half_open_;
+}
+
+task<> doorman::listen_and_answer(std::unique_ptr<link>& over) {
+    auto heard = co_await with_deadline(hear_hello(*over), handshake_);
+    const hello who = std::move(heard).value();
+    reply what{answer::refused, fmt::format("this is another job than yours")};
+    visited* group = nullptr;
+    if (std::find(jobs_.begin(), jobs_.end(), who.job) != jobs_.end()) {
+        // The other side may be quicker to form a communicator.
+        const time_point limit = loop_.now() + patience_;
+        while (!(group = find(who.group)) && loop_.now() < limit) {
+            try {
+                const auto until_added = [](event& changed) -> task<> { co_await changed.wait(); };
+                co_await with_deadline(until_added(changed_), limit);
+            } catch (const failure& why) {
+                if (why.code() != error::timed_out) throw;
+            }
+        }
+        if (group) what = group->knock(who);
+        else what.why = "no such communicator here";
+    }
+    const bool welcome = what.what == answer::welcome;
+    if (!welcome) ++turned_away_;
+    (co_await with_deadline(send_reply(*over, what), handshake_)).value();
+    if (welcome && (group = find(who.group))) group->enter(who, std::move(over));
+}
+
+}  // namespace tutti

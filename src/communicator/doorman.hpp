@@ -1,0 +1,60 @@
+// Takes the links that others open to this process, finds out what they are for, and hands them to their group or turns them away.
+#pragma once
+
+#include "communicator/hello.hpp"
+#include "runtime/background.hpp"
+#include "runtime/event.hpp"
+
+#include <tutti/transport.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace tutti {
+
+/// Where links of one communicator go. On the loop.
+class visited {
+public:
+    virtual std::uint64_t id() const noexcept = 0;
+    virtual reply knock(const hello& who) = 0;
+    /// After a welcome.
+    virtual void enter(const hello& who, std::unique_ptr<link> over) = 0;
+
+protected:
+    ~visited() = default;
+};
+
+/// On the loop only.
+class doorman final {
+public:
+    static constexpr std::size_t half_open_limit = 256;  // links that have not been handed over yet
+
+    /// `handshake` limits the time to say hello; `patience` the time a hello waits for its group to be formed here.
+    doorman(event_loop& loop, transport& network, duration handshake, duration patience);
+
+    /// Strangers to all expected jobs are turned away at once.
+    void expect(std::uint64_t job) { jobs_.push_back(job); }
+    void add(visited& group);
+    void remove(visited& group) noexcept;
+    std::size_t turned_away() const noexcept { return turned_away_; }
+
+private:
+    task<> serve();
+    task<> greet(std::unique_ptr<link> over);
+    task<> listen_and_answer(std::unique_ptr<link>& over);
+    visited* find(std::uint64_t id) noexcept;
+
+    event_loop& loop_;
+    transport& network_;
+    const duration handshake_;
+    const duration patience_;
+    std::vector<std::uint64_t> jobs_;
+    std::vector<visited*> groups_;
+    event changed_;
+    std::size_t half_open_ = 0;
+    std::size_t turned_away_ = 0;
+    background work_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,20 @@
+// The first exchange on a link, as coroutines of both sides.
+#pragma once
+
+#include "communicator/hello.hpp"
+
+#include <tutti/task.hpp>
+#include <tutti/transport.hpp>
+
+#include <memory>
+
+namespace tutti {
+
+/// Opens a link and introduces itself. Null: the other side has opened the same link, and it will arrive or has arrived.
+task<result<std::unique_ptr<link>>> open_link(transport& network, std::string address, hello who, time_point deadline);
+
+/// What the one who opened `over` says of itself; error::protocol_error when it is none of us.
+task<result<hello>> hear_hello(link& over);
+task<result<>> send_reply(link& over, reply what);
+
+}  // namespace tutti

@@ -1,0 +1,282 @@
+#include "communicator/group.hpp"
+
+#include "communicator/greeting.hpp"
+#include "communicator/home.hpp"
+#include "communicator/spawn.hpp"
+
+#include <tutti/sleep.hpp>
+#include <tutti/when_all.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace tutti::detail {
+namespace {
+
+task<> wait_for_change(event& changed) { co_await changed.wait(); }
+
+constexpr duration idle_poll = std::chrono::microseconds(500);  // of a communicator that is being closed
+
+}  // namespace
+
+group::group(std::shared_ptr<context::state> home, membership who)
+    : home_(std::move(home)), who_(std::move(who)),
+      engine_(new class engine(home_->loop(), engine_identity{who_.name, who_.epoch, who_.me, size()}, who_.settings, *this)),
+      control_(home_->loop(), who_.me, size(), who_.epoch, *this), passages_(who_.addresses.size() * lane_kinds), present_(who_.addresses.size()),
+      left_(who_.addresses.size()), work_(home_->loop()) {
+    present_[static_cast<std::size_t>(who_.me)] = true;
+    home_->add(*this);
+    if (size() > 1) home_->door().add(*this);
+}
+
+group::~group() {
+    if (home_->stopped()) return;  // ended already, and the loop may be gone
+    end();
+    if (size() > 1) home_->door().remove(*this);
+    home_->remove(*this);
+}
+
+hello group::hello_to(rank peer, lane_kind kind) const noexcept { return {who_.job, who_.id, who_.epoch, who_.me, peer, static_cast<int>(who_.addresses.size()), kind}; }
+
+group::passage& group::passage_to(rank peer, lane_kind kind) noexcept {
+    return passages_[static_cast<std::size_t>(peer) * lane_kinds + static_cast<std::size_t>(kind)];
+}
+
+std::string group::missing(const std::vector<bool>& there) const {
+    std::vector<rank> gone;
+    for (std::size_t each = 0; each < there.size(); ++each)
+        if (!there[each]) gone.push_back(static_cast<rank>(each));
+    return fmt::format("{} {}", gone.size() == 1 ? "rank" : "ranks", fmt::join(gone, ", "));
+}
+
+// ---- links
+
+/// Two ranks may dial each other for the same lane at once: the lower rank's call is the one that counts.
+reply group::knock(const hello& from) {
+    if (from.epoch != who_.epoch) return {answer::refused, fmt::format("epoch {} is over, this is epoch {}", from.epoch, who_.epoch)};
+    if (from.size != size()) return {answer::refused, fmt::format("you say {} ranks, here are {}", from.size, size())};
+    if (from.to != who_.me) return {answer::refused, fmt::format("you call rank {}, this is rank {}", from.to, who_.me)};
+    if (from.from < 0 || from.from >= size() || from.from == who_.me) return {answer::refused, fmt::format("there is no peer of rank {}", from.from)};
+    if (from.lane == lane_kind::control && who_.me != 0) return {answer::refused, "control links go to rank 0"};
+    if (closed_) return {answer::refused, fmt::format("rank {} has left", who_.me)};
+    if (failure_) return {answer::refused, failure_->cause};
+    passage& way = passage_to(from.from, from.lane);
+    if (way == passage::entering || way == passage::open)
+        return from.lane == lane_kind::control ? reply{answer::refused, fmt::format("there is a rank {} already", from.from)} : reply{answer::crossed, {}};
+    if (way == passage::dialling && who_.me < from.from) return {answer::crossed, {}};
+    way = passage::entering;
+    return {answer::welcome, {}};
+}
+
+void group::enter(const hello& from, std::unique_ptr<link> over) { admit(from.from, from.lane, std::move(over)); }
+
+void group::admit(rank peer, lane_kind kind, std::unique_ptr<link> over) {
+    passage_to(peer, kind) = passage::open;
+    if (closed_) return;
+    if (kind != lane_kind::control) {
+        engine_->attach(peer, kind, std::move(over));
+        return;
+    }
+    control_.attach(peer, std::move(over));
+    present_[static_cast<std::size_t>(peer)] = true;
+    changed_.set();
+    changed_.reset();
+}
+
+void group::wanted(rank peer, lane_kind kind) noexcept {
+    if (left_[static_cast<std::size_t>(peer)]) {
+        heard_goodbye(peer);  // again: now somebody waits for it
+        return;
+    }
+    if (passage_to(peer, kind) != passage::none) return;
+    passage_to(peer, kind) = passage::dialling;
+    work_.start(dial(peer, kind));
+}
+
+task<> group::dial(rank peer, lane_kind kind) {
+    const time_point deadline = home_->loop().now() + home_->options().connect;
+    auto opened = co_await open_link(home_->network({}), who_.addresses[static_cast<std::size_t>(peer)], hello_to(peer, kind), deadline);
+    if (failure_ || closed_) co_return;
+    if (opened && *opened) {
+        admit(peer, kind, std::move(*opened));
+    } else if (!opened && passage_to(peer, kind) == passage::dialling) {
+        // A peer that has died or left is reported by the control star, which knows better why; wait for its word.
+        if (kind != lane_kind::control) co_await sleep_for(home_->options().lost_link);
+        if (failure_ || closed_) co_return;
+        report why = opened.failure().details();
+        if (kind == lane_kind::control) why.operation.clear();
+        fail_everywhere(std::move(why));
+    }
+}
+
+// ---- forming
+
+task<> group::form(time_point deadline) {
+    if (who_.me != 0) {
+        passage_to(0, lane_kind::control) = passage::dialling;
+        auto opened = co_await open_link(home_->network({}), who_.addresses[0], hello_to(0, lane_kind::control), deadline);
+        if (!opened) {
+            report why = opened.failure().details();
+            if (why.code == error::timed_out) why.code = error::rendezvous_timeout;
+            why.operation = fmt::format("join {}", who_.name);
+            throw failure(std::move(why));
+        }
+        admit(0, lane_kind::control, std::move(*opened));
+        co_return;
+    }
+    while (std::find(present_.begin(), present_.end(), false) != present_.end() && !failure_) {
+        try {
+            co_await with_deadline(wait_for_change(changed_), deadline);
+        } catch (const failure& why) {
+            if (why.code() != error::timed_out) throw;
+            report late;
+            late.code = error::rendezvous_timeout;
+            late.operation = fmt::format("join {}", who_.name);
+            late.local = who_.me;
+            late.communicator = who_.name;
+            late.cause = fmt::format("{} of {} did not come in time", missing(present_), size());
+            control_.spread(late);
+            throw failure(std::move(late));
+        }
+    }
+    if (failure_) throw failure(*failure_);
+}
+
+// ---- failure
+
+void group::fail_everywhere(report why) noexcept {
+    if (failure_ || closed_) return;
+    failure_ = why;
+    control_.spread(why);
+    engine_->fail(std::move(why));
+    changed_.set();
+}
+
+void group::failed(const report& why) noexcept {
+    if (failure_) return;
+    failure_ = why;
+    control_.spread(why);
+    changed_.set();
+}
+
+void group::heard_failure(report why) noexcept {
+    if (failure_ || closed_) return;
+    failure_ = why;
+    engine_->fail(std::move(why));
+    changed_.set();
+}
+
+/// A crashed process loses its control link too, and a failing one announces why before it goes. Only when neither is heard of in time
+/// is the link's end the cause.
+void group::link_lost(rank peer, std::error_code why) noexcept { work_.start(judge(peer, why)); }
+
+task<> group::judge(rank peer, std::error_code code) {
+    co_await sleep_for(home_->options().lost_link);
+    if (failure_ || closed_) co_return;
+    report why;
+    why.code = error::peer_died;
+    why.root = peer;
+    why.peers = {peer};
+    why.cause = fmt::format("rank {} died: rank {} lost its link to it ({})", peer, who_.me, code.message());
+    fail_everywhere(std::move(why));
+}
+
+// ---- leaving
+
+/// A goodbye may be heard in the middle of a control lane's work, so the engine is told afterwards.
+void group::heard_goodbye(rank who) noexcept {
+    left_[static_cast<std::size_t>(who)] = true;
+    if (departing_.empty()) home_->loop().post(on_departure_);
+    departing_.push_back(who);
+}
+
+void group::announce_departures() noexcept {
+    // A lane that is being handed over, or is there, brings the goodbye in its place, behind the data.
+    for (const rank who : std::exchange(departing_, {}))
+        for (const lane_kind kind : {lane_kind::bulk, lane_kind::small, lane_kind::point})
+            if (passage_to(who, kind) < passage::entering) engine_->peer_left(who, kind);
+    changed_.set();
+    changed_.reset();
+}
+
+bool group::everybody_left() const noexcept {
+    // A leaf hears of the others from the hub, and the hub goes last of its knowledge: when it has left, nobody else matters.
+    if (who_.me != 0) return left_[0];
+    for (std::size_t each = 1; each < left_.size(); ++each)
+        if (!left_[each]) return false;
+    return true;
+}
+
+task<> group::until_idle(time_point limit) {
+    while (!engine_->idle() && !failure_ && home_->loop().now() < limit) co_await sleep_for(idle_poll);
+}
+
+task<> group::until_all_left(time_point limit) {
+    while (!everybody_left() && !failure_) {
+        try {
+            co_await with_deadline(wait_for_change(changed_), limit);
+        } catch (const failure& why) {
+            if (why.code() != error::timed_out) throw;
+            co_return;
+        }
+    }
+}
+
+future<> group::start_close(duration within) {
+    auto ends = make_future<void>();
+    auto closing = std::make_shared<task<>>(fulfil(close(within), std::move(ends.second)));
+    // In the group's own background: when the group goes first, the future ends.
+    (void)home_->send([this, closing] { work_.start(std::move(*closing)); });
+    return std::move(ends.first);
+}
+
+task<> group::close(duration within) {
+    if (closed_) co_return;
+    const time_point limit = home_->loop().now() + within;
+    co_await until_idle(limit);
+    if (!failure_) {
+        engine_->say_goodbye();
+        control_.say_goodbye();
+        left_[static_cast<std::size_t>(who_.me)] = true;
+        co_await until_all_left(limit);
+    }
+    const bool complete = failure_ || everybody_left();
+    closed_ = true;
+    engine_->shut_down();
+    control_.close();
+    if (complete) co_return;
+    report why;
+    why.code = error::timed_out;
+    why.operation = "close";
+    why.communicator = who_.name;
+    why.local = who_.me;
+    why.cause = who_.me == 0 ? fmt::format("{} did not say goodbye in time", missing(left_)) : std::string("rank 0 did not say goodbye in time");
+    throw failure(std::move(why));
+}
+
+void group::end() noexcept {
+    leave();
+    work_.clear();
+    home_->loop().withdraw(on_departure_);
+    departing_.clear();
+}
+
+void group::leave() noexcept {
+    if (closed_) return;
+    if (!failure_ && !engine_->idle()) {
+        report why;
+        why.code = error::aborted;
+        why.root = who_.me;
+        why.peers = {who_.me};
+        why.cause = fmt::format("rank {} dropped its communicator with operations under way", who_.me);
+        control_.spread(why);
+    } else if (!failure_) {
+        engine_->say_goodbye();
+        control_.say_goodbye();
+    }
+    closed_ = true;
+    engine_->shut_down();
+    control_.close();
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,98 @@
+// What stands behind a communicator: its members, its control star, its engine, and the links it opens when they are needed.
+#pragma once
+
+#include "communicator/control.hpp"
+#include "communicator/doorman.hpp"
+#include "engine/engine.hpp"
+
+#include <tutti/communicator.hpp>
+#include <tutti/context.hpp>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tutti::detail {
+
+/// Who belongs to a group, the same on all its ranks but for `me`.
+struct membership {
+    std::string name = "world";
+    std::uint64_t id = 0;
+    std::uint64_t job = 0;
+    std::uint32_t epoch = 0;
+    rank me = 0;
+    std::vector<std::string> addresses;  // by rank
+    engine_settings settings;
+};
+
+/// On the loop, except where it says otherwise.
+class group final : private engine_observer, private control_observer, private visited {
+public:
+    group(std::shared_ptr<context::state> home, membership who);
+    ~group();
+
+    /// Until every control link is there. Throws error::rendezvous_timeout naming the ranks that are missing.
+    task<> form(time_point deadline);
+    /// Waits for what is pending, exchanges goodbyes, shuts down. Throws error::timed_out naming who has not said goodbye.
+    task<> close(duration within);
+    /// Ends everything at once, telling the others if anything was pending.
+    void leave() noexcept;
+    /// Leaves, and stops all work: nothing of this group runs on the loop afterwards.
+    void end() noexcept;
+    /// Starts `close` for whoever holds the future.
+    future<> start_close(duration within);
+    /// Fails here and everywhere.
+    void fail_everywhere(report why) noexcept;
+
+    // Any thread.
+    const membership& who() const noexcept { return who_; }
+    int size() const noexcept { return static_cast<int>(who_.addresses.size()); }
+    class engine& engine() noexcept { return *engine_; }
+    context::state& home() noexcept { return *home_; }
+    const std::shared_ptr<context::state>& shared_home() noexcept { return home_; }
+    /// A number for the next child, the same on all ranks because all split in the same order.
+    std::uint64_t next_child() noexcept { return children_++; }
+
+private:
+    /// How far the link of one lane to one peer has come.
+    enum class passage : std::uint8_t { none, dialling, entering, open };
+
+    std::uint64_t id() const noexcept override { return who_.id; }
+    reply knock(const hello& from) override;
+    void enter(const hello& from, std::unique_ptr<link> over) override;
+
+    void wanted(rank peer, lane_kind kind) noexcept override;
+    void failed(const report& why) noexcept override;
+    void link_lost(rank peer, std::error_code why) noexcept override;
+    void heard_failure(report why) noexcept override;
+    void heard_goodbye(rank who) noexcept override;
+
+    task<> dial(rank peer, lane_kind kind);
+    task<> judge(rank peer, std::error_code why);
+    task<> until_idle(time_point limit);
+    task<> until_all_left(time_point limit);
+    hello hello_to(rank peer, lane_kind kind) const noexcept;
+    passage& passage_to(rank peer, lane_kind kind) noexcept;
+    void admit(rank peer, lane_kind kind, std::unique_ptr<link> over);
+    void announce_departures() noexcept;
+    bool everybody_left() const noexcept;
+    std::string missing(const std::vector<bool>& there) const;
+
+    const std::shared_ptr<context::state> home_;
+    const membership who_;
+    std::shared_ptr<class engine> engine_;
+    control control_;
+    std::vector<passage> passages_;       // by peer and lane
+    std::vector<bool> present_;           // control links that are there
+    std::vector<bool> left_;
+    std::vector<rank> departing_;         // whose goodbye the engine has not heard of
+    std::optional<report> failure_;
+    event changed_;
+    bool closed_ = false;
+    std::atomic<std::uint64_t> children_{0};
+    callback<&group::announce_departures> on_departure_{*this};
+    background work_;
+};
+
+}  // namespace tutti::detail

@@ -1,0 +1,56 @@
+// The inside of a context: loop, thread, transport, doorman. Groups share it, so it outlives the last communicator.
+#pragma once
+
+#include "communicator/doorman.hpp"
+#include "runtime/background.hpp"
+#include "runtime/mailbox.hpp"
+
+#include <tutti/context.hpp>
+#include <tutti/future.hpp>
+
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace tutti {
+
+class context::state : public std::enable_shared_from_this<context::state> {
+public:
+    explicit state(context_options options);
+    state(event_loop& progress, std::unique_ptr<transport> network, context_options options);
+    ~state();
+
+    event_loop& loop() noexcept { return *loop_; }
+    const context_options& options() const noexcept { return options_; }
+    /// From any thread; runs on the loop, or says false.
+    bool send(std::function<void()> letter) { return letters_.send(std::move(letter)); }
+
+    // On the loop.
+    /// The transport, listening at `address` if there is none yet.
+    transport& network(const std::string& address);
+    doorman& door() noexcept { return *door_; }
+    background& work() noexcept { return work_; }
+    void add(detail::group& which) { groups_.push_back(&which); }
+    void remove(detail::group& which) noexcept { std::erase(groups_, &which); }
+
+    /// Ends everything; blocks only until the loop's current turn is over. Any thread but the loop's own, unless embedded.
+    void stop() noexcept;
+    bool stopped() const noexcept { return stopped_; }
+
+private:
+    void end_all() noexcept;
+
+    const context_options options_;
+    std::unique_ptr<event_loop> own_loop_;
+    event_loop* loop_;
+    std::unique_ptr<transport> network_;
+    std::unique_ptr<doorman> door_;
+    std::vector<detail::group*> groups_;
+    mailbox letters_;
+    background work_;
+    std::atomic<bool> stopped_{false};
+    std::thread thread_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,139 @@
+// How a whole job becomes a communicator: everybody leaves an address in the store, rank 0 reads them all and publishes the list with
+// the settings that all must share, and each rank opens its control link to rank 0.
+#include "communicator/group.hpp"
+#include "communicator/home.hpp"
+#include "communicator/spawn.hpp"
+
+#include "base/bytes.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+namespace tutti {
+namespace {
+
+using detail::membership;
+
+std::string address_key(const std::string& job, rank which) { return fmt::format("{}/address/{}", job, which); }
+std::string members_key(const std::string& job) { return fmt::format("{}/members", job); }
+
+/// One line of settings, then an address a line; or '!' and what went wrong.
+std::string write_members(const membership& all) {
+    std::string text = fmt::format("{} {}\n", all.settings.slice_bytes, all.settings.small_bytes);
+    for (const auto& each : all.addresses) text += each + "\n";
+    return text;
+}
+
+bool read_members(std::string_view text, membership& into) {
+    const auto line = [&text] {
+        const auto end = text.find('\n');
+        const auto found = text.substr(0, end);
+        text.remove_prefix(end == text.npos ? text.size() : end + 1);
+        return found;
+    };
+    const auto settings = line();
+    const char* const last = settings.data() + settings.size();
+    const auto slice = std::from_chars(settings.data(), last, into.settings.slice_bytes);
+    if (slice.ec != std::errc{} || slice.ptr == last) return false;
+    const auto small = std::from_chars(slice.ptr + 1, last, into.settings.small_bytes);
+    if (small.ec != std::errc{} || into.settings.slice_bytes == 0) return false;
+    for (auto& each : into.addresses) each = line();
+    return !into.addresses.back().empty() && text.empty();
+}
+
+failure not_joined(const membership& who, error code, std::string cause) {
+    report why;
+    why.code = code;
+    why.operation = fmt::format("join {}", who.name);
+    why.local = who.me;
+    why.cause = std::move(cause);
+    return failure(std::move(why));
+}
+
+/// Rank 0: the addresses of all. Who is late is named on every rank.
+task<> collect(store& meeting, const std::string& job, membership& all, time_point deadline) {
+    std::string missing;
+    for (rank each = 1; each < static_cast<rank>(all.addresses.size()); ++each) {
+        // When one is late the others are only looked for, not waited for.
+        const time_point limit = missing.empty() ? deadline : deadline + std::chrono::milliseconds(100);
+        auto address = co_await meeting.get(address_key(job, each), limit);
+        if (address) all.addresses[static_cast<std::size_t>(each)] = *address;
+        else missing += fmt::format("{}{}", missing.empty() ? "" : ", ", each);
+    }
+    std::string text = write_members(all);
+    if (!missing.empty()) text = fmt::format("!of {} ranks these did not come in time: {}", all.addresses.size(), missing);
+    auto published = co_await meeting.set(members_key(job), text, deadline + std::chrono::seconds(1));
+    if (!missing.empty()) throw not_joined(all, error::rendezvous_timeout, text.substr(1));
+    published.value();
+}
+
+task<> look_up(store& meeting, const std::string& job, membership& all, time_point deadline) {
+    // A little longer than rank 0 waits, to hear from it who is missing.
+    auto text = co_await meeting.get(members_key(job), deadline + std::chrono::seconds(1));
+    if (!text) {
+        if (text.failure().code() != error::timed_out) throw text.failure();
+        throw not_joined(all, error::rendezvous_timeout, "rank 0 published no list of members in time");
+    }
+    if (text->starts_with('!')) throw not_joined(all, error::rendezvous_timeout, text->substr(1));
+    if (!read_members(*text, all)) throw not_joined(all, error::protocol_error, "the list of members in the store is not one of this version");
+}
+
+task<std::unique_ptr<communicator>> join_over(std::shared_ptr<context::state> home, world who, store& meeting, std::string job) {
+    const time_point deadline = home->loop().now() + home->options().rendezvous;
+    membership mine;
+    mine.job = digest_of(job);
+    mine.id = digest_of(mine.name, mine.job);
+    mine.epoch = who.epoch;
+    mine.me = who.me;
+    mine.addresses.resize(static_cast<std::size_t>(who.size));
+    mine.settings.slice_bytes = home->options().slice_bytes;
+    mine.settings.small_bytes = home->options().small_bytes;
+    if (who.size > 1) {
+        transport& network = home->network(listen_address(who));
+        home->door().expect(mine.job);
+        const std::string address = network.address();
+        mine.addresses[static_cast<std::size_t>(who.me)] = address;
+        auto told = co_await meeting.set(address_key(job, who.me), address, deadline);
+        told.value();
+        if (who.me == 0) co_await collect(meeting, job, mine, deadline);
+        else co_await look_up(meeting, job, mine, deadline);
+    }
+    std::unique_ptr<detail::group, detail::group_deleter> formed(new detail::group(home, std::move(mine)));
+    co_await formed->form(deadline);
+    co_return std::make_unique<communicator>(std::move(formed));
+}
+
+task<std::unique_ptr<communicator>> join_at(std::shared_ptr<context::state> home, world who, std::shared_ptr<store> meeting, std::string job) {
+    auto joining = join_over(std::move(home), std::move(who), *meeting, std::move(job));
+    co_return co_await std::move(joining);
+}
+
+task<std::unique_ptr<communicator>> join_launched(std::shared_ptr<context::state> home, world who) {
+    const time_point deadline = home->loop().now() + home->options().rendezvous;
+    auto opening = open_store(who, deadline);
+    auto opened = co_await std::move(opening);
+    const std::unique_ptr<store> meeting = std::move(opened).value();
+    auto joining = join_over(home, who, *meeting, store_prefix(who));
+    auto joined = co_await std::move(joining);
+    // Everybody has read what there is to read once the control star stands; rank 0 waits for the others to go.
+    auto closed = co_await meeting->close(deadline);
+    closed.value();
+    co_return joined;
+}
+
+}  // namespace
+
+task<std::unique_ptr<communicator>> context::join(world who, std::shared_ptr<store> meeting, std::string job) {
+    auto work = join_at(state_, std::move(who), std::move(meeting), std::move(job));
+    auto joining = detail::spawn(*state_, std::move(work));
+    co_return co_await std::move(joining);
+}
+
+task<std::unique_ptr<communicator>> context::join(world who) {
+    auto work = join_launched(state_, std::move(who));
+    auto joining = detail::spawn(*state_, std::move(work));
+    co_return co_await std::move(joining);
+}
+
+}  // namespace tutti

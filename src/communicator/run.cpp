@@ -1,0 +1,67 @@
+// A program's main: who am I, join, run, close, and one line for an error.
+#include <tutti/context.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+namespace tutti {
+namespace {
+
+using main_task = std::function<task<int>(communicator&)>;
+
+task<int> closing(communicator& world, main_task& main) {
+    auto work = main(world);
+    const int code = co_await std::move(work);
+    co_await world.close();
+    co_return code;
+}
+
+task<int> whole(context& home, world who, main_task& main) {
+    auto joining = home.join(std::move(who));
+    const auto all = co_await std::move(joining);
+    std::string why;
+    try {
+        auto work = closing(*all, main);
+        co_return co_await std::move(work);
+    } catch (const std::exception& caught) {
+        all->abort(caught.what());  // the others need not wait for this rank
+        throw;
+    }
+}
+
+int complain(const std::string& text, int code) {
+    std::fputs(fmt::format("tutti: {}\n", text).c_str(), stderr);
+    return code;
+}
+
+task<int> returning_zero(std::function<task<>(communicator&)>& main, communicator& world) {
+    auto work = main(world);
+    co_await std::move(work);
+    co_return 0;
+}
+
+}  // namespace
+
+int run(std::function<task<int>(communicator&)> main, context_options options) {
+    auto who = world_from_environment();
+    if (!who) return complain(who.failure().what(), 2);
+    const rank me = who->me;
+    try {
+        context home(options);
+        event_loop loop;
+        return run(loop, whole(home, *who, main));
+    } catch (const failure& why) {
+        const bool named = why.details().local >= 0;
+        return complain(named ? why.what() : fmt::format("rank {}: {}", me, why.what()), why.code() == error::invalid_argument ? 2 : 1);
+    } catch (const std::exception& why) {
+        return complain(fmt::format("rank {}: {}", me, why.what()), 1);
+    }
+}
+
+int run(std::function<task<>(communicator&)> main, context_options options) {
+    const main_task wrapped = [&main](communicator& world) { return returning_zero(main, world); };
+    return run(wrapped, options);
+}
+
+}  // namespace tutti

@@ -1,0 +1,66 @@
+// Children of a communicator: who belongs to which is agreed by an all-gather, and each child forms like its parent did.
+#include "communicator/group.hpp"
+#include "communicator/home.hpp"
+#include "communicator/spawn.hpp"
+
+#include "base/bytes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace tutti {
+namespace {
+
+struct exchange {
+    std::array<std::int32_t, 2> mine{};
+    std::vector<std::int32_t> all;
+};
+
+/// The members of my color, in the order of their keys and then of their ranks here.
+std::vector<rank> members_of(const exchange& said) {
+    std::vector<rank> members;
+    for (std::size_t each = 0; each < said.all.size() / 2; ++each)
+        if (said.all[2 * each] == said.mine[0]) members.push_back(static_cast<rank>(each));
+    std::stable_sort(members.begin(), members.end(), [&](rank one, rank other) {
+        return said.all[2 * static_cast<std::size_t>(one) + 1] < said.all[2 * static_cast<std::size_t>(other) + 1];
+    });
+    return members;
+}
+
+task<std::unique_ptr<communicator>> form(std::shared_ptr<context::state> home, detail::membership child) {
+    std::unique_ptr<detail::group, detail::group_deleter> formed(new detail::group(home, std::move(child)));
+    co_await formed->form(home->loop().now() + home->options().rendezvous);
+    co_return std::make_unique<communicator>(std::move(formed));
+}
+
+task<std::unique_ptr<communicator>> finish_split(std::shared_ptr<context::state> home, detail::membership child, std::unique_ptr<exchange> said,
+                                                 future<> gathered) {
+    co_await std::move(gathered);
+    const std::vector<rank> members = members_of(*said);
+    const rank was = child.me;
+    std::vector<std::string> addresses;
+    for (const rank each : members) addresses.push_back(child.addresses[static_cast<std::size_t>(each)]);
+    child.addresses = std::move(addresses);
+    child.me = static_cast<rank>(std::find(members.begin(), members.end(), was) - members.begin());
+    future<std::unique_ptr<communicator>> forming = detail::spawn(*home, form(home, std::move(child)));
+    co_return co_await std::move(forming);
+}
+
+}  // namespace
+
+task<std::unique_ptr<communicator>> communicator::split(int color, int key) {
+    detail::membership child = group_->who();
+    child.name = fmt::format("{}/{}", child.name, color);
+    child.id = digest_of(fmt::format("{}.{}", group_->next_child(), color), child.id);
+    auto said = std::make_unique<exchange>();
+    said->mine = {color, key};
+    said->all.resize(2 * static_cast<std::size_t>(size()));
+    call_options options;
+    options.label = "split";
+    auto gathered = all_gather(said->mine, said->all, options);
+    return finish_split(group_->shared_home(), std::move(child), std::move(said), std::move(gathered));
+}
+
+}  // namespace tutti

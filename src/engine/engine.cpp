@@ -1,0 +1,354 @@
+#include "engine/engine.hpp"
+
+#include "algorithm/point_to_point.hpp"
+#include "base/check.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace tutti {
+
+engine::engine(event_loop& loop, engine_identity who, engine_settings settings, engine_observer& observer)
+    : loop_(loop), who_(std::move(who)), settings_(settings), choose_(who_.size, settings.costs), observer_(&observer),
+      point_sent_(static_cast<std::size_t>(who_.size)), point_received_(static_cast<std::size_t>(who_.size)),
+      ports_(static_cast<std::size_t>(who_.size) * lane_kinds) {}
+
+engine::~engine() { TUTTI_CHECK(shut_, "an engine is shut down before it is destroyed"); }
+
+void engine::list::push(operation& one) noexcept {
+    one.next = nullptr;
+    one.previous = last;
+    (last ? last->next : first) = &one;
+    last = &one;
+}
+
+void engine::list::remove(operation& one) noexcept {
+    (one.previous ? one.previous->next : first) = one.next;
+    (one.next ? one.next->previous : last) = one.previous;
+}
+
+// ---- issuing
+
+static bool point_to_point(collective kind) noexcept { return kind == collective::send || kind == collective::recv; }
+
+/// Bytes of the whole vector that a plan works on.
+static std::size_t vector_bytes(const request& what, int size) noexcept {
+    const bool blocks = what.kind == collective::all_gather || what.kind == collective::reduce_scatter || what.kind == collective::all_to_all;
+    return what.count * size_of(what.type) * (blocks ? static_cast<std::size_t>(size) : 1);
+}
+
+static std::shared_ptr<const program> one_step(const request& what) {
+    const bool sends = what.kind == collective::send;
+    return std::make_shared<const program>(sends ? point_to_point_send(what.root) : point_to_point_recv(what.root), 1);
+}
+
+std::shared_ptr<const program> engine::program_for(const request& what, std::uint8_t& number) {
+    const algorithm* chosen = point_to_point(what.kind) ? nullptr : &choose_.choose(what.kind, vector_bytes(what, who_.size));
+    number = chosen ? static_cast<std::uint8_t>(tutti::number(*chosen)) : std::uint8_t{0};
+    auto& cached = programs_[{static_cast<int>(what.kind), number, what.root}];
+    if (!cached) cached = chosen ? compile(*chosen, {who_.me, who_.size, what.root}) : one_step(what);
+    return cached;
+}
+
+operation& engine::issue(const request& what, duration default_deadline) {
+    const std::lock_guard lock(guard_);
+    if (!free_.first) {
+        owned_.push_back(std::make_unique<operation>());
+        free_.push(*owned_.back());
+    }
+    operation& made = *free_.first;
+    free_.remove(made);
+    const bool point = point_to_point(what.kind);
+    // Both sides of a message describe it alike, as the sender's call.
+    made.what = {static_cast<std::uint8_t>(point ? collective::send : what.kind), static_cast<std::uint8_t>(what.type), static_cast<std::uint8_t>(what.op),
+                 0, point ? 0 : what.root, what.count, 0};
+    made.epoch = who_.epoch;
+    made.begin(shared_from_this(), what);
+    if (failure_ || shut_ || pending_ == pending_limit) {
+        refuse(made);
+        return made;
+    }
+    made.plan(program_for(what, made.what.algorithm), who_.me, who_.size, settings_.slice_bytes);
+    made.started = loop_.now();
+    if (made.asked.deadline == duration{}) made.asked.deadline = default_deadline;
+    if (point) made.sequence = ++(what.kind == collective::send ? point_sent_ : point_received_)[static_cast<std::size_t>(what.root)];
+    else made.sequence = next_sequence_++;
+    ++pending_;
+    if (!fresh_.first) loop_.post(on_fresh_);
+    fresh_.push(made);
+    return made;
+}
+
+/// An operation that ends before its caller sees it.
+void engine::refuse(operation& made) {
+    made.sequence = 0;
+    report why = report_of(made);
+    if (!failure_ && !shut_) {
+        why.code = error::invalid_argument;
+        why.cause = fmt::format("more than {} operations are under way", pending_limit);
+    }
+    made.ended = true;
+    made.finish(failure(std::move(why)));
+    made.release();  // the engine's reference; the caller's stays
+}
+
+lane_kind engine::lane_of(const request& what) const noexcept {
+    if (point_to_point(what.kind)) return lane_kind::point;
+    return vector_bytes(what, who_.size) <= settings_.small_bytes ? lane_kind::small : lane_kind::bulk;
+}
+
+port& engine::port_to(rank peer, lane_kind kind) {
+    auto& place = ports_[static_cast<std::size_t>(peer) * lane_kinds + static_cast<std::size_t>(kind)];
+    if (!place) {
+        place = std::make_unique<port>(*this, peer, kind);
+        wanted_.push_back(place.get());
+    }
+    return *place;
+}
+
+/// New operations take their places at the ports, in the order of their calls.
+void engine::take_fresh() noexcept {
+    {
+        const std::lock_guard lock(guard_);
+        while (fresh_.first) {
+            operation& next = *fresh_.first;
+            fresh_.remove(next);
+            live_.push(next);
+            start(next);
+        }
+        for (auto& each : ports_)
+            if (each) each->resume();
+    }
+    tell_observer();
+}
+
+void engine::start(operation& which) noexcept {
+    if (!point_to_point(which.asked.kind)) {
+        recent_[which.sequence % recent_.size()] = which.what;
+        started_ = which.sequence;
+    }
+    const lane_kind kind = lane_of(which.asked);
+    for (send_channel& each : which.senders()) port_to(each.at.peer(), kind).add(each);
+    for (recv_channel& each : which.receivers()) port_to(each.at.peer(), kind).add(each);
+    if (which.asked.deadline != duration::max()) loop_.start_timer(which.deadline, which.started + which.asked.deadline);
+    which.advance();
+    progressed(which);
+}
+
+// ---- progress
+
+void engine::progressed(operation& which) noexcept {
+    for (send_channel& each : which.senders()) each.over->feed();
+    for (recv_channel& each : which.receivers()) each.over->resume();
+    if (!which.ended && which.complete()) end(which);
+}
+
+void engine::end(operation& which) noexcept {
+    which.ended = true;
+    live_.remove(which);
+    if (!ended_.first) loop_.post(on_ended_);
+    ended_.push(which);
+}
+
+void engine::finish_ended() noexcept {
+    list done;
+    {
+        const std::lock_guard lock(guard_);
+        done = ended_;
+        ended_ = {};
+        for (operation* each = done.first; each; each = each->next) --pending_;
+    }
+    while (done.first) {
+        operation& next = *done.first;
+        done.remove(next);
+        loop_.stop_timer(next.deadline);
+        if (next.failed) next.finish(*next.failed);
+        else next.finish();
+        next.release();
+    }
+}
+
+void engine::take_back(operation& which) noexcept {
+    const std::lock_guard lock(guard_);
+    free_.push(which);
+}
+
+// ---- lanes
+
+void engine::attach(rank peer, lane_kind kind, std::unique_ptr<link> over) {
+    {
+        const std::lock_guard lock(guard_);
+        if (shut_ || failure_) {
+            over->close();
+            return;
+        }
+        port& at = port_to(peer, kind);
+        if (at.attached()) return;
+        at.attach(std::make_unique<lane>(loop_, guard_, std::move(over), at.as_owner()));
+    }
+    tell_observer();
+}
+
+void engine::peer_left(rank peer, lane_kind kind) {
+    {
+        const std::lock_guard lock(guard_);
+        auto& at = ports_[static_cast<std::size_t>(peer) * lane_kinds + static_cast<std::size_t>(kind)];
+        if (at && !at->attached()) at->peer_left();
+    }
+    tell_observer();
+}
+
+bool engine::idle() noexcept {
+    const std::lock_guard lock(guard_);
+    if (pending_ > 0) return false;
+    for (auto& each : ports_)
+        if (each && each->busy()) return false;
+    return true;
+}
+
+void engine::say_goodbye() noexcept {
+    const std::lock_guard lock(guard_);
+    for (auto& each : ports_)
+        if (each) each->say_goodbye();
+}
+
+// ---- failure
+
+void engine::fail_and_tell(report why) noexcept {
+    const std::lock_guard lock(guard_);
+    fail_locked(std::move(why), true);
+}
+
+void engine::fail(report why) noexcept {
+    const std::lock_guard lock(guard_);
+    fail_locked(std::move(why), false);
+}
+
+void engine::fail_locked(report why, bool tell) noexcept {
+    if (failure_ || shut_) return;
+    failure_ = std::move(why);
+    for (auto& each : ports_)
+        if (each) each->stop();
+    end_all();
+    telling_ = tell;
+    post_news();
+}
+
+void engine::end_all() noexcept {
+    for (list* from : {&live_, &fresh_})
+        while (from->first) {
+            operation& next = *from->first;
+            from->remove(next);
+            next.failed = failure(report_of(next));
+            next.ended = true;
+            if (!ended_.first && !shut_) loop_.post(on_ended_);
+            ended_.push(next);
+        }
+}
+
+/// The cause as this operation tells it.
+report engine::report_of(const operation& which) const {
+    report why = failure_.value_or(report{});
+    if (!failure_) {
+        why.code = error::closed;
+        why.cause = "the communicator was closed";
+    }
+    why.operation = to_string(which.what);
+    why.sequence = which.sequence;
+    why.communicator = who_.communicator;
+    why.epoch = who_.epoch;
+    why.local = who_.me;
+    why.done_bytes = which.done_bytes();
+    why.total_bytes = which.total_bytes();
+    if (which.sequence != 0 && !shut_) why.elapsed = loop_.now() - which.started;  // later the loop may be gone
+    if (which.asked.label) why.label = which.asked.label;
+    return why;
+}
+
+void engine::cancel(operation& which, const char* reason) noexcept {
+    const std::lock_guard lock(guard_);
+    if (which.ended) return;
+    report why;
+    why.code = error::cancelled;
+    why.root = who_.me;
+    why.peers = {who_.me};
+    why.cause = fmt::format("rank {} ended {} #{} early: {}", who_.me, to_string(which.what), which.sequence, reason);
+    fail_locked(std::move(why), true);
+}
+
+std::string engine::waited_for(operation& which, std::vector<rank>& peers) const {
+    for (const recv_channel& each : which.receivers())
+        if (!each.at.ended()) peers.push_back(each.at.peer());
+    for (const send_channel& each : which.senders())
+        if (!each.at.ended() && std::find(peers.begin(), peers.end(), each.at.peer()) == peers.end()) peers.push_back(each.at.peer());
+    return fmt::format("{} {}", peers.size() == 1 ? "rank" : "ranks", fmt::join(peers, ", "));
+}
+
+void engine::overdue(operation& which) noexcept {
+    const std::lock_guard lock(guard_);
+    if (which.ended) return;
+    report why;
+    why.code = error::timed_out;
+    const auto waited = std::chrono::duration<double>(which.asked.deadline).count();
+    why.cause = fmt::format("rank {} waited {:g} s in {} #{} for {}", who_.me, waited, to_string(which.what), which.sequence, waited_for(which, why.peers));
+    fail_locked(std::move(why), true);
+}
+
+void engine::post_news() noexcept {
+    if (news_ || shut_) return;
+    news_ = true;
+    loop_.post(on_news_);
+}
+
+void engine::hear_news() noexcept {
+    {
+        const std::lock_guard lock(guard_);
+        news_ = false;
+    }
+    tell_observer();
+}
+
+/// What the ports found, told without the guard.
+void engine::tell_observer() noexcept {
+    std::vector<port*> wanted;
+    std::vector<lost_link> lost;
+    std::optional<report> failed;
+    {
+        const std::lock_guard lock(guard_);
+        if (shut_) return;
+        if (wanted_.empty() && lost_.empty() && !failure_) return;
+        if (failure_) {
+            for (auto& each : ports_)
+                if (each) each->close();
+            if (telling_) failed = failure_;
+            telling_ = false;
+        } else {
+            wanted = std::exchange(wanted_, {});
+            lost = std::exchange(lost_, {});
+        }
+    }
+    if (failed) observer_->failed(*failed);
+    for (const port* each : wanted)
+        if (!each->attached()) observer_->wanted(each->peer(), each->kind());
+    for (const lost_link& each : lost) observer_->link_lost(each.peer, each.why);
+}
+
+void engine::shut_down() noexcept {
+    {
+        const std::lock_guard lock(guard_);
+        if (shut_) return;
+        for (auto& each : ports_)
+            if (each) {
+                each->stop();
+                each->close();
+            }
+        shut_ = true;
+        end_all();
+        loop_.withdraw(on_fresh_);
+        loop_.withdraw(on_ended_);
+        loop_.withdraw(on_news_);
+    }
+    finish_ended();
+}
+
+}  // namespace tutti

@@ -1,0 +1,141 @@
+// The one engine that carries out plans on host memory: takes requests from any thread, moves their slices over the lanes on its
+// loop, and ends every operation once, well or with the first failure.
+#pragma once
+
+#include <tutti/event_loop.hpp>
+
+#include "algorithm/chooser.hpp"
+#include "engine/operation.hpp"
+#include "engine/port.hpp"
+
+#include <array>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace tutti {
+
+/// What all ranks of a group must have alike, because it decides what goes over the wire. Agreed when the group forms.
+struct engine_settings {
+    std::size_t slice_bytes = 256 * KiB;        // a transfer travels in pieces of about this size
+    std::size_t small_bytes = 64 * KiB;         // up to here an operation uses the small lane
+    cost_model costs;
+};
+
+struct engine_identity {
+    std::string communicator = "world";
+    std::uint32_t epoch = 0;
+    rank me = 0;
+    int size = 1;
+};
+
+/// Told, on the loop and without the guard, what the engine cannot do itself.
+class engine_observer {
+public:
+    /// A lane to `peer` is needed; answer with engine::attach.
+    virtual void wanted(rank peer, lane_kind kind) noexcept = 0;
+    /// The engine has failed, for a reason found here. Once.
+    virtual void failed(const report& why) noexcept = 0;
+    /// A link ended without a goodbye. Whether its process died is for the observer to find out; it answers with engine::fail.
+    virtual void link_lost(rank peer, std::error_code why) noexcept = 0;
+
+protected:
+    ~engine_observer() = default;
+};
+
+class engine final : public std::enable_shared_from_this<engine> {
+public:
+    static constexpr std::size_t pending_limit = 1 << 20;  // operations under way on one communicator
+
+    engine(event_loop& loop, engine_identity who, engine_settings settings, engine_observer& observer);
+    ~engine();
+
+    /// Any thread. The operation's place in the order is fixed here. Never blocks on a peer. The result has two references: the
+    /// caller's and the engine's.
+    operation& issue(const request& what, duration default_deadline);
+
+    /// On the loop: a lane is there.
+    void attach(rank peer, lane_kind kind, std::unique_ptr<link> over);
+    /// On the loop: the peer said goodbye before a lane of this kind was made.
+    void peer_left(rank peer, lane_kind kind);
+    /// Any thread: everything pending ends with `why`, and so does everything that is issued later. The first cause stays.
+    void fail(report why) noexcept;
+    /// The same for a failure found here: the observer hears of it.
+    void fail_and_tell(report why) noexcept;
+    /// On the loop: sends goodbye on every lane, behind what is queued.
+    void say_goodbye() noexcept;
+    /// On the loop: whether nothing is under way and every lane's bytes are with the kernel.
+    bool idle() noexcept;
+    /// On the loop, or when nobody runs it: ends what is pending with error::closed, and all lanes. Nothing happens afterwards.
+    void shut_down() noexcept;
+
+    const engine_identity& who() const noexcept { return who_; }
+    const engine_settings& settings() const noexcept { return settings_; }
+
+    // For operations and ports.
+    void cancel(operation& which, const char* reason) noexcept;
+    void overdue(operation& which) noexcept;
+    void take_back(operation& which) noexcept;
+
+private:
+    friend class port;
+
+    struct list {
+        operation* first = nullptr;
+        operation* last = nullptr;
+        void push(operation& one) noexcept;
+        void remove(operation& one) noexcept;
+    };
+    using plan_key = std::array<int, 3>;  // collective, algorithm, root
+
+    std::shared_ptr<const program> program_for(const request& what, std::uint8_t& number);
+    void refuse(operation& made);
+    port& port_to(rank peer, lane_kind kind);
+    lane_kind lane_of(const request& what) const noexcept;
+    operation* find(std::uint64_t sequence) noexcept;
+    void take_fresh() noexcept;
+    void start(operation& which) noexcept;
+    void progressed(operation& which) noexcept;
+    void end(operation& which) noexcept;
+    void end_all() noexcept;
+    void fail_locked(report why, bool tell) noexcept;
+    report report_of(const operation& which) const;
+    std::string waited_for(operation& which, std::vector<rank>& peers) const;
+    void finish_ended() noexcept;
+    void post_news() noexcept;
+    void hear_news() noexcept;
+    void tell_observer() noexcept;
+
+    event_loop& loop_;
+    const engine_identity who_;
+    const engine_settings settings_;
+    chooser choose_;
+    engine_observer* observer_;
+
+    std::mutex guard_;
+    std::uint64_t next_sequence_ = 1;
+    std::uint64_t started_ = 0;             // every collective up to this one has been registered at its ports
+    std::vector<std::uint64_t> point_sent_, point_received_;  // messages so far, by peer
+    std::size_t pending_ = 0;
+    list fresh_, live_, ended_, free_;
+    std::array<descriptor, 64> recent_{};   // by sequence, to name what a straggler speaks of
+    std::map<plan_key, std::shared_ptr<const program>> programs_;
+    std::vector<std::unique_ptr<port>> ports_;  // by peer and kind; null until used
+    std::optional<report> failure_;
+    bool telling_ = false;                  // the observer has not heard of the failure yet
+    bool news_ = false;                     // on_news_ is posted
+    bool shut_ = false;
+    struct lost_link {
+        rank peer;
+        std::error_code why;
+    };
+    std::vector<lost_link> lost_;
+    std::vector<port*> wanted_;
+    std::vector<std::unique_ptr<operation>> owned_;
+    detail::callback<&engine::take_fresh> on_fresh_{*this};
+    detail::callback<&engine::finish_ended> on_ended_{*this};
+    detail::callback<&engine::hear_news> on_news_{*this};
+};
+
+}  // namespace tutti

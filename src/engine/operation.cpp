@@ -1,0 +1,271 @@
+#include "engine/operation.hpp"
+
+#include "engine/engine.hpp"
+#include "reduce/kernel.hpp"
+
+#include <cstring>
+
+namespace tutti {
+
+// ---- cursor
+
+void cursor::begin(operation& of, const program::channel& way) noexcept {
+    of_ = &of;
+    way_ = &way;
+    group_ = 0;
+    slice_ = 0;
+    inside_ = 0;
+}
+
+int cursor::step() const noexcept { return of_->plan().step_order()[static_cast<std::size_t>(way_->groups[group_].first + inside_)]; }
+
+bool cursor::last() const noexcept {
+    return group_ + 1 == way_->groups.size() && slice_ + 1 == of_->slices() && inside_ + 1 == way_->groups[group_].count;
+}
+
+void cursor::next() noexcept {
+    if (++inside_ < way_->groups[group_].count) return;
+    inside_ = 0;
+    if (++slice_ < of_->slices()) return;
+    slice_ = 0;
+    ++group_;
+}
+
+// ---- channels
+
+void send_channel::gather(std::vector<std::span<const std::byte>>& runs) const { at.of().runs_of(at.step(), at.slice(), runs); }
+
+void send_channel::sent() noexcept { over->sent(*this); }
+
+// ---- operation
+
+void operation::begin(std::shared_ptr<engine> owner, const request& asking) {
+    owner_ = std::move(owner);
+    asked = asking;
+    plan_.reset();
+    renew();
+    ended = false;
+    failed.reset();
+    done_bytes_ = 0;
+}
+
+void operation::plan(std::shared_ptr<const program> plan, rank me, int size, std::size_t slice_bytes) {
+    plan_ = std::move(plan);
+    me_ = me;
+    size_ = size;
+    place_memory();
+
+    std::size_t longest = 0;
+    for (const layout& each : spaces_)
+        if (each.blocks > 0) longest = std::max(longest, each.block(0).count * each.element_bytes);
+    longest *= static_cast<std::size_t>(plan_->largest_transfer());
+    slices_ = std::max<std::size_t>(1, (longest + slice_bytes - 1) / slice_bytes);
+    prepared_ = copied_count_ > 0 ? 0 : slices_;
+
+    first_open_ = 0;
+    done_.assign(plan_->plan().steps().size(), 0);
+    ended_.assign(static_cast<std::size_t>(rounds()), 0);
+    if (senders_.size() < plan_->senders().size()) senders_.resize(plan_->senders().size());
+    if (receivers_.size() < plan_->receivers().size()) receivers_.resize(plan_->receivers().size());
+    for (std::size_t index = 0; index < plan_->senders().size(); ++index) {
+        senders_[index].at.begin(*this, plan_->senders()[index]);
+        senders_[index].queued = false;
+    }
+    for (std::size_t index = 0; index < plan_->receivers().size(); ++index) receivers_[index].at.begin(*this, plan_->receivers()[index]);
+}
+
+std::byte* operation::scratch(std::size_t bytes) {
+    if (scratch_bytes_ < bytes) {
+        scratch_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
+        scratch_bytes_ = bytes;
+    }
+    return scratch_.get();
+}
+
+void operation::place_memory() {
+    const shape& shape = plan_->plan().spaces();
+    const std::size_t element = size_of(asked.type), count = asked.count, all = count * static_cast<std::size_t>(size_);
+    auto* in = static_cast<std::byte*>(const_cast<void*>(asked.input));  // no plan writes to its input: the verifier sees to that
+    auto* out = static_cast<std::byte*>(asked.output);
+    const bool spreads = asked.kind == collective::reduce_scatter || asked.kind == collective::all_to_all;
+    const bool collects = asked.kind == collective::all_gather || asked.kind == collective::all_to_all;
+    layout& input = spaces_[static_cast<int>(space::input)] = {in, spreads ? all : count, element, shape.input};
+    layout& output = spaces_[static_cast<int>(space::output)] = {out, collects ? all : count, element, shape.output};
+
+    const std::size_t block = std::max(input.blocks > 0 ? input.block(0).count : 0, output.blocks > 0 ? output.block(0).count : 0);
+    const std::size_t blocks = block * static_cast<std::size_t>(shape.scratch);
+    // A rank that is not the root of a reduce has no output: partial sums go to a copy of its input, or nowhere if it only sends.
+    const bool needs_copy = out == nullptr && in != nullptr && output.blocks > 0 && plan_->writes_output();
+    std::byte* own = scratch((blocks + (needs_copy ? count : 0)) * element);
+    spaces_[static_cast<int>(space::scratch)] = {own, blocks, element, shape.scratch};
+    if (out == nullptr) output.data = needs_copy ? own + blocks * element : in;
+    place_input_copy();
+}
+
+/// Plans whose contribution is expected in the output: what of the input must be copied there first.
+void operation::place_input_copy() noexcept {
+    copied_count_ = 0;
+    const layout& output = space_of(space::output);
+    copied_from_ = static_cast<const std::byte*>(asked.input);
+    if (!copied_from_ || asked.count == 0) return;
+    if (asked.kind == collective::all_gather) {
+        copied_first_ = me_;
+        copied_count_ = copied_from_ == output.at(output.block(me_).first) ? 0 : 1;
+    } else if (asked.kind == collective::all_reduce || asked.kind == collective::reduce) {
+        copied_first_ = 0;
+        copied_count_ = copied_from_ == output.data ? 0 : output.blocks;
+    }
+}
+
+bool operation::may_begin(int round, std::size_t slice) noexcept {
+    if (round > 0) return ended_[static_cast<std::size_t>(round) - 1] > slice;
+    prepare(slice);
+    return true;
+}
+
+void operation::prepare(std::size_t slice) noexcept {
+    for (; prepared_ <= slice; ++prepared_) {
+        const layout& output = space_of(space::output);
+        const std::size_t origin = output.block(copied_first_).first;
+        for (int index = copied_first_; index < copied_first_ + copied_count_; ++index) {
+            const part one = output.slice(index, slices_, prepared_);
+            if (one.count > 0)
+                std::memcpy(output.at(one.first), copied_from_ + (one.first - origin) * output.element_bytes, one.count * output.element_bytes);
+        }
+    }
+}
+
+std::size_t operation::transfer_bytes(int index, std::size_t slice) const noexcept {
+    const blocks& moved = step_at(index).here;
+    const layout& memory = space_of(moved.where);
+    std::size_t count = 0;
+    for (int block = moved.first; block < moved.first + moved.count; ++block) count += memory.slice(block, slices_, slice).count;
+    return count * memory.element_bytes;
+}
+
+template <class Byte>
+void operation::append_runs(const blocks& moved, std::size_t slice, std::vector<std::span<Byte>>& into) const {
+    const layout& memory = space_of(moved.where);
+    part run{};
+    for (int block = moved.first; block < moved.first + moved.count; ++block) {
+        const part one = memory.slice(block, slices_, slice);
+        if (one.count == 0) continue;
+        if (run.count > 0 && run.first + run.count == one.first) {
+            run.count += one.count;
+            continue;
+        }
+        if (run.count > 0) into.emplace_back(memory.at(run.first), run.count * memory.element_bytes);
+        run = one;
+    }
+    if (run.count > 0) into.emplace_back(memory.at(run.first), run.count * memory.element_bytes);
+}
+
+void operation::runs_of(int index, std::size_t slice, std::vector<std::span<std::byte>>& into) const { append_runs(step_at(index).here, slice, into); }
+void operation::runs_of(int index, std::size_t slice, std::vector<std::span<const std::byte>>& into) const {
+    append_runs(step_at(index).here, slice, into);
+}
+
+void operation::transferred(int index, std::size_t bytes) noexcept {
+    ++done_[static_cast<std::size_t>(index)];
+    done_bytes_ += bytes;
+}
+
+std::uint64_t operation::total_bytes() const noexcept {
+    if (!plan_) return 0;
+    std::uint64_t bytes = 0;
+    for (const step& one : plan_->plan().steps()) {
+        if (one.what == action::copy) continue;
+        for (int block = one.here.first; block < one.here.first + one.here.count; ++block) bytes += space_of(one.here.where).block(block).count;
+    }
+    return bytes * size_of(asked.type);
+}
+
+bool operation::transfers_done(int round, std::size_t slice) const noexcept {
+    const int end = plan_->first_step(round + 1);
+    for (int index = plan_->first_step(round); index < end; ++index)
+        if (step_at(index).what != action::copy && done_[static_cast<std::size_t>(index)] <= slice) return false;
+    return true;
+}
+
+bool operation::advance() noexcept {
+    if (rounds() == 0) {
+        const bool open = prepared_ < slices_;
+        prepare(slices_ - 1);
+        return open;
+    }
+    bool any = false;
+    for (int round = first_open_; round < rounds(); ++round) {
+        auto& past = ended_[static_cast<std::size_t>(round)];
+        const std::size_t limit = round == 0 ? slices_ : ended_[static_cast<std::size_t>(round) - 1];
+        for (; past < limit && transfers_done(round, past); any = true) {
+            if (round == 0) prepare(past);
+            apply(round, past);
+            if (round + 1 == rounds()) finish_slice(past);
+            ++past;
+        }
+        if (past == slices_ && round == first_open_) ++first_open_;
+        if (past == 0) break;
+    }
+    return any;
+}
+
+void operation::apply(int round, std::size_t slice) noexcept {
+    const int end = plan_->first_step(round + 1);
+    for (int index = plan_->first_step(round); index < end; ++index) {
+        const step& one = step_at(index);
+        if (one.what == action::recv_reduce) apply_reduction(index, slice);
+        else if (one.what == action::copy) apply_copy(one, slice);
+    }
+}
+
+void operation::apply_reduction(int index, std::size_t slice) noexcept {
+    const step& one = step_at(index);
+    port* from = nullptr;
+    for (const recv_channel& each : receivers())
+        if (each.at.peer() == one.peer) from = each.over;
+    const std::byte* arrived = from->landed_in(*this, index, slice);
+    const layout& memory = space_of(one.here.where);
+    for (int block = one.here.first; block < one.here.first + one.here.count; ++block) {
+        const part which = memory.slice(block, slices_, slice);
+        std::byte* mine = memory.at(which.first);
+        // The lower rank's operand goes first, so both sides of an exchange compute the same bits.
+        if (one.peer < me_) combine(asked.op, asked.type, mine, arrived, mine, which.count);
+        else combine(asked.op, asked.type, mine, mine, arrived, which.count);
+        arrived += which.count * memory.element_bytes;
+    }
+    from->release(*this, index, slice);
+}
+
+void operation::apply_copy(const step& one, std::size_t slice) noexcept {
+    for (int offset = 0; offset < one.here.count; ++offset) {
+        const layout& source = space_of(one.from.where);
+        const layout& target = space_of(one.here.where);
+        const part from = source.slice(one.from.first + offset, slices_, slice);
+        const part to = target.slice(one.here.first + offset, slices_, slice);
+        if (from.count > 0 && source.at(from.first) != target.at(to.first))
+            std::memmove(target.at(to.first), source.at(from.first), from.count * source.element_bytes);
+    }
+}
+
+/// The slice holds its result: an average is divided here, while it is still in cache.
+void operation::finish_slice(std::size_t slice) noexcept {
+    if (asked.op != reduce_op::avg) return;
+    const bool everywhere = asked.kind == collective::all_reduce || asked.kind == collective::reduce_scatter;
+    if (!everywhere && !(asked.kind == collective::reduce && asked.root == me_)) return;
+    const layout& output = space_of(space::output);
+    for (int block = 0; block < output.blocks; ++block) {
+        const part one = output.slice(block, slices_, slice);
+        divide(asked.type, output.at(one.first), one.count, size_);
+    }
+}
+
+void operation::cancel() noexcept { owner_->cancel(*this, "it was cancelled"); }
+void operation::abandon() noexcept { owner_->cancel(*this, "its future was dropped before the end"); }
+void operation::overdue() noexcept { owner_->overdue(*this); }
+
+void operation::recycle() noexcept {
+    const auto owner = std::move(owner_);
+    owner->take_back(*this);
+}
+
+}  // namespace tutti

@@ -1,0 +1,147 @@
+// One operation under way: a program, the memory it works on, and how far each slice of each round has come.
+#pragma once
+
+#include <tutti/detail/future_state.hpp>
+#include <tutti/event_loop.hpp>
+
+#include "base/layout.hpp"
+#include "engine/program.hpp"
+#include "engine/request.hpp"
+#include "transport/lane.hpp"
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace tutti {
+
+class engine;
+class operation;
+class port;
+
+/// The way of an operation's frames from or to one peer: which step and slice is next.
+class cursor {
+public:
+    void begin(operation& of, const program::channel& way) noexcept;
+    bool ended() const noexcept { return group_ == way_->groups.size(); }
+    int round() const noexcept { return way_->groups[group_].round; }
+    int step() const noexcept;
+    std::size_t slice() const noexcept { return slice_; }
+    bool last() const noexcept;
+    rank peer() const noexcept { return way_->peer; }
+    operation& of() const noexcept { return *of_; }
+    void next() noexcept;
+
+private:
+    operation* of_ = nullptr;
+    const program::channel* way_ = nullptr;
+    std::size_t group_ = 0;
+    std::size_t slice_ = 0;
+    int inside_ = 0;
+};
+
+class send_channel final : public outgoing {
+public:
+    cursor at;
+    port* over = nullptr;
+    send_channel* next = nullptr;  // in the port's queue
+    bool queued = false;           // a frame of it is with the lane
+
+    void gather(std::vector<std::span<const std::byte>>& runs) const override;
+    void sent() noexcept override;
+};
+
+class recv_channel {
+public:
+    cursor at;
+    port* over = nullptr;
+    recv_channel* next = nullptr;
+};
+
+/// Changed with the engine's guard held. Derives from future_state, so one pooled object serves the caller and the engine.
+class operation final : public detail::future_state {
+public:
+    operation() = default;
+
+    /// Makes a fresh or recycled object ready.
+    void begin(std::shared_ptr<engine> owner, const request& what);
+    void plan(std::shared_ptr<const program> plan, rank me, int size, std::size_t slice_bytes);
+
+    std::uint64_t sequence = 0;
+    std::uint32_t epoch = 0;
+    descriptor what;
+    request asked;
+    time_point started{};
+    bool ended = false;             // its end is decided; the caller hears of it on the loop
+    std::optional<tutti::failure> failed;
+    operation* next = nullptr;      // in one of the engine's lists
+    operation* previous = nullptr;
+
+    std::span<send_channel> senders() noexcept { return {senders_.data(), plan_->senders().size()}; }
+    std::span<recv_channel> receivers() noexcept { return {receivers_.data(), plan_->receivers().size()}; }
+    const program& plan() const noexcept { return *plan_; }
+    std::size_t slices() const noexcept { return slices_; }
+
+    /// Whether slice `slice` of a transfer of `round` may begin: slice by slice, all earlier rounds have ended here.
+    bool may_begin(int round, std::size_t slice) noexcept;
+    std::size_t transfer_bytes(int step, std::size_t slice) const noexcept;
+    void runs_of(int step, std::size_t slice, std::vector<std::span<std::byte>>& into) const;
+    void runs_of(int step, std::size_t slice, std::vector<std::span<const std::byte>>& into) const;
+    bool reduces(int step) const noexcept { return step_at(step).what == action::recv_reduce; }
+
+    /// One more slice of a step's transfer is done. A received slice of recv_reduce lies in `bounce` until the round's end.
+    void transferred(int step, std::size_t bytes) noexcept;
+    /// Ends what can be ended: applies reductions and copies of slices all of whose transfers are done. Whether anything ended.
+    bool advance() noexcept;
+    bool complete() const noexcept { return rounds() == 0 ? prepared_ == slices_ : ended_.back() == slices_; }
+    std::uint64_t done_bytes() const noexcept { return done_bytes_; }
+    std::uint64_t total_bytes() const noexcept;
+
+    void cancel() noexcept override;
+    void abandon() noexcept override;
+
+    /// Fires on the loop when the operation has taken too long.
+    void overdue() noexcept;
+    detail::alarm<&operation::overdue> deadline{*this};
+
+private:
+    friend class engine;
+
+    void recycle() noexcept override;
+    void place_memory();
+    void place_input_copy() noexcept;
+    std::byte* scratch(std::size_t bytes);
+    int rounds() const noexcept { return plan_->plan().rounds(); }
+    const step& step_at(int index) const noexcept { return plan_->plan().steps()[static_cast<std::size_t>(index)]; }
+    const layout& space_of(space where) const noexcept { return spaces_[static_cast<std::size_t>(where)]; }
+    template <class Byte>
+    void append_runs(const blocks& what, std::size_t slice, std::vector<std::span<Byte>>& into) const;
+    void prepare(std::size_t slice) noexcept;
+    bool transfers_done(int round, std::size_t slice) const noexcept;
+    void apply(int round, std::size_t slice) noexcept;
+    void apply_reduction(int index, std::size_t slice) noexcept;
+    void apply_copy(const step& one, std::size_t slice) noexcept;
+    void finish_slice(std::size_t slice) noexcept;
+
+    std::shared_ptr<engine> owner_;
+    std::shared_ptr<const program> plan_;
+    rank me_ = 0;
+    int size_ = 1;
+    layout spaces_[3];
+    std::unique_ptr<std::byte[]> scratch_;
+    std::size_t scratch_bytes_ = 0;     // the plan's scratch blocks, and a copy of the input where a plan overwrites what it may not
+    std::size_t slices_ = 1;
+    std::size_t prepared_ = 0;          // slices of the input copied to the output
+    int copied_first_ = 0;              // into these blocks of it
+    int copied_count_ = 0;
+    const std::byte* copied_from_ = nullptr;
+    int first_open_ = 0;                // rounds before it have ended for all slices
+    std::vector<std::size_t> done_;     // per step: slices transferred
+    std::vector<std::size_t> ended_;    // per round: slices ended
+    std::vector<send_channel> senders_;
+    std::vector<recv_channel> receivers_;
+    std::uint64_t done_bytes_ = 0;
+};
+
+}  // namespace tutti

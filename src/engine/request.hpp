@@ -1,0 +1,26 @@
+// What a caller asks of the engine, checked already.
+#pragma once
+
+#include "algorithm/catalogue.hpp"
+#include "transport/frame.hpp"
+
+#include <string>
+
+namespace tutti {
+
+struct request {
+    collective kind = collective::barrier;
+    data_type type = data_type::f32;
+    reduce_op op = reduce_op::sum;
+    rank root = 0;                   // or the peer, of send and recv
+    std::size_t count = 0;           // elements, as the caller counts them: per rank where ranks contribute blocks
+    const void* input = nullptr;     // null where the collective has none, or works in place
+    void* output = nullptr;
+    duration deadline{};             // 0: the communicator's default
+    const char* label = nullptr;     // outlives the operation
+};
+
+/// "all_reduce f32 sum count 1024", "broadcast f64 count 7 root 2".
+std::string to_string(const descriptor& what);
+
+}  // namespace tutti

@@ -1,0 +1,33 @@
+#include "runtime/background.hpp"
+
+#include "base/check.hpp"
+
+namespace tutti {
+
+background::~background() { clear(); }
+
+void background::start(task<> work) {
+    auto& kept = running_.emplace_back(std::move(work));
+    kept.inner()->start(loop_, cancel_token(), *this);
+}
+
+void background::clear() noexcept {
+    running_.clear();
+    loop_.withdraw(*this);
+    posted_ = false;
+}
+
+/// A task cannot be destroyed by its own end.
+void background::ended(detail::promise_base& work) noexcept {
+    TUTTI_CHECK(!work.failed(), "a background task handles its errors");
+    if (posted_) return;
+    posted_ = true;
+    loop_.post(*this);
+}
+
+void background::run() noexcept {
+    posted_ = false;
+    running_.remove_if([](const task<>& each) { return each.inner()->done(); });
+}
+
+}  // namespace tutti

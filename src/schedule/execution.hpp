@@ -1,0 +1,62 @@
+// A symbolic run of all ranks at once, whole rounds or slices. Blocks hold formulas instead of numbers; time is the order of events.
+#pragma once
+
+#include "schedule/expression.hpp"
+#include "schedule/matching.hpp"
+
+#include <random>
+
+namespace tutti {
+
+/// Follows the engine's rules: a transfer (round, slice) may begin when that slice of all rounds before has ended at this rank; a send
+/// ends only when its recv has begun; on each channel transfers travel in the order (round, slice, step). Since ranks are
+/// deterministic and nothing receives from anyone, one order of events decides for all; a seed tries others.
+class execution {
+public:
+    /// The plans must match and be well-formed. One slice is the run by whole rounds.
+    execution(std::span<const schedule> plans, const matching& pairs, const contract& promise, expressions& formulas, int slices = 1);
+
+    /// Runs until nothing moves: in a fixed order without `order`, in random order with it.
+    void run(std::mt19937* order = nullptr);
+
+    /// Empty when every rank came to its end, otherwise one of those who wait, and for what.
+    std::string stuck() const;
+    /// Empty, or the first step that read a block before anything was written to it.
+    const std::string& unwritten() const noexcept { return unwritten_; }
+    expressions::id at(rank who, int slice, const blocks& where) const noexcept;
+
+private:
+    struct progress {
+        int round = 0;
+        int waiting = 0;                       // transfers of this round that have not ended
+        std::vector<expressions::id> memory;   // by position
+        std::vector<expressions::id> arrived;  // for the recv_reduces of this round
+        std::vector<std::size_t> bounces;      // of each step of this round: where its arrivals begin
+    };
+    struct item {
+        endpoint source;
+        endpoint target;
+        int slice;
+    };
+
+    progress& of(rank who, int slice) noexcept { return states_[static_cast<std::size_t>(who * slices_ + slice)]; }
+    const progress& of(rank who, int slice) const noexcept { return states_[static_cast<std::size_t>(who * slices_ + slice)]; }
+    std::vector<item> in_order(const channel& pair) const;
+    void begin_rounds(rank who, int slice);
+    void end_round(rank who, int slice);
+    bool ready(const item& next) const noexcept;
+    void carry(const item& next);
+    expressions::id read(rank who, int round, const step& line, const progress& state, const blocks& where, int index);
+
+    std::span<const schedule> plans_;
+    const matching& pairs_;
+    expressions& formulas_;
+    int slices_;
+    std::vector<progress> states_;
+    std::vector<std::vector<item>> queues_;  // by channel
+    std::vector<std::size_t> heads_;
+    std::vector<std::size_t> candidates_;  // channels whose head may have become ready
+    std::string unwritten_;
+};
+
+}  // namespace tutti

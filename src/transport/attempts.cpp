@@ -1,0 +1,60 @@
+#include "transport/attempts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tutti {
+
+void open_attempts::close() noexcept {
+    closed_ = true;
+    for (auto* one : open_) {
+        one->end(error::closed);
+        one->call_.run();
+    }
+}
+
+attempts::attempts(event_loop& loop, open_attempts& all, std::string address, time_point deadline, std::uint64_t seed)
+    : loop_(loop), all_(all), address_(std::move(address)), begin_(loop.now()), deadline_(deadline), pauses_(seed) {
+    all_.open_.insert(this);
+    if (all_.closed_) end(error::closed);
+}
+
+task<bool> attempts::again(std::string reason) {
+    ++count_;
+    reason_ = std::move(reason);
+    return pause(pauses_.next());
+}
+
+task<bool> attempts::pause(duration length) {
+    const auto next = std::min(loop_.now() + length, deadline_);
+    const auto how = co_await call_.until(next, "the next attempt to connect");
+    if (how == woken::by_cancel) end(error::cancelled);
+    if (loop_.now() >= deadline_) end(error::timed_out);
+    co_return open();
+}
+
+task<bool> attempts::worked() {
+    const auto how = co_await call_.until(deadline_, "an attempt to connect");
+    if (how == woken::by_cancel) end(error::cancelled);
+    if (how == woken::by_time) {
+        ++count_;
+        if (reason_.empty()) reason_ = "no answer";
+        end(error::timed_out);
+    }
+    co_return open();
+}
+
+failure attempts::why() const {
+    report what;
+    what.code = ended_;
+    what.operation = "connect";
+    what.address = address_;
+    what.elapsed = loop_.now() - begin_;
+    what.cause = fmt::format("{} after {} attempts in {:.3f} s to reach {}", ended_.message(), count_,
+                             std::chrono::duration<double>(what.elapsed).count(), address_);
+    if (!reason_.empty()) what.cause += ": " + reason_;
+    return failure(std::move(what));
+}
+
+}  // namespace tutti

@@ -1,0 +1,30 @@
+// How long to wait before the next attempt: longer each time, up to a limit, and not the same for everybody.
+#pragma once
+
+#include <tutti/types.hpp>
+
+#include <algorithm>
+#include <random>
+
+namespace tutti {
+
+class backoff {
+public:
+    static constexpr duration shortest = std::chrono::milliseconds{2};
+    static constexpr duration longest = std::chrono::milliseconds{250};
+
+    explicit backoff(std::uint64_t seed) : random_(seed) {}
+
+    /// Between half of the current length and all of it.
+    duration next() {
+        const auto whole = length_;
+        length_ = std::min(2 * length_, longest);
+        return duration{std::uniform_int_distribution<duration::rep>(whole.count() / 2, whole.count())(random_)};
+    }
+
+private:
+    std::mt19937_64 random_;
+    duration length_ = shortest;
+};
+
+}  // namespace tutti

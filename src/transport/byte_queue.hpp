@@ -1,0 +1,40 @@
+// Bytes on their way from one end of a link to the other, in memory: first in, first out, and never more than the capacity.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+namespace tutti {
+
+class byte_queue {
+public:
+    explicit byte_queue(std::size_t capacity_bytes);
+
+    std::size_t size() const noexcept { return size_; }
+    std::size_t room() const noexcept { return capacity_ - size_; }
+
+    /// Copies the front of `parts` in, at most `limit` bytes and what there is room for; says how many.
+    std::size_t put(std::span<const std::span<const std::byte>> parts, std::size_t limit) noexcept;
+    /// Moves the oldest bytes to `parts`, at most `limit`; says how many.
+    std::size_t take(std::span<const std::span<std::byte>> parts, std::size_t limit) noexcept;
+
+private:
+    void put(std::span<const std::byte> bytes) noexcept;
+    void take(std::span<std::byte> bytes) noexcept;
+
+    std::size_t capacity_;
+    std::unique_ptr<std::byte[]> ring_;
+    std::size_t first_ = 0;
+    std::size_t size_ = 0;
+};
+
+/// Bytes of all parts together.
+template <class Byte>
+std::size_t total_bytes(std::span<const std::span<Byte>> parts) noexcept {
+    std::size_t total = 0;
+    for (const auto& part : parts) total += part.size();
+    return total;
+}
+
+}  // namespace tutti

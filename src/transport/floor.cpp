@@ -1,1 +1,0 @@
-// The first noun of this floor replaces this file.

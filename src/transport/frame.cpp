@@ -1,0 +1,110 @@
+#include "transport/frame.hpp"
+
+#include <concepts>
+#include <cstring>
+#include <type_traits>
+
+namespace tutti {
+namespace {
+
+// The wire, in bytes:   0 magic   4 version   6 kind   7 zero   8 epoch   12 round   16 sequence   24 slice   28 root   32 payload
+//                      40 count  48 digest   56 collective   57 type   58 operator   59 algorithm   60 zero, to 64
+constexpr std::uint32_t magic = 0x49545554;  // "TUTI" in memory
+constexpr std::uint16_t wire_version = 1;
+
+template <std::unsigned_integral T>
+T little_endian(T value) noexcept {
+    if constexpr (std::endian::native == std::endian::little) return value;
+    T swapped = 0;
+    for (std::size_t i = 0; i < sizeof(T); ++i) swapped = static_cast<T>(swapped << 8 | (value >> 8 * i & 0xff));
+    return swapped;
+}
+
+class writer {
+public:
+    explicit writer(std::byte* place) noexcept : place_(place) {}
+
+    template <std::integral T>
+    void put(T value) noexcept {
+        const auto bits = little_endian(static_cast<std::make_unsigned_t<T>>(value));
+        std::memcpy(place_, &bits, sizeof bits);
+        place_ += sizeof bits;
+    }
+
+private:
+    std::byte* place_;
+};
+
+class reader {
+public:
+    explicit reader(const std::byte* place) noexcept : place_(place) {}
+
+    template <std::integral T>
+    void take(T& value) noexcept {
+        std::make_unsigned_t<T> bits;
+        std::memcpy(&bits, place_, sizeof bits);
+        value = static_cast<T>(little_endian(bits));
+        place_ += sizeof bits;
+    }
+    template <std::integral T>
+    T take() noexcept {
+        T value;
+        take(value);
+        return value;
+    }
+
+private:
+    const std::byte* place_;
+};
+
+bool known(std::uint8_t kind) noexcept {
+    return kind >= static_cast<std::uint8_t>(frame_kind::data) && kind <= static_cast<std::uint8_t>(frame_kind::goodbye);
+}
+
+}  // namespace
+
+frame_header encode(const frame& what) noexcept {
+    frame_header bytes;
+    writer out{bytes.data()};
+    out.put(magic);
+    out.put(wire_version);
+    out.put(static_cast<std::uint8_t>(what.kind));
+    out.put(std::uint8_t{0});
+    out.put(what.epoch);
+    out.put(what.round);
+    out.put(what.sequence);
+    out.put(what.slice);
+    out.put(what.what.root);
+    out.put(what.payload_bytes);
+    out.put(what.what.count);
+    out.put(what.what.digest);
+    out.put(what.what.kind);
+    out.put(what.what.type);
+    out.put(what.what.op);
+    out.put(what.what.algorithm);
+    out.put(std::uint32_t{0});
+    return bytes;
+}
+
+bool decode(std::span<const std::byte, frame_bytes> bytes, frame& what) noexcept {
+    reader in{bytes.data()};
+    if (in.take<std::uint32_t>() != magic || in.take<std::uint16_t>() != wire_version) return false;
+    const auto kind = in.take<std::uint8_t>();
+    if (!known(kind) || in.take<std::uint8_t>() != 0) return false;
+    what.kind = static_cast<frame_kind>(kind);
+    in.take(what.epoch);
+    in.take(what.round);
+    in.take(what.sequence);
+    in.take(what.slice);
+    in.take(what.what.root);
+    in.take(what.payload_bytes);
+    in.take(what.what.count);
+    in.take(what.what.digest);
+    in.take(what.what.kind);
+    in.take(what.what.type);
+    in.take(what.what.op);
+    in.take(what.what.algorithm);
+    return true;
+}
+
+}  // namespace tutti

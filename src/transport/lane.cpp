@@ -1,0 +1,222 @@
+#include "transport/lane.hpp"
+
+#include "base/check.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tutti {
+namespace {
+
+constexpr std::size_t batch_runs = 60;             // the system takes 1024; more than these do not help
+constexpr std::size_t batch_bytes = 512 * KiB;     // a batch that is not longer stays in cache
+constexpr std::size_t turn_bytes = 4 * MiB;        // then others on the loop have their turn
+
+}  // namespace
+
+lane::lane(event_loop& loop, std::mutex& guard, std::unique_ptr<tutti::link> over, lane_owner& owner)
+    : loop_(loop), guard_(guard), link_(std::move(over)), owner_(owner), buffer_(buffer_bytes) {}
+
+lane::~lane() { close(); }
+
+void lane::stop() noexcept {
+    state_ = state::ended;
+    first_ = last_ = nullptr;
+}
+
+void lane::close() noexcept {
+    stop();
+    link_->close();
+    loop_.withdraw(readable_);
+    loop_.withdraw(writable_);
+}
+
+void lane::fail(std::error_code why) noexcept {
+    if (state_ == state::ended) return;
+    stop();
+    owner_.lost(why);
+}
+
+// ---- sending
+
+void lane::send(outgoing& what) noexcept {
+    if (state_ == state::ended) return;
+    what.next_in_lane = nullptr;
+    (first_ ? last_->next_in_lane : first_) = &what;
+    last_ = &what;
+}
+
+void lane::flush() noexcept {
+    if (!pumping_ && !waiting_writable_) pump_send();
+}
+
+void lane::writable() noexcept {
+    const std::lock_guard lock(guard_);
+    waiting_writable_ = false;
+    pump_send();
+}
+
+/// The runs of as many queued frames as fit one call, less what has gone already.
+void lane::gather_batch() {
+    send_runs_.clear();
+    std::size_t frames = 0, bytes = 0;
+    for (const outgoing* next = first_; next && frames < batch_frames && send_runs_.size() < batch_runs && bytes < batch_bytes; next = next->next_in_lane) {
+        headers_[frames] = encode(next->head);
+        send_runs_.emplace_back(headers_[frames++]);
+        next->gather(send_runs_);
+        bytes += frame_bytes + next->head.payload_bytes;
+    }
+    std::size_t gone = offset_, skipped = 0;
+    while (skipped < send_runs_.size() && gone >= send_runs_[skipped].size()) gone -= send_runs_[skipped++].size();
+    send_runs_.erase(send_runs_.begin(), send_runs_.begin() + static_cast<std::ptrdiff_t>(skipped));
+    if (!send_runs_.empty()) send_runs_.front() = send_runs_.front().subspan(gone);
+}
+
+void lane::sent_bytes(std::size_t bytes) noexcept {
+    offset_ += bytes;
+    while (first_ && offset_ >= frame_bytes + first_->head.payload_bytes) {
+        offset_ -= frame_bytes + first_->head.payload_bytes;
+        outgoing& done = *first_;
+        first_ = done.next_in_lane;
+        done.sent();  // may queue more, or close the lane
+    }
+}
+
+void lane::pump_send() noexcept {
+    pumping_ = true;
+    while (first_ && state_ != state::ended) {
+        gather_batch();
+        const auto [bytes, code] = link_->try_send(send_runs_);
+        if (code) {
+            fail(code);
+            break;
+        }
+        if (bytes == 0) {
+            waiting_writable_ = true;
+            link_->when_writable(writable_);
+            break;
+        }
+        sent_bytes(bytes);
+    }
+    pumping_ = false;
+}
+
+// ---- receiving
+
+void lane::resume() noexcept {
+    if (!reading_ && !waiting_readable_ && state_ != state::ended) pump_recv();
+}
+
+void lane::readable() noexcept {
+    const std::lock_guard lock(guard_);
+    waiting_readable_ = false;
+    pump_recv();
+}
+
+/// Whether a whole header has been taken from the buffer.
+bool lane::take_header() noexcept {
+    if (end_ - begin_ < frame_bytes) return false;
+    const std::span<const std::byte, frame_bytes> bytes(buffer_.data() + begin_, frame_bytes);
+    if (!decode(bytes, head_)) {
+        fail(error::protocol_error);
+        return false;
+    }
+    begin_ += frame_bytes;
+    state_ = state::parked;
+    return true;
+}
+
+/// Whether the owner took the frame.
+bool lane::ask_owner() noexcept {
+    runs_.clear();
+    switch (owner_.arrived(head_, runs_)) {
+        case landing::park: return false;
+        case landing::refuse:
+            if (state_ != state::ended) state_ = state::ended;
+            return false;
+        case landing::here: break;
+    }
+    if (state_ == state::ended) return false;  // the owner closed the lane
+    run_ = 0;
+    missing_ = head_.payload_bytes;
+    state_ = state::payload;
+    return true;
+}
+
+void lane::fill_from_buffer() noexcept {
+    while (missing_ > 0 && begin_ < end_) {
+        auto& run = runs_[run_];
+        const std::size_t bytes = std::min(run.size(), end_ - begin_);
+        std::memcpy(run.data(), buffer_.data() + begin_, bytes);
+        begin_ += bytes;
+        missing_ -= bytes;
+        run = run.subspan(bytes);
+        if (run.empty()) ++run_;
+    }
+}
+
+/// One call to the link: the rest of the payload, then what follows it into the buffer. False when there was nothing or an end.
+bool lane::recv_more(std::size_t& budget) noexcept {
+    if (begin_ == end_) begin_ = end_ = 0;
+    if (begin_ > 0) {
+        std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+        end_ -= begin_;
+        begin_ = 0;
+    }
+    const std::size_t ahead = missing_ >= long_payload ? frame_bytes : buffer_bytes - end_;
+    runs_.emplace_back(buffer_.data() + end_, ahead);
+    const auto [bytes, code] = link_->try_recv(std::span<const std::span<std::byte>>(runs_).subspan(run_));
+    runs_.pop_back();
+    if (code) {
+        fail(code);
+        return false;
+    }
+    if (bytes == 0) {
+        waiting_readable_ = true;
+        link_->when_readable(readable_);
+        return false;
+    }
+    budget -= std::min(budget, bytes);
+    std::size_t payload = std::min(bytes, missing_);
+    end_ += bytes - payload;
+    missing_ -= payload;
+    while (payload > 0) {
+        auto& run = runs_[run_];
+        const std::size_t part = std::min(payload, run.size());
+        run = run.subspan(part);
+        payload -= part;
+        if (run.empty()) ++run_;
+    }
+    return true;
+}
+
+void lane::pump_recv() noexcept {
+    reading_ = true;
+    std::size_t budget = turn_bytes;
+    while (state_ != state::ended) {
+        if (state_ == state::header && !take_header()) {
+            if (state_ == state::ended) break;
+            runs_.clear();
+            run_ = 0;
+            missing_ = 0;
+            if (!recv_more(budget)) break;
+            continue;
+        }
+        if (state_ == state::parked && !ask_owner()) break;
+        fill_from_buffer();
+        if (missing_ == 0) {
+            state_ = state::header;
+            owner_.landed(head_);
+            continue;
+        }
+        if (budget == 0) {
+            waiting_readable_ = true;
+            loop_.post(readable_);
+            break;
+        }
+        if (!recv_more(budget)) break;
+    }
+    reading_ = false;
+}
+
+}  // namespace tutti

@@ -1,0 +1,116 @@
+// Frames over a link. A lane sends what it is given in that order, many frames to a system call, and asks its owner where each
+// arriving frame shall land. It knows nothing of operations.
+#pragma once
+
+#include <tutti/event_loop.hpp>
+#include <tutti/transport.hpp>
+
+#include "transport/frame.hpp"
+
+#include <array>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace tutti {
+
+/// A frame on its way out, kept with the memory of its payload by its owner until `sent`.
+class outgoing {
+public:
+    frame head;
+    outgoing* next_in_lane = nullptr;  // the lane's
+
+    /// Appends the runs of the payload, head.payload_bytes in all. Asked again after a partial send: the answer must be the same.
+    virtual void gather(std::vector<std::span<const std::byte>>& runs) const = 0;
+    /// All bytes are with the kernel. The object may be queued again at once.
+    virtual void sent() noexcept = 0;
+
+protected:
+    ~outgoing() = default;
+};
+
+/// Where an arriving payload goes.
+enum class landing { here, park, refuse };
+
+class lane_owner {
+public:
+    /// A frame's header has arrived. `here`: the owner has appended runs of head.payload_bytes in all. `park`: nothing is read until
+    /// `lane::resume`, then it is asked again. `refuse`: the lane stops reading for good.
+    virtual landing arrived(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept = 0;
+    virtual void landed(const frame& head) noexcept = 0;
+    /// The stream ended, failed, or carried something that is no frame. Called once.
+    virtual void lost(std::error_code why) noexcept = 0;
+
+protected:
+    ~lane_owner() = default;
+};
+
+/// Used with `guard` held, on the loop unless said otherwise. Calls its owner with `guard` held.
+class lane final {
+public:
+    lane(event_loop& loop, std::mutex& guard, std::unique_ptr<tutti::link> over, lane_owner& owner);
+    ~lane();
+
+    /// Queues `what`; `flush` gives it to the kernel.
+    void send(outgoing& what) noexcept;
+    void flush() noexcept;
+    /// Asks about a parked frame again, and starts reading.
+    void resume() noexcept;
+    /// Drops what is queued and touches no payload any more. On any thread. No call to the owner or to queued frames comes afterwards.
+    void stop() noexcept;
+    /// Stops, and ends the link.
+    void close() noexcept;
+    /// Whether every queued byte is with the kernel.
+    bool flushed() const noexcept { return first_ == nullptr; }
+
+    std::string peer() const { return link_->peer(); }
+
+private:
+    enum class state { header, parked, payload, ended };
+
+    void readable() noexcept;
+    void writable() noexcept;
+    void pump_send() noexcept;
+    void pump_recv() noexcept;
+    void gather_batch();
+    void sent_bytes(std::size_t bytes) noexcept;
+    bool take_header() noexcept;
+    bool ask_owner() noexcept;
+    void fill_from_buffer() noexcept;
+    bool recv_more(std::size_t& budget) noexcept;
+    void fail(std::error_code why) noexcept;
+
+    event_loop& loop_;
+    std::mutex& guard_;
+    std::unique_ptr<tutti::link> link_;
+    lane_owner& owner_;
+    detail::callback<&lane::readable> readable_{*this};
+    detail::callback<&lane::writable> writable_{*this};
+
+    // Sending: a queue, of which the first frames form the current batch; `offset_` bytes of the first are gone already.
+    static constexpr std::size_t batch_frames = 16;
+    outgoing* first_ = nullptr;
+    outgoing* last_ = nullptr;
+    std::size_t offset_ = 0;
+    bool pumping_ = false;
+    bool waiting_writable_ = false;
+    std::array<frame_header, batch_frames> headers_;
+    std::vector<std::span<const std::byte>> send_runs_;
+
+    // Receiving: bytes read ahead wait in buffer_[begin_, end_).
+    static constexpr std::size_t buffer_bytes = 16 * KiB;
+    static constexpr std::size_t long_payload = 64 * KiB;  // from here on only the next header is read ahead
+    state state_ = state::header;
+    bool reading_ = false;
+    bool waiting_readable_ = false;
+    frame head_;
+    std::vector<std::span<std::byte>> runs_;  // what is still to be filled is runs_[run_...]
+    std::size_t run_ = 0;
+    std::size_t missing_ = 0;
+    std::size_t begin_ = 0;
+    std::size_t end_ = 0;
+    std::vector<std::byte> buffer_;
+};
+
+}  // namespace tutti

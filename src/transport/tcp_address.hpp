@@ -1,0 +1,53 @@
+// From "host:port" to the endpoints behind it.
+#pragma once
+
+#include "runtime/asio.hpp"
+
+#include <tutti/detail/runnable.hpp>
+
+#include <boost/asio/ip/tcp.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tutti {
+
+class event_loop;
+
+struct host_and_port {
+    std::string host;  // without brackets
+    std::uint16_t port = 0;
+};
+
+/// Nothing when it is not "host:port" or "[v6]:port" with a port from 1 to 65535.
+std::optional<host_and_port> parse_address(std::string_view text);
+
+/// "127.0.0.1:80", "[::1]:80".
+std::string to_string(const asio::ip::tcp::endpoint& where);
+
+/// Looks a host up. The system's resolver cannot be interrupted, so it works on its own thread and what it finds too late is dropped.
+class lookup {
+public:
+    lookup() = default;
+    lookup(const lookup&) = delete;
+    lookup& operator=(const lookup&) = delete;
+    ~lookup();
+
+    /// Runs `work` when done; at once, before it returns, when the host is a numeric address.
+    void start(event_loop& loop, const host_and_port& what, detail::runnable& work);
+
+    const std::vector<asio::ip::tcp::endpoint>& endpoints() const noexcept { return found_; }
+    /// Why there are none.
+    const std::string& reason() const noexcept { return reason_; }
+
+private:
+    struct question;
+    std::shared_ptr<question> asked_;
+    std::vector<asio::ip::tcp::endpoint> found_;
+    std::string reason_;
+};
+
+}  // namespace tutti

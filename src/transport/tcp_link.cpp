@@ -1,0 +1,132 @@
+#include "transport/tcp_link.hpp"
+
+#include "transport/lingering_socket.hpp"
+#include "transport/socket_wait.hpp"
+#include "transport/tcp_address.hpp"
+
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <cerrno>
+#include <string_view>
+
+namespace tutti {
+namespace {
+
+using asio::ip::tcp;
+
+constexpr std::size_t max_parts = 64;  // of one system call; the rest waits for the next
+
+/// The front of `parts` as the kernel wants it; empty parts are left out, because reading nothing looks like the end of the stream.
+template <class Byte>
+class message {
+public:
+    explicit message(std::span<const std::span<Byte>> parts) noexcept {
+        for (const auto& part : parts) {
+            if (part.empty()) continue;
+            if (count_ == max_parts) break;
+            vectors_[count_++] = {const_cast<std::byte*>(part.data()), part.size()};
+        }
+        header_.msg_iov = vectors_;
+        header_.msg_iovlen = count_;
+    }
+    bool empty() const noexcept { return count_ == 0; }
+    msghdr* header() noexcept { return &header_; }
+
+private:
+    iovec vectors_[max_parts];
+    std::size_t count_ = 0;
+    msghdr header_{};
+};
+
+template <class Call>
+ssize_t uninterrupted(Call call) noexcept {
+    ssize_t done;
+    do done = call();
+    while (done < 0 && errno == EINTR);
+    return done;
+}
+
+bool would_wait() noexcept { return errno == EAGAIN || errno == EWOULDBLOCK; }
+
+class tcp_link final : public link {
+public:
+    tcp_link(event_loop& loop, tcp::socket socket, std::string peer)
+        : socket_(std::move(socket)), handle_(socket_.native_handle()), reader_(loop), writer_(loop), peer_(std::move(peer)) {}
+    ~tcp_link() override { close(); }
+
+    moved try_send(std::span<const std::span<const std::byte>> parts) noexcept override {
+        if (send_code_) return {0, send_code_};
+        message<const std::byte> out{parts};
+        if (out.empty()) return {};
+        const auto sent = uninterrupted([&] { return ::sendmsg(handle_, out.header(), MSG_NOSIGNAL | MSG_DONTWAIT); });
+        if (sent >= 0) return {static_cast<std::size_t>(sent), {}};
+        if (!would_wait()) send_code_ = {errno, std::system_category()};
+        return {0, send_code_};
+    }
+
+    moved try_recv(std::span<const std::span<std::byte>> parts) noexcept override {
+        if (recv_code_) return {0, recv_code_};
+        message<std::byte> in{parts};
+        if (in.empty()) return {};
+        const auto received = uninterrupted([&] { return ::recvmsg(handle_, in.header(), MSG_DONTWAIT); });
+        if (received > 0) return {static_cast<std::size_t>(received), {}};
+        if (received == 0) recv_code_ = error::peer_died;
+        else if (!would_wait()) recv_code_ = {errno, std::system_category()};
+        return {0, recv_code_};
+    }
+
+    void when_readable(detail::runnable& work) noexcept override {
+        if (socket_.is_open()) reader_.start(socket_, tcp::socket::wait_read, work);
+    }
+    void when_writable(detail::runnable& work) noexcept override {
+        if (socket_.is_open()) writer_.start(socket_, tcp::socket::wait_write, work);
+    }
+
+    void close() noexcept override {
+        reader_.forget();
+        writer_.forget();
+        if (!socket_.is_open()) return;
+        // A broken direction says so for ever; a sound one was ended by ourselves.
+        if (!send_code_) send_code_ = error::closed;
+        if (!recv_code_) recv_code_ = error::closed;
+        close_gently(std::move(socket_));
+    }
+
+    std::string peer() const override { return peer_; }
+
+private:
+    tcp::socket socket_;
+    const int handle_;
+    socket_wait reader_;
+    socket_wait writer_;
+    std::error_code send_code_;
+    std::error_code recv_code_;
+    const std::string peer_;
+};
+
+void set(int handle, int level, int name, int value) noexcept { ::setsockopt(handle, level, name, &value, sizeof value); }
+
+/// Inside one host a congestion control that paces (bbr) only adds timers.
+void choose_congestion_control(int handle) noexcept {
+    using namespace std::string_view_literals;
+    for (const auto name : {"cubic"sv, "reno"sv})
+        if (::setsockopt(handle, IPPROTO_TCP, TCP_CONGESTION, name.data(), static_cast<socklen_t>(name.size())) == 0) return;
+}
+
+}  // namespace
+
+std::unique_ptr<link> make_tcp_link(event_loop& loop, tcp::socket socket) {
+    boost::system::error_code ignored;  // a socket that broke meanwhile says so at the first use
+    socket.non_blocking(true, ignored);
+    const int handle = socket.native_handle();
+    set(handle, IPPROTO_TCP, TCP_NODELAY, 1);
+    set(handle, SOL_SOCKET, SO_KEEPALIVE, 1);
+    const auto theirs = socket.remote_endpoint(ignored);
+    const auto mine = socket.local_endpoint(ignored);
+    if (theirs.address().is_loopback() || theirs.address() == mine.address()) choose_congestion_control(handle);
+    return std::make_unique<tcp_link>(loop, std::move(socket), to_string(theirs));
+}
+
+}  // namespace tutti

@@ -1,0 +1,136 @@
+#include "transport/tcp_transport.hpp"
+
+#include "transport/tcp_address.hpp"
+#include "transport/tcp_link.hpp"
+
+#include <fmt/format.h>
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <random>
+
+namespace tutti {
+namespace {
+
+using asio::ip::tcp;
+
+/// When the process has no descriptor left for the next connection: somebody else may close one meanwhile.
+constexpr std::chrono::milliseconds exhausted_pause{50};
+
+failure refused_by_system(const std::string& what, const boost::system::error_code& code) {
+    report why;
+    why.code = error::system;
+    why.operation = "listen";
+    why.cause = fmt::format("{}: {}", what, code.message());
+    return failure(std::move(why));
+}
+
+void keep_from_children(int handle) noexcept { ::fcntl(handle, F_SETFD, FD_CLOEXEC); }
+
+/// Starts to connect without waiting. False when that has failed already.
+bool begin_connect(tcp::socket& socket, const tcp::endpoint& where, boost::system::error_code& code) {
+    if (socket.open(where.protocol(), code)) return false;
+    keep_from_children(socket.native_handle());
+    if (socket.non_blocking(true, code)) return false;
+    if (::connect(socket.native_handle(), where.data(), static_cast<socklen_t>(where.size())) == 0 || errno == EINPROGRESS || errno == EINTR)
+        return true;
+    code.assign(errno, boost::system::system_category());
+    return false;
+}
+
+/// What became of it, once the socket can be written.
+boost::system::error_code end_connect(tcp::socket& socket) {
+    int value = 0;
+    socklen_t bytes = sizeof value;
+    if (::getsockopt(socket.native_handle(), SOL_SOCKET, SO_ERROR, &value, &bytes) != 0) value = errno;
+    boost::system::error_code code(value, boost::system::system_category());
+    if (!code) socket.remote_endpoint(code);
+    return code;
+}
+
+}  // namespace
+
+result<std::unique_ptr<tcp_transport>> tcp_transport::listen(event_loop& loop, const tcp_options& options) {
+    boost::system::error_code code;
+    const auto host = asio::ip::make_address(options.bind_host, code);
+    if (code) return failure(error::invalid_argument, fmt::format("\"{}\" is not an IP address to listen on", options.bind_host));
+    const tcp::endpoint where(host, options.port);
+    tcp::acceptor acceptor(executor_of(loop));
+    if (acceptor.open(where.protocol(), code)) return refused_by_system(to_string(where), code);
+    keep_from_children(acceptor.native_handle());
+    acceptor.set_option(tcp::acceptor::reuse_address(true), code);
+    if (acceptor.bind(where, code) || acceptor.listen(options.backlog, code) || acceptor.non_blocking(true, code))
+        return refused_by_system(to_string(where), code);
+    return std::unique_ptr<tcp_transport>(new tcp_transport(loop, std::move(acceptor)));
+}
+
+tcp_transport::tcp_transport(event_loop& loop, tcp::acceptor acceptor)
+    : loop_(loop), acceptor_(std::move(acceptor)), incoming_(loop), address_(to_string(acceptor_.local_endpoint())) {}
+
+task<result<std::unique_ptr<link>>> tcp_transport::connect(std::string address, time_point deadline) {
+    const auto target = parse_address(address);
+    if (!target) co_return failure(error::invalid_argument, fmt::format("\"{}\" is not host:port", address));
+    attempts tries{loop_, connecting_, address, deadline, std::random_device{}()};
+    while (tries.open()) {
+        lookup host;
+        host.start(loop_, *target, tries.work());
+        if (!co_await tries.worked()) break;
+        std::string reason = host.reason();
+        for (const auto& where : host.endpoints()) {
+            tcp::socket socket(executor_of(loop_));
+            boost::system::error_code code;
+            if (begin_connect(socket, where, code)) {
+                socket_wait connected{loop_};
+                connected.start(socket, tcp::socket::wait_write, tries.work());
+                if (!co_await tries.worked()) co_return tries.why();
+                code = end_connect(socket);
+            }
+            if (!code) co_return make_tcp_link(loop_, std::move(socket));
+            reason = code.message();
+        }
+        co_await tries.again(std::move(reason));
+    }
+    co_return tries.why();
+}
+
+task<result<std::unique_ptr<link>>> tcp_transport::accept() {
+    struct listening {
+        explicit listening(tcp_transport& to) noexcept : where(to) { where.accepting_ = &call; }
+        ~listening() {
+            where.accepting_ = nullptr;
+            where.incoming_.forget();
+        }
+        tcp_transport& where;
+        wake_call call;
+    } me{*this};
+    while (acceptor_.is_open()) {
+        boost::system::error_code code;
+        tcp::socket socket(executor_of(loop_));
+        acceptor_.accept(socket, code);
+        if (!code) {
+            keep_from_children(socket.native_handle());
+            co_return make_tcp_link(loop_, std::move(socket));
+        }
+        auto until = no_deadline;
+        if (code == asio::error::would_block || code == asio::error::try_again) {
+            incoming_.start(acceptor_, tcp::acceptor::wait_read, me.call);
+        } else {
+            until = loop_.now() + exhausted_pause;
+        }
+        const auto how = co_await me.call.until(until, "somebody who connects");
+        if (how == woken::by_cancel) co_return failure(error::cancelled, "nobody connected before the wait was cancelled");
+    }
+    co_return failure(error::closed, "the transport was closed");
+}
+
+void tcp_transport::close() noexcept {
+    connecting_.close();
+    incoming_.forget();
+    boost::system::error_code ignored;
+    acceptor_.close(ignored);
+    if (accepting_ != nullptr) accepting_->run();
+}
+
+}  // namespace tutti

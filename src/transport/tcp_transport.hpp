@@ -1,0 +1,56 @@
+// Ranks on one host or many, over TCP.
+#pragma once
+
+#include "runtime/asio.hpp"
+#include "transport/attempts.hpp"
+#include "transport/socket_wait.hpp"
+
+#include <tutti/event_loop.hpp>
+#include <tutti/transport.hpp>
+
+#include <boost/asio/ip/tcp.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tutti {
+
+struct tcp_options {
+    tcp_options() = default;
+    explicit tcp_options(std::string host) : bind_host(std::move(host)) {}
+
+    /// An IPv4 or IPv6 address of this machine. Only what can be reached through it is listened to.
+    std::string bind_host = "127.0.0.1";
+    std::uint16_t port = 0;  // 0: the system chooses
+    int backlog = 512;       // connections that nobody has accepted yet
+};
+
+/// On a loop in real time. It outlives the tasks it made; links may outlive it.
+class tcp_transport final : public transport {
+public:
+    /// Listens when it returns. Fails with error::invalid_argument for what is no address, with error::system when it cannot be had.
+    static result<std::unique_ptr<tcp_transport>> listen(event_loop& loop, const tcp_options& options = tcp_options());
+    ~tcp_transport() override { close(); }
+
+    /// "127.0.0.1:port", "[::1]:port": with the port that was bound.
+    std::string address() const override { return address_; }
+    /// "host:port", "1.2.3.4:port" or "[v6]:port". Names are looked up again at every attempt.
+    task<result<std::unique_ptr<link>>> connect(std::string address, time_point deadline) override;
+    task<result<std::unique_ptr<link>>> accept() override;
+    void close() noexcept override;
+
+private:
+    using tcp = asio::ip::tcp;
+
+    tcp_transport(event_loop& loop, tcp::acceptor acceptor);
+
+    event_loop& loop_;
+    tcp::acceptor acceptor_;
+    socket_wait incoming_;
+    wake_call* accepting_ = nullptr;
+    open_attempts connecting_;
+    const std::string address_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,74 @@
+// Every plan there is, for every size, run symbolically.
+#include "algorithm/catalogue.hpp"
+
+#include "algorithm/expected.hpp"
+
+#include <doctest/doctest.h>
+
+#include <set>
+#include <string>
+
+using namespace tutti;
+
+namespace {
+
+template <class Check>
+void for_every_plan(int largest, Check check) {
+    for (const algorithm& entry : catalogue())
+        for (int size = 1; size <= largest; ++size)
+            for (const rank root : roots(entry.kind, size)) {
+                if (!serves(entry, size)) continue;
+                const verdict found = check(entry, size, root);
+                INFO(name(entry.kind), " ", entry.name, ", ", size, " ranks, root ", root, ": ", name(found.what), ": ", found.why);
+                CHECK(found.correct());
+            }
+}
+
+}  // namespace
+
+TEST_CASE("every entry can be found by its name, and its number is its place") {
+    std::set<std::string> seen;
+    for (const algorithm& entry : catalogue()) {
+        CAPTURE(entry.name);
+        CHECK(find(entry.kind, entry.name) == &entry);
+        CHECK(&catalogue()[static_cast<std::size_t>(number(entry))] == &entry);
+        CHECK(seen.insert(std::string(name(entry.kind)) + "/" + std::string(entry.name)).second);
+    }
+    CHECK(find(collective::barrier, "ring") == nullptr);
+    CHECK(find(collective::all_reduce, "") == nullptr);
+    CHECK(catalogue().size() < 256);  // the number travels in one byte
+}
+
+TEST_CASE("every collective of the catalogue is served at every size") {
+    for (const collective kind : {collective::all_reduce, collective::broadcast, collective::reduce, collective::all_gather,
+                                  collective::reduce_scatter, collective::all_to_all, collective::barrier})
+        for (int size = 1; size <= 33; ++size) {
+            bool served = false;
+            for (const algorithm& entry : catalogue()) served |= entry.kind == kind && serves(entry, size);
+            CHECK(served);
+        }
+}
+
+TEST_CASE("every plan in the catalogue is correct for every size and root") {
+    for_every_plan(33, [](const algorithm& entry, int size, rank root) { return verify(entry, size, root); });
+}
+
+TEST_CASE("every plan in the catalogue is correct in slices, whatever the order of events") {
+    for (const int slices : {2, 3})
+        for (std::uint32_t seed = 1; seed <= 3; ++seed) {
+            CAPTURE(slices);
+            CAPTURE(seed);
+            for_every_plan(10, [&](const algorithm& entry, int size, rank root) { return verify_sliced(entry, size, root, slices, seed); });
+        }
+}
+
+TEST_CASE("with one rank a plan is empty, or one copy where input becomes output") {
+    for (const algorithm& entry : catalogue()) {
+        CAPTURE(entry.name);
+        const bool copies = entry.kind == collective::reduce_scatter || entry.kind == collective::all_to_all;
+        const schedule plan = entry.build({0, 1, 0});
+        CHECK(plan.rounds() == (copies ? 1 : 0));
+        if (copies) CHECK(plan.steps().size() == 1);
+        if (copies) CHECK(plan.steps()[0] == copy(output(0), input(0)));
+    }
+}

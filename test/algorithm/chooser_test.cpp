@@ -1,0 +1,113 @@
+#include "algorithm/chooser.hpp"
+#include "schedule/cost.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace tutti;
+
+namespace {
+
+struct row {
+    int size;
+    collective kind;
+    std::size_t bytes;
+    std::string_view expected;
+};
+using enum collective;
+
+void check(std::span<const row> rows) {
+    for (const row& one : rows) {
+        CAPTURE(one.size);
+        CAPTURE(name(one.kind));
+        CAPTURE(one.bytes);
+        CHECK(chooser(one.size).choose(one.kind, one.bytes).name == one.expected);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("the defaults choose what was measured to be fastest") {
+    const row rows[] = {
+        {2, all_reduce, 4, "recursive_doubling"},
+        {2, all_reduce, 64 * KiB, "recursive_doubling"},
+        {2, all_reduce, 128 * KiB, "ring"},
+        {2, all_reduce, 64 * MiB, "ring"},
+        {3, all_reduce, 4, "star"},
+        {4, all_reduce, 64, "recursive_doubling"},
+        {4, all_reduce, 32 * KiB, "recursive_doubling"},
+        {4, all_reduce, 64 * KiB, "halving_doubling"},
+        {4, all_reduce, 256 * KiB, "halving_doubling"},
+        {4, all_reduce, 1 * MiB, "ring"},
+        {4, all_reduce, 64 * MiB, "ring"},
+    };
+    check(rows);
+}
+
+TEST_CASE("where nothing was measured the defaults choose few rounds for small vectors and few bytes for large ones") {
+    const row rows[] = {
+        {8, broadcast, 64, "tree"},        {8, broadcast, 64 * MiB, "scatter"},
+        {8, all_gather, 64 * MiB, "ring"}, {8, reduce_scatter, 64 * MiB, "ring"},
+        {33, all_to_all, 64, "bruck"},     {33, all_to_all, 1 * MiB, "direct"},
+        {8, barrier, 0, "dissemination"},
+    };
+    check(rows);
+}
+
+TEST_CASE("a choice costs no more than any other algorithm") {
+    const cost_model model;
+    for (const int size : {1, 2, 3, 4, 5, 7, 8, 9, 16, 33}) {
+        const chooser choices(size, model);
+        for (const algorithm& entry : catalogue())
+            for (const std::size_t bytes : {std::size_t{0}, std::size_t{4}, 3 * KiB, 48 * KiB, 700 * KiB, 16 * MiB, 3 * GiB}) {
+                if (!serves(entry, size)) continue;
+                const algorithm& choice = choices.choose(entry.kind, bytes);
+                CAPTURE(size);
+                CAPTURE(bytes);
+                CAPTURE(choice.name);
+                CAPTURE(entry.name);
+                CHECK(choice.kind == entry.kind);
+                CHECK(serves(choice, size));
+                CHECK(estimated_seconds(choice, size, bytes, model) <= estimated_seconds(entry, size, bytes, model) * (1 + 1e-6));
+            }
+    }
+}
+
+TEST_CASE("a threshold is exact: one byte less is the range before") {
+    const chooser choices(4);
+    const auto& ranges = choices.ranges(collective::all_reduce);
+    REQUIRE(ranges.size() == 3);
+    CHECK(ranges[0].from_bytes == 0);
+    for (std::size_t k = 1; k < ranges.size(); ++k) {
+        CHECK(&choices.choose(collective::all_reduce, ranges[k].from_bytes - 1) == ranges[k - 1].choice);
+        CHECK(&choices.choose(collective::all_reduce, ranges[k].from_bytes) == ranges[k].choice);
+    }
+}
+
+TEST_CASE("the model decides: free rounds make the ring win, dear rounds the star") {
+    cost_model free_rounds, dear_rounds;
+    free_rounds.round = free_rounds.message = 0;
+    dear_rounds.round = 1;
+    CHECK(chooser(4, free_rounds).choose(collective::all_reduce, 1).name == "ring");
+    CHECK(chooser(33, dear_rounds).choose(collective::all_reduce, 1).name == "star");
+}
+
+TEST_CASE("large groups are counted at their ends only, and nothing is missed there") {
+    const int size = 100;
+    cost_model rounds_only, bytes_only;
+    rounds_only.round = bytes_only.sent_byte = 1;
+    rounds_only.sent_byte = rounds_only.message = rounds_only.reduced_byte = rounds_only.cold_byte = 0;
+    bytes_only.round = bytes_only.message = bytes_only.reduced_byte = bytes_only.cold_byte = 0;
+    for (const algorithm& entry : catalogue()) {
+        if (!serves(entry, size)) continue;
+        int rounds = 0;
+        double bytes = 0;
+        for (rank me = 0; me < size; ++me) {
+            const cost mine = count(entry.build({me, size, 0}));
+            rounds = std::max(rounds, mine.exchanges);
+            bytes = std::max(bytes, mine.bytes(mine.serial + mine.copied, 1));
+        }
+        CAPTURE(entry.name);
+        CHECK(estimated_seconds(entry, size, 0, rounds_only) == rounds);
+        CHECK(estimated_seconds(entry, size, 1, bytes_only) == doctest::Approx(bytes));
+    }
+}

@@ -1,0 +1,110 @@
+// The costs that the algorithms' comments claim.
+#include "schedule/cost.hpp"
+#include "algorithm/catalogue.hpp"
+
+#include <doctest/doctest.h>
+
+#include <bit>
+
+using namespace tutti;
+
+namespace {
+
+int log2_up(int size) { return static_cast<int>(std::bit_width(static_cast<unsigned>(size) - 1)); }
+int log2_down(int size) { return static_cast<int>(std::bit_width(static_cast<unsigned>(size))) - 1; }
+bool power_of_two(int size) { return std::has_single_bit(static_cast<unsigned>(size)); }
+
+// What a busiest rank does: rounds, and bytes of a vector of one byte.
+struct busiest {
+    int rounds = 0;
+    double sent = 0, reduced = 0;
+    int messages = 0;
+};
+
+busiest busiest_of(const algorithm& entry, int size) {
+    busiest most;
+    for (rank me = 0; me < size; ++me) {
+        const cost mine = count(entry.build({me, size, 0}));
+        most.rounds = std::max(most.rounds, mine.rounds);
+        most.sent = std::max(most.sent, mine.bytes(mine.sent, 1));
+        most.reduced = std::max(most.reduced, mine.bytes(mine.reduced, 1));
+        most.messages = std::max(most.messages, mine.messages);
+    }
+    return most;
+}
+
+using formula = double (*)(int size);
+double none(int) { return 0; }
+double one(int) { return 1; }
+double two(int) { return 2; }
+double others(int p) { return p - 1; }
+double twice_others(int p) { return 2 * (p - 1); }
+double share(int p) { return double(p - 1) / p; }
+double two_shares(int p) { return 2 * share(p); }
+double tree_depth(int p) { return log2_up(p); }
+double two_depths(int p) { return 2 * log2_up(p); }
+double folding(int p) { return power_of_two(p) ? 0 : 1; }
+double core_share(int p) { return share(static_cast<int>(std::bit_floor(static_cast<unsigned>(p)))); }
+
+struct claim {
+    collective kind;
+    std::string_view name;
+    formula rounds, sent, reduced;
+};
+
+const claim claims[] = {
+    {collective::all_reduce, "ring", twice_others, two_shares, share},
+    {collective::all_reduce, "recursive_doubling", [](int p) { return log2_down(p) + 2 * folding(p); },
+     [](int p) { return log2_down(p) + folding(p); }, [](int p) { return log2_down(p) + folding(p); }},
+    {collective::all_reduce, "halving_doubling", [](int p) { return 2 * (log2_down(p) + folding(p)); },
+     [](int p) { return 2 * core_share(p) + folding(p); }, [](int p) { return core_share(p) + folding(p); }},
+    {collective::all_reduce, "tree", two_depths, tree_depth, tree_depth},
+    {collective::all_reduce, "star", two, others, others},
+    {collective::broadcast, "tree", tree_depth, tree_depth, none},
+    {collective::broadcast, "scatter", [](int p) { return tree_depth(p) + others(p); }, two_shares, none},
+    {collective::reduce, "tree", tree_depth, one, tree_depth},
+    {collective::all_gather, "ring", others, share, none},
+    {collective::all_gather, "recursive_doubling", tree_depth, share, none},
+    {collective::all_gather, "bruck", tree_depth, share, none},
+    {collective::all_gather, "direct", one, share, none},
+    {collective::all_gather, "pairwise", others, share, none},
+    {collective::reduce_scatter, "ring", others, share, share},
+    {collective::reduce_scatter, "direct", one, share, share},
+    {collective::reduce_scatter, "pairwise", others, share, share},
+    {collective::all_to_all, "pairwise", others, share, none},
+    {collective::all_to_all, "direct", one, share, none},
+    {collective::all_to_all, "bruck", [](int p) { return tree_depth(p) + 1; }, nullptr, none},
+    {collective::barrier, "dissemination", tree_depth, nullptr, nullptr},
+};
+
+}  // namespace
+
+TEST_CASE("every algorithm costs what its comment claims") {
+    CHECK(std::size(claims) == catalogue().size());
+    for (const claim& it : claims)
+        for (int size = 2; size <= 33; ++size) {
+            const algorithm* entry = find(it.kind, it.name);
+            REQUIRE(entry != nullptr);
+            if (!serves(*entry, size)) continue;
+            CAPTURE(name(it.kind));
+            CAPTURE(it.name);
+            CAPTURE(size);
+            const busiest most = busiest_of(*entry, size);
+            CHECK(most.rounds == it.rounds(size));
+            if (it.sent) CHECK(most.sent == doctest::Approx(it.sent(size)));
+            if (it.reduced) CHECK(most.reduced == doctest::Approx(it.reduced(size)));
+        }
+}
+
+TEST_CASE("Bruck's all_to_all sends half the vector in each round when the size is a power of two, in one message each way") {
+    for (const int size : {2, 4, 8, 16, 32}) {
+        const busiest most = busiest_of(*find(collective::all_to_all, "bruck"), size);
+        CHECK(most.sent == doctest::Approx(0.5 * log2_up(size)));
+        CHECK(most.messages == 2 * log2_up(size));
+    }
+}
+
+TEST_CASE("a direct exchange is one message to and from everybody") {
+    for (const collective kind : {collective::all_gather, collective::reduce_scatter, collective::all_to_all})
+        CHECK(busiest_of(*find(kind, "direct"), 9).messages == 16);
+}

@@ -1,0 +1,33 @@
+#include "base/layout.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace tutti;
+
+TEST_CASE("parts cover every element exactly once, in order, and differ by at most one") {
+    for (std::size_t count : {0, 1, 2, 5, 7, 64, 1009})
+        for (std::size_t parts : {1, 2, 3, 4, 7, 8, 33}) {
+            std::size_t next = 0;
+            for (std::size_t index = 0; index < parts; ++index) {
+                const part one = part_of(count, parts, index);
+                CHECK(one.first == next);
+                CHECK(one.count >= count / parts);
+                CHECK(one.count <= count / parts + 1);
+                next += one.count;
+            }
+            CHECK(next == count);
+        }
+}
+
+TEST_CASE("slices of blocks tile the blocks, beyond 2^32 elements too") {
+    const std::size_t huge = (std::size_t{5} << 32) + 3;
+    layout whole{nullptr, huge, 4, 3};
+    std::size_t next = 0;
+    for (int block = 0; block < 3; ++block)
+        for (std::size_t slice = 0; slice < 5; ++slice) {
+            const part one = whole.slice(block, 5, slice);
+            CHECK(one.first == next);
+            next += one.count;
+        }
+    CHECK(next == huge);
+}

@@ -1,0 +1,31 @@
+#include "schedule/cost.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace tutti;
+
+TEST_CASE("a plan's cost is counted from its steps") {
+    schedule plan({.input = 2, .output = 4, .scratch = 1});
+    plan.round(send(1, output(0, 3)), send(2, output(3)), recv(1, scratch(0)));
+    plan.round(recv_reduce(2, output(0, 2)), copy(output(0), input(0)));
+    plan.round(copy(output(1), output(0)));
+    const cost total = count(plan);
+    CHECK(total.rounds == 3);
+    CHECK(total.exchanges == 2);
+    CHECK(total.steps == 6);
+    CHECK(total.messages == 4);
+    CHECK(total.whole == 4);
+    CHECK(total.sent == 4);
+    CHECK(total.received == 3);
+    CHECK(total.reduced == 2);
+    CHECK(total.copied == 2);
+    CHECK(total.serial == 6);  // 4 sent in the first round, 2 received in the second
+    CHECK(total.spread == 1);  // to rank 2
+    CHECK(total.bytes(total.sent, 100) == 100);
+    CHECK(total.bytes(total.spread, 100) == 25);
+}
+
+TEST_CASE("an empty plan costs nothing") {
+    CHECK(count(schedule()) == cost{});
+    CHECK(count(schedule()).bytes(0, 100) == 0);
+}

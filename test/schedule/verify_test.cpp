@@ -1,0 +1,145 @@
+#include "schedule/verify.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string_view>
+
+using namespace tutti;
+
+namespace {
+
+// All ranks end with the combination of all first blocks. With `blocks`, more of them.
+contract sum_everywhere(int size, int parts = 1, int inputs = 0) {
+    contract promise;
+    promise.spaces = {.input = inputs, .output = parts};
+    for (rank me = 0; me < size; ++me) {
+        terms mine;
+        for (int k = 0; k < parts; ++k) {
+            mine.begins.push_back({output(k), {me, k}});
+            mine.ends.push_back({output(k), {every_rank, k}});
+        }
+        for (int k = 0; k < inputs; ++k) mine.begins.push_back({input(k), {me, k}});
+        promise.ranks.push_back(mine);
+    }
+    return promise;
+}
+
+using rounds = std::vector<std::vector<step>>;
+
+schedule plan_of(const rounds& all, shape spaces) {
+    schedule plan(spaces);
+    for (const auto& round : all) {
+        for (const step& line : round) plan.add(line);
+        plan.end_round();
+    }
+    return plan;
+}
+
+struct sample {
+    std::string_view what;
+    std::vector<rounds> plans;
+    flaw expected;
+    std::string_view why;
+    shape spaces = {.output = 1};
+};
+
+}  // namespace
+
+TEST_CASE("each flaw is told from the others and named with its place") {
+    const std::vector<sample> samples = {
+        {"an exchange", {{{send(1, output(0)), recv_reduce(1, output(0))}}, {{send(0, output(0)), recv_reduce(0, output(0))}}}, flaw::none, ""},
+        {"unknown peer", {{{send(2, output(0))}}, {}}, flaw::bad_step, "rank 0, round 0: send to 2 output[0]: no such peer"},
+        {"itself", {{}, {{send(1, output(0))}}}, flaw::bad_step, "rank 1, round 0: send to 1 output[0]: no such peer"},
+        {"unknown block", {{{send(1, output(1))}}, {}}, flaw::bad_step, "rank 0, round 0: send to 1 output[1]: no such block"},
+        {"no block at all", {{{send(1, output(0, 0))}}, {}}, flaw::bad_step, "rank 0, round 0: send to 1 output[0..0): no such block"},
+        {"writing input", {{{recv(1, input(0))}}, {{send(0, input(0))}}}, flaw::input_written,
+         "rank 0, round 0: recv from 1 input[0] writes to input", {.input = 1, .output = 1}},
+        {"recv under a send", {{{send(1, output(0)), recv(1, output(0))}}, {{send(0, output(0)), recv_reduce(0, output(0))}}}, flaw::race,
+         "rank 0, round 0: recv from 1 output[0] and send to 1 output[0] touch the same block at the same time"},
+        {"copy onto itself", {{{copy(output(0, 2), output(1, 2))}}, {}}, flaw::race,
+         "rank 0, round 0: copy output[1..3) to output[0..2) overlaps itself", {.output = 3}},
+        {"send alone", {{{send(1, output(0))}}, {}}, flaw::orphan, "rank 0, round 0: send to 1 output[0] is never received"},
+        {"recv alone", {{}, {{recv(0, output(0))}}}, flaw::orphan, "rank 1, round 0: recv from 0 output[0] is never sent"},
+        {"two for one", {{{send(1, output(0, 2))}}, {{recv(0, output(0))}}}, flaw::size_mismatch,
+         "rank 0, round 0: send to 1 output[0..2) meets rank 1's recv from 0 output[0], of another size", {.output = 2}},
+        {"another block", {{{send(1, output(0))}}, {{recv(0, output(1))}}}, flaw::size_mismatch,
+         "rank 0, round 0: send to 1 output[0] meets rank 1's recv from 0 output[1], of another size", {.output = 2}},
+        {"one round here, two there", {{{send(1, output(0)), send(1, output(1))}}, {{recv_reduce(0, output(0))}, {recv_reduce(0, output(1))}}},
+         flaw::split_round, "rank 0, round 0: send to 1 output[1] shares its round with the transfer before on one side only", {.output = 2}},
+        {"both send first", {{{send(1, output(0))}, {recv_reduce(1, output(0))}}, {{send(0, output(0))}, {recv_reduce(0, output(0))}}},
+         flaw::deadlock, "rank 0 waits for ever in round 0; send to 1 output[0], which stands at round 0"},
+        {"sending what nobody wrote", {{{send(1, scratch(0))}}, {{recv(0, scratch(0))}}}, flaw::unwritten_read,
+         "rank 0, round 0: send to 1 scratch[0] reads scratch[0] before anything is written to it", {.output = 1, .scratch = 1}},
+        {"nothing done", {{}, {}}, flaw::wrong_result, "rank 0 ends with output[0] = 0, expected part 0 of every rank"},
+        {"overwritten instead of added", {{{send(1, output(0))}, {recv(1, output(0))}}, {{recv(0, output(0))}, {send(0, output(0))}}},
+         flaw::wrong_result, "rank 0 ends with output[0] = 0, expected part 0 of every rank"},
+        {"added twice",
+         {{{send(1, output(0)), recv_reduce(1, output(0))}, {send(1, output(0)), recv_reduce(1, output(0))}},
+          {{send(0, output(0)), recv_reduce(0, output(0))}, {send(0, output(0)), recv_reduce(0, output(0))}}},
+         flaw::wrong_result, "rank 0 ends with output[0] = ((0+1)+(0+1)), expected part 0 of every rank"},
+        {"another order",
+         {{{send(1, output(0)), send(2, output(0)), recv_reduce(1, output(0)), recv_reduce(2, output(0))}},
+          {{send(0, output(0)), send(2, output(0)), recv_reduce(2, output(0)), recv_reduce(0, output(0))}},
+          {{send(0, output(0)), send(1, output(0)), recv_reduce(0, output(0)), recv_reduce(1, output(0))}}},
+         flaw::different_order, "rank 1 ends with output[0] = (0+(1+2)), another rank with ((0+1)+2)"},
+    };
+    for (const sample& one : samples) {
+        CAPTURE(one.what);
+        std::vector<schedule> plans;
+        for (const rounds& all : one.plans) plans.push_back(plan_of(all, one.spaces));
+        const verdict found = verify(plans, sum_everywhere(static_cast<int>(plans.size()), one.spaces.output, one.spaces.input));
+        CHECK(name(found.what) == name(one.expected));
+        CHECK(found.why == one.why);
+    }
+}
+
+TEST_CASE("plans whose spaces are not the collective's are bad, and so is a missing plan") {
+    const schedule right({.output = 1}), wrong({.output = 2});
+    CHECK(verify(std::vector{right, wrong}, sum_everywhere(2)).what == flaw::bad_step);
+    CHECK(verify(std::vector{right}, sum_everywhere(2)).what == flaw::bad_step);
+}
+
+TEST_CASE("reductions and copies of a round are applied in the order of its steps, after its transfers") {
+    // Rank 1 saves what it had, then adds, then throws the sum away; or saves the sum.
+    const auto plans = [](step first, step second) {
+        schedule sender({.output = 1, .scratch = 1}), receiver({.output = 1, .scratch = 1});
+        sender.round(send(1, output(0)), recv_reduce(1, output(0)));
+        receiver.round(send(0, output(0)), first, second);
+        receiver.round(copy(output(0), scratch(0)));
+        return std::vector{sender, receiver};
+    };
+    const step add = recv_reduce(0, output(0)), save = copy(scratch(0), output(0));
+    contract promise = sum_everywhere(2);
+    promise.equal_blocks = true;
+    CHECK(verify(plans(add, save), promise).correct());
+    CHECK(verify(plans(save, add), promise).what == flaw::wrong_result);
+}
+
+TEST_CASE("unequal blocks may only meet blocks of the same number, equal ones any") {
+    contract promise;
+    promise.spaces = {.output = 2};
+    promise.ranks = {{{{output(0), {0, 0}}, {output(1), {0, 1}}}, {}}, {{}, {{output(1), {0, 0}}}}};
+    schedule sender({.output = 2}), receiver({.output = 2});
+    sender.round(send(1, output(0)));
+    receiver.round(recv(0, output(1)));
+    const std::vector plans{sender, receiver};
+    CHECK(verify(plans, promise).what == flaw::size_mismatch);
+    promise.equal_blocks = true;
+    CHECK(verify(plans, promise).correct());
+}
+
+TEST_CASE("slices wait for each other as rounds do") {
+    schedule mine({.output = 1}), theirs({.output = 1});
+    mine.round(send(1, output(0)), recv_reduce(1, output(0)));
+    theirs.round(send(0, output(0)), recv_reduce(0, output(0)));
+    for (std::uint32_t seed = 1; seed <= 20; ++seed) CHECK(verify_sliced(std::vector{mine, theirs}, sum_everywhere(2), 3, seed).correct());
+
+    schedule first({.output = 1}), second({.output = 1});
+    first.round(send(1, output(0)));
+    first.round(recv_reduce(1, output(0)));
+    second.round(send(0, output(0)));
+    second.round(recv_reduce(0, output(0)));
+    const verdict found = verify_sliced(std::vector{first, second}, sum_everywhere(2), 2, 1);
+    CHECK(found.what == flaw::deadlock);
+    CHECK(found.why == "rank 0 waits for ever in round 0, slice 0; send to 1 output[0], which stands at round 0");
+}

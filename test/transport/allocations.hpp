@@ -1,0 +1,10 @@
+// How often this program has allocated so far: this floor's tests replace operator new.
+#pragma once
+
+#include <cstddef>
+
+namespace tutti::test {
+
+std::size_t allocations() noexcept;
+
+}  // namespace tutti::test

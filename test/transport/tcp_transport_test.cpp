@@ -1,0 +1,177 @@
+#include "transport/tcp_transport.hpp"
+
+#include "stage.hpp"
+
+#include <doctest/doctest.h>
+
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include <string>
+#include <vector>
+
+namespace tutti::test {
+namespace {
+
+using asio::ip::tcp;
+using std::chrono::milliseconds;
+
+std::unique_ptr<tcp_transport> listen_on(event_loop& loop, const std::string& host, std::uint16_t port = 0) {
+    tcp_options options{host};
+    options.port = port;
+    return std::move(tcp_transport::listen(loop, options)).value();
+}
+
+std::uint16_t port_of(const transport& where) {
+    const auto address = where.address();
+    return static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
+}
+
+duration cpu_time() {
+    timespec used{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return std::chrono::seconds{used.tv_sec} + std::chrono::nanoseconds{used.tv_nsec};
+}
+
+/// While it lives this process gets no new descriptor.
+class no_descriptors {
+public:
+    no_descriptors() {
+        ::getrlimit(RLIMIT_NOFILE, &before_);
+        rlimit none = before_;
+        none.rlim_cur = 0;
+        ::setrlimit(RLIMIT_NOFILE, &none);
+    }
+    ~no_descriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+private:
+    rlimit before_{};
+};
+
+}  // namespace
+
+TEST_CASE("a transport on port 0 tells the port it got, and an IPv6 address stands in brackets") {
+    event_loop loop;
+    const auto four = listen_on(loop, "127.0.0.1");
+    CHECK(four->address().starts_with("127.0.0.1:"));
+    CHECK(port_of(*four) != 0);
+    auto six = tcp_transport::listen(loop, tcp_options{"::1"});
+    if (!six) {
+        MESSAGE("this host has no IPv6");
+        return;
+    }
+    const auto address = (*six)->address();
+    CHECK(address.starts_with("[::1]:"));
+    CHECK_FALSE(address.ends_with(":0"));
+}
+
+TEST_CASE("ranks reach each other over IPv6") {
+    event_loop loop;
+    auto server = tcp_transport::listen(loop, tcp_options{"::1"});
+    if (!server) return;
+    const auto client = listen_on(loop, "127.0.0.1");
+    const auto ends = run(loop, open(loop, *client, **server));
+    CHECK(ends.one->peer() == (*server)->address());
+    CHECK(ends.other->peer().starts_with("[::1]:"));
+}
+
+TEST_CASE("a host is looked up by its name") {
+    event_loop loop;
+    const auto server = listen_on(loop, "127.0.0.1");
+    const auto client = listen_on(loop, "127.0.0.1");
+    const auto address = "localhost:" + std::to_string(port_of(*server));
+    CHECK(run(loop, client->connect(address, loop.now() + std::chrono::seconds{5})));
+    const auto nothing = run(loop, client->connect("no-such-host.invalid:80", loop.now() + milliseconds{100}));
+    REQUIRE_FALSE(nothing);
+    CHECK(nothing.failure().code() == error::timed_out);
+    CHECK(std::string(nothing.failure().what()).find("no-such-host.invalid:80") != std::string::npos);
+}
+
+TEST_CASE("an address that is none is refused at once") {
+    event_loop loop;
+    const auto client = listen_on(loop, "127.0.0.1");
+    for (const std::string address : {"", "host", "host:", ":80", "host:0", "host:65536", "host:-1", "host:8x", "::1:80", "[::1]"}) {
+        CAPTURE(address);
+        CHECK(run(loop, client->connect(address, no_deadline)).failure().code() == error::invalid_argument);
+    }
+}
+
+TEST_CASE("listening fails with invalid_argument for what is no address, with system for what cannot be had") {
+    event_loop loop;
+    CHECK(tcp_transport::listen(loop, tcp_options{"nonsense"}).failure().code() == error::invalid_argument);
+    CHECK(tcp_transport::listen(loop, tcp_options{"203.0.113.1"}).failure().code() == error::system);
+    const auto first = listen_on(loop, "127.0.0.1");
+    tcp_options taken;
+    taken.port = port_of(*first);
+    const auto second = tcp_transport::listen(loop, taken);
+    REQUIRE_FALSE(second);
+    CHECK(second.failure().code() == error::system);
+    CHECK(std::string(second.failure().what()).find(first->address()) != std::string::npos);
+}
+
+TEST_CASE("a rank may connect before the other one listens") {
+    event_loop loop;
+    const auto client = listen_on(loop, "127.0.0.1");
+    auto early = listen_on(loop, "127.0.0.1");
+    const auto address = early->address();
+    const auto port = port_of(*early);
+    early.reset();
+    std::unique_ptr<tcp_transport> server;
+    const later start{loop, milliseconds{60}, [&] { server = listen_on(loop, "127.0.0.1", port); }};
+    CHECK(run(loop, client->connect(address, loop.now() + std::chrono::seconds{10})));
+    CHECK(run(loop, server->accept()));
+}
+
+TEST_CASE("the reason why nobody is reached is the system's") {
+    event_loop loop;
+    const auto client = listen_on(loop, "127.0.0.1");
+    const auto nothing = run(loop, client->connect("127.0.0.1:1", loop.now() + milliseconds{50}));
+    REQUIRE_FALSE(nothing);
+    const std::string text = nothing.failure().what();
+    CAPTURE(text);
+    CHECK(text.find("Connection refused") != std::string::npos);
+}
+
+TEST_CASE("a connect to a host that does not answer ends at the deadline") {
+    event_loop loop;
+    const auto client = listen_on(loop, "127.0.0.1");
+    // A listener whose queue is full answers no one: the kernel drops what comes.
+    asio::io_context others;
+    tcp::acceptor deaf(others, tcp::endpoint(asio::ip::make_address("127.0.0.1"), 0));
+    deaf.listen(0);
+    std::vector<tcp::socket> waiting;
+    for (int i = 0; i < 4; ++i) {
+        waiting.emplace_back(others, tcp::v4());
+        waiting.back().non_blocking(true);
+        const auto where = deaf.local_endpoint();
+        CHECK(::connect(waiting.back().native_handle(), where.data(), static_cast<socklen_t>(where.size())) == -1);
+    }
+    const auto address = "127.0.0.1:" + std::to_string(deaf.local_endpoint().port());
+    const auto deadline = loop.now() + milliseconds{100};
+    const auto nothing = run(loop, client->connect(address, deadline));
+    REQUIRE_FALSE(nothing);
+    const std::string text = nothing.failure().what();
+    CAPTURE(text);
+    CHECK(nothing.failure().code() == error::timed_out);
+    CHECK(text.find("no answer") != std::string::npos);
+    CHECK(loop.now() < deadline + milliseconds{200});
+}
+
+TEST_CASE("an accept without a descriptor left waits for one and does not spin") {
+    event_loop loop;
+    const auto server = listen_on(loop, "127.0.0.1");
+    const auto client = listen_on(loop, "127.0.0.1");
+    const auto mine = run(loop, client->connect(server->address(), loop.now() + std::chrono::seconds{5}));
+    REQUIRE(mine);
+    auto exhausted = std::make_unique<no_descriptors>();
+    const later relief{loop, milliseconds{300}, [&] { exhausted.reset(); }};
+    const auto begin = loop.now();
+    const auto used = cpu_time();
+    const auto theirs = run(loop, server->accept());
+    CHECK(theirs);
+    CHECK(loop.now() - begin >= milliseconds{300});
+    CHECK(cpu_time() - used < milliseconds{100});
+}
+
+}  // namespace tutti::test

@@ -1,0 +1,215 @@
+// tutti-plan: shows the plans of the catalogue, checks them, and tells what they cost. It runs no collective.
+#include "algorithm/chooser.hpp"
+#include "algorithm/expected.hpp"
+#include "schedule/cost.hpp"
+#include "schedule/print.hpp"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+namespace {
+
+using namespace tutti;
+
+constexpr int most_ranks = 1024;
+constexpr int most_verified_ranks = 128;
+
+struct bad_input : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+struct options {
+    std::string kind;
+    std::string name;
+    int size = 4;
+    int only = -1;
+    int root = 0;
+    std::string sizes = "1..33";
+    int slices = 1;
+    std::uint32_t seed = 1;
+    std::size_t bytes = 0;
+};
+
+std::string names_of(std::optional<collective> kind) {
+    std::vector<std::string_view> names;
+    for (const algorithm& entry : catalogue()) {
+        const std::string_view next = kind ? entry.name : name(entry.kind);
+        if ((!kind || entry.kind == *kind) && (names.empty() || names.back() != next)) names.push_back(next);
+    }
+    return fmt::format("{}", fmt::join(names, ", "));
+}
+
+collective collective_named(const std::string& text) {
+    for (const algorithm& entry : catalogue())
+        if (name(entry.kind) == text) return entry.kind;
+    throw bad_input(fmt::format("there is no collective '{}'; there are {}", text, names_of({})));
+}
+
+const algorithm& algorithm_named(const std::string& kind, const std::string& text) {
+    const collective which = collective_named(kind);
+    if (const algorithm* found = find(which, text)) return *found;
+    throw bad_input(fmt::format("{} has no algorithm '{}'; there are {}", kind, text, names_of(which)));
+}
+
+int number_in(std::string_view text) {
+    int value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > most_verified_ranks)
+        throw bad_input(fmt::format("--ranks takes a number or a range as 1..33, up to {}; '{}' is neither", most_verified_ranks, text));
+    return value;
+}
+
+std::pair<int, int> range_in(std::string_view text) {
+    const std::size_t dots = text.find("..");
+    if (dots == text.npos) return {number_in(text), number_in(text)};
+    const std::pair range{number_in(text.substr(0, dots)), number_in(text.substr(dots + 2))};
+    if (range.first > range.second) throw bad_input(fmt::format("--ranks {}: the range is empty", text));
+    return range;
+}
+
+std::string sizes_served(const algorithm& entry) {
+    if (!entry.serves) return "every size";
+    std::vector<int> sizes;
+    for (int size = 1; size <= 33; ++size)
+        if (entry.serves(size)) sizes.push_back(size);
+    return fmt::format("sizes {}, ...", fmt::join(sizes, ", "));
+}
+
+void list() {
+    for (const algorithm& entry : catalogue()) fmt::print("{:<15} {:<19} {}\n", name(entry.kind), entry.name, sizes_served(entry));
+}
+
+void print(const options& given) {
+    const algorithm& entry = algorithm_named(given.kind, given.name);
+    if (!serves(entry, given.size)) throw bad_input(fmt::format("{} {} does not serve {} ranks", given.kind, given.name, given.size));
+    if (given.only >= given.size) throw bad_input(fmt::format("--rank {}: ranks are 0 to {}", given.only, given.size - 1));
+    if (given.root >= given.size) throw bad_input(fmt::format("--root {}: ranks are 0 to {}", given.root, given.size - 1));
+    if (given.root > 0 && !has_root(entry.kind)) throw bad_input(fmt::format("{} has no root", given.kind));
+    for (rank me = 0; me < given.size; ++me) {
+        if (given.only >= 0 && me != given.only) continue;
+        const schedule plan = entry.build({me, given.size, given.root});
+        const shape& cut = plan.spaces();
+        fmt::print("rank {} of {}: {} rounds, {} steps; blocks: {} input, {} output, {} scratch\n{}", me, given.size, plan.rounds(),
+                   plan.steps().size(), cut.input, cut.output, cut.scratch, to_string(plan));
+    }
+}
+
+// False when some plan is wrong, which it says.
+bool verify_sizes(const algorithm& entry, std::pair<int, int> sizes, const options& given) {
+    int worlds = 0, wrong = 0;
+    for (int size = sizes.first; size <= sizes.second; ++size)
+        for (const rank root : roots(entry.kind, size)) {
+            if (!serves(entry, size)) continue;
+            const verdict found =
+                given.slices == 1 ? verify(entry, size, root) : verify_sliced(entry, size, root, given.slices, given.seed);
+            ++worlds;
+            if (found.correct()) continue;
+            ++wrong;
+            fmt::print("{} {}, {} ranks, root {}: {}: {}\n", name(entry.kind), entry.name, size, root, name(found.what), found.why);
+        }
+    fmt::print("{:<15} {:<19} {} of {} correct\n", name(entry.kind), entry.name, worlds - wrong, worlds);
+    return wrong == 0;
+}
+
+int verify_all(const options& given) {
+    const std::pair sizes = range_in(given.sizes);
+    if (!given.kind.empty() && given.name.empty()) collective_named(given.kind);
+    if (!given.name.empty()) algorithm_named(given.kind, given.name);
+    bool correct = true;
+    for (const algorithm& entry : catalogue())
+        if ((given.kind.empty() || name(entry.kind) == given.kind) && (given.name.empty() || entry.name == given.name))
+            correct &= verify_sizes(entry, sizes, given);
+    return correct ? 0 : 1;
+}
+
+void costs(options given) {
+    const collective kind = collective_named(given.kind);
+    if (kind == collective::barrier) given.bytes = 0;
+    const chooser choices(given.size);
+    const algorithm& choice = choices.choose(kind, given.bytes);
+    fmt::print("{} of {} bytes, {} ranks; each number is the largest of any rank\n", given.kind, given.bytes, given.size);
+    fmt::print("{:<19} {:>7} {:>9} {:>14} {:>14} {:>14}\n", "algorithm", "rounds", "messages", "sent bytes", "reduced bytes",
+               "estimated us");
+    for (const algorithm& entry : catalogue()) {
+        if (entry.kind != kind || !serves(entry, given.size)) continue;
+        int rounds = 0, messages = 0;
+        double sent = 0, reduced = 0;
+        for (rank me = 0; me < given.size; ++me) {
+            const cost mine = count(entry.build({me, given.size, 0}));
+            rounds = std::max(rounds, mine.rounds);
+            messages = std::max(messages, mine.messages);
+            sent = std::max(sent, mine.bytes(mine.sent, static_cast<double>(given.bytes)));
+            reduced = std::max(reduced, mine.bytes(mine.reduced, static_cast<double>(given.bytes)));
+        }
+        fmt::print("{:<19} {:>7} {:>9} {:>14.0f} {:>14.0f} {:>14.1f}{}\n", entry.name, rounds, messages, sent, reduced,
+                   estimated_seconds(entry, given.size, given.bytes, cost_model{}) * 1e6, &entry == &choice ? "  chosen" : "");
+    }
+    std::vector<std::string> ranges;
+    for (const chooser::range& next : choices.ranges(kind))
+        ranges.push_back(fmt::format("{} from {} bytes", next.choice->name, next.from_bytes));
+    fmt::print("chosen by default: {}\n", fmt::join(ranges, ", "));
+}
+
+int run(int argc, char** argv) {
+    options given;
+    CLI::App app{"Shows the plans of Tutti's collectives, checks them, and tells what they cost.", "tutti-plan"};
+    app.require_subcommand(1);
+    app.footer(
+        "Examples:\n  tutti-plan print all_reduce ring --ranks 4 --rank 1\n  tutti-plan verify --ranks 1..33\n"
+        "  tutti-plan cost all_reduce --ranks 4 --bytes 64KiB\nExit code: 0 well, 1 a wrong plan, 2 bad input.");
+    app.add_subcommand("list", "every algorithm and the rank counts it serves")->callback([] { list(); });
+
+    CLI::App* printing = app.add_subcommand("print", "the plan of every rank, or of one");
+    printing->add_option("collective", given.kind, "all_reduce, for example")->required();
+    printing->add_option("algorithm", given.name, "ring, for example")->required();
+    printing->add_option("--ranks", given.size, "how many ranks")->required()->check(CLI::Range(1, most_ranks));
+    printing->add_option("--rank", given.only, "only this one")->check(CLI::Range(0, most_ranks - 1));
+    printing->add_option("--root", given.root, "of broadcast and reduce; 0 by default")->check(CLI::Range(0, most_ranks - 1));
+    printing->callback([&] { print(given); });
+
+    int code = 0;
+    CLI::App* verifying = app.add_subcommand("verify", "run all ranks symbolically: mismatches, races, deadlocks, wrong results");
+    verifying->add_option("collective", given.kind, "only this one");
+    verifying->add_option("algorithm", given.name, "only this one");
+    verifying->add_option("--ranks", given.sizes, fmt::format("a number or a range, up to {}; 1..33 by default", most_verified_ranks));
+    verifying->add_option("--slices", given.slices, "cut every transfer in so many and take events in random order")
+        ->check(CLI::Range(1, 64));
+    verifying->add_option("--seed", given.seed, "of that order; 1 by default");
+    verifying->callback([&] { code = verify_all(given); });
+
+    CLI::App* counting = app.add_subcommand("cost", "rounds, bytes and estimated time of every algorithm, and which is chosen");
+    counting->add_option("collective", given.kind, "all_reduce, for example")->required();
+    counting->add_option("--ranks", given.size, "how many ranks")->required()->check(CLI::Range(1, most_ranks));
+    counting->add_option("--bytes", given.bytes, "of the whole vector: 4, 64KiB, 25MiB")
+        ->required()
+        ->transform(CLI::AsSizeValue(false))
+        ->transform(
+            CLI::Validator([](std::string& text) { return text.starts_with('-') ? "cannot be negative: " + text : std::string(); }, ""));
+    counting->callback([&] { costs(given); });
+
+    const auto called = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
+    if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(called).empty())
+        throw bad_input(fmt::format("there is no command '{}'; there are list, print, verify, cost", argv[1]));
+    try {
+        app.parse(argc, argv);
+        return code;
+    } catch (const CLI::ParseError& error) {
+        if (error.get_exit_code() == 0) return app.exit(error);  // --help
+        throw bad_input(error.what());
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return run(argc, argv);
+    } catch (const bad_input& error) {
+        fmt::print(stderr, "tutti-plan: {}\n", error.what());
+        return 2;
+    }
+}
