@@ -21,7 +21,7 @@ constexpr auto any = static_cast<std::uint64_t>(-1);
 
 TEST_CASE("timers leave a heap soonest first whatever was removed from its middle") {
     std::mt19937 random(3);
-    for (const std::size_t count : {1, 2, 3, 7, 64, 300}) {
+    for (const std::size_t count : {1u, 2u, 3u, 7u, 64u, 300u}) {
         CAPTURE(count);
         std::vector<silent> timers(count);
         std::vector<std::pair<time_point, const detail::timer*>> expected;
