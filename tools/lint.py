@@ -26,7 +26,8 @@ LEVELS = {
 }
 # Plans and arithmetic are data and pure functions: no loop, no coroutine, no socket.
 PURE_FLOORS = {"schedule", "algorithm", "reduce"}
-ASIO_FILES = {"src/runtime/asio.hpp", "src/runtime/asio.cpp", "include/tutti/asio.hpp"}
+ASIO_FILES = {"src/runtime/asio.hpp", "src/runtime/asio.cpp", "include/tutti/asio.hpp",
+              "include/tutti/detail/async_run.hpp", "include/tutti/detail/completion.hpp"}  # the last two are parts of tutti/asio.hpp
 ASIO = re.compile(r"^(boost/asio|asio)(/|\.hpp)|^boost/system/")
 PURE_FORBIDDEN = re.compile(r"^(coroutine|boost/|asio|sys/socket\.h|netinet/)|^tutti/(task|future|scope|event_loop|asio)\.hpp$")
 
