@@ -114,17 +114,19 @@ private:
     std::mutex guard_;
     bool ending_ = false;
     bool failed_ = false;
-    std::optional<failure> complaint_;  // the first mistake of the user
+    std::optional<failure> complaint_;  // the first mistake, here or between the ranks
 };
 
 // ---- marking
 
 void reducer::state::set(std::size_t which, mark how) {
+    bool too_early = false;
     {
         const std::lock_guard lock(guard_);
         if (failed_ || complaint_) return;  // finish() tells
+        too_early = ending_;
     }
-    if (ending_) return complain("a parameter was marked while finish() was going on: the next step begins when that has ended");
+    if (too_early) return complain("a parameter was marked while finish() was going on: the next step begins when that has ended");
     if (which >= parameters_.size()) return complain(fmt::format("there is no parameter {}, only {}", which, parameters_.size()));
     if (marks_[which] != mark::none) return complain(fmt::format("parameter '{}' was marked twice in one backward pass", parameters_[which].name));
     marks_[which] = how;
@@ -237,7 +239,11 @@ task<> reducer::state::check_agreement() {
     if (agreement_.reached()) co_return;
     auto finding = agreement_.difference();
     std::string text = co_await std::move(finding);
-    throw failure(told(error::mismatch, "ranks disagree about the gradients: " + text));
+    {
+        const std::lock_guard lock(guard_);
+        if (!complaint_) complaint_.emplace(told(error::mismatch, "ranks disagree about the gradients: " + text));
+    }
+    throw_complaint();
 }
 
 // ---- mistakes
