@@ -95,6 +95,9 @@ public:
     /// under way when the call returns. The child works beside its parent and may outlive it; names are "world/1" for color 1.
     task<std::unique_ptr<communicator>> split(int color, int key);
 
+    /// Ends when the communicator has failed, with that failure, whether or not an operation is under way; or with error::closed when it is
+    /// closed. May be dropped.
+    future<> watch();
     /// Ends every operation on every rank with error::aborted and `reason`. Does not block; the second call changes nothing.
     void abort(std::string reason);
     /// Waits for what is pending, says goodbye, and waits until all ranks have. Throws error::timed_out, naming who has not, when that takes

@@ -144,26 +144,62 @@ task<> group::form(time_point deadline) {
 
 // ---- failure
 
+void group::note_failure(report why) noexcept {
+    failure_ = std::move(why);
+    changed_.set();
+    tell_watchers();
+}
+
 void group::fail_everywhere(report why) noexcept {
     if (failure_ || closed_) return;
-    failure_ = why;
     control_.spread(why);
-    engine_->fail(std::move(why));
-    changed_.set();
+    engine_->fail(why);
+    note_failure(std::move(why));
 }
 
 void group::failed(const report& why) noexcept {
     if (failure_) return;
-    failure_ = why;
     control_.spread(why);
-    changed_.set();
+    note_failure(why);
 }
 
 void group::heard_failure(report why) noexcept {
     if (failure_ || closed_) return;
-    failure_ = why;
-    engine_->fail(std::move(why));
-    changed_.set();
+    engine_->fail(why);
+    note_failure(std::move(why));
+}
+
+future<> group::watch() {
+    auto ends = std::make_shared<watcher>();
+    // Who no longer wants to know is told on the loop, like everybody else.
+    auto made = make_future<void>([home = home_, ends] {
+        (void)home->send([ends] {
+            if (*ends) (*ends)->fail(tutti::failure(error::cancelled, "the watch was given up"));
+            ends->reset();
+        });
+    });
+    ends->emplace(std::move(made.second));
+    const bool sent = home_->send([this, ends] {
+        watchers_.push_back(ends);
+        if (failure_ || closed_) tell_watchers();
+    });
+    if (!sent) ends->reset();
+    return std::move(made.first);
+}
+
+void group::tell_watchers() noexcept {
+    report why = failure_.value_or(report{});
+    if (!failure_) {
+        why.code = error::closed;
+        why.cause = "the communicator was closed";
+    }
+    why.local = who_.me;
+    why.communicator = who_.name;
+    why.epoch = who_.epoch;
+    for (auto& each : std::exchange(watchers_, {})) {
+        if (*each) (*each)->fail(tutti::failure(why));
+        each->reset();
+    }
 }
 
 /// A crashed process loses its control link too, and a failing one announces why before it goes. Only when neither is heard of in time
@@ -241,9 +277,7 @@ task<> group::close(duration within) {
         co_await until_all_left(limit);
     }
     const bool complete = failure_ || everybody_left();
-    closed_ = true;
-    engine_->shut_down();
-    control_.close();
+    shut();
     if (complete) co_return;
     report why;
     why.code = error::timed_out;
@@ -252,6 +286,13 @@ task<> group::close(duration within) {
     why.local = who_.me;
     why.cause = who_.me == 0 ? fmt::format("{} did not say goodbye in time", missing(left_)) : std::string("rank 0 did not say goodbye in time");
     throw failure(std::move(why));
+}
+
+void group::shut() noexcept {
+    closed_ = true;
+    engine_->shut_down();
+    control_.close();
+    tell_watchers();
 }
 
 void group::end() noexcept {
@@ -274,9 +315,7 @@ void group::leave() noexcept {
         engine_->say_goodbye();
         control_.say_goodbye();
     }
-    closed_ = true;
-    engine_->shut_down();
-    control_.close();
+    shut();
 }
 
 }  // namespace tutti::detail

@@ -7,6 +7,7 @@
 
 #include <tutti/communicator.hpp>
 #include <tutti/context.hpp>
+#include <tutti/detail/future_source.hpp>
 
 #include <atomic>
 #include <memory>
@@ -42,6 +43,8 @@ public:
     void end() noexcept;
     /// Starts `close` for whoever holds the future.
     future<> start_close(duration within);
+    /// Any thread: ends when the group has failed or was closed.
+    future<> watch();
     /// Fails here and everywhere.
     void fail_everywhere(report why) noexcept;
 
@@ -55,6 +58,8 @@ public:
     std::uint64_t next_child() noexcept { return children_++; }
 
 private:
+    using watcher = std::optional<future_source<>>;  // empty once it has ended
+
     /// How far the link of one lane to one peer has come.
     enum class passage : std::uint8_t { none, dialling, entering, open };
 
@@ -76,6 +81,9 @@ private:
     passage& passage_to(rank peer, lane_kind kind) noexcept;
     void admit(rank peer, lane_kind kind, std::unique_ptr<link> over);
     void announce_departures() noexcept;
+    void note_failure(report why) noexcept;
+    void tell_watchers() noexcept;
+    void shut() noexcept;
     bool everybody_left() const noexcept;
     std::string missing(const std::vector<bool>& there) const;
 
@@ -88,6 +96,7 @@ private:
     std::vector<bool> left_;
     std::vector<rank> departing_;         // whose goodbye the engine has not heard of
     std::optional<report> failure_;
+    std::vector<std::shared_ptr<watcher>> watchers_;
     event changed_;
     bool closed_ = false;
     std::atomic<std::uint64_t> children_{0};

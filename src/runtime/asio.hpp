@@ -4,7 +4,10 @@
 
 #include <tutti/asio.hpp>
 
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 namespace tutti {
 

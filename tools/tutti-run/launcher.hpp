@@ -3,9 +3,9 @@
 
 #include "child.hpp"
 
+#include <poll.h>
 #include <chrono>
 #include <optional>
-#include <poll.h>
 #include <vector>
 
 namespace launch {
