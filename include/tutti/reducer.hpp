@@ -83,7 +83,7 @@ struct reducer_stats {
 /// failure tells rank and parameters. After any failure the reducer stays failed.
 ///
 /// Threads. ready() and mark_unused() may be called from any one thread at a time. Everything else belongs to the thread that awaits
-/// finish(), and happens before or after those calls.
+/// finish(), and happens before or after those calls: a new step begins when the earlier finish() has ended.
 class reducer {
 public:
     static constexpr std::size_t parameter_limit = 1 << 20;

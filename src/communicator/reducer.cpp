@@ -126,7 +126,7 @@ void reducer::state::set(std::size_t which, mark how) {
         if (failed_ || complaint_) return;  // finish() tells
         too_early = ending_;
     }
-    if (too_early) return complain("a parameter was marked while finish() was going on: the next step begins when that has ended");
+    if (too_early) return complain("a parameter was marked while finish() or agree() was going on: await it first");
     if (which >= parameters_.size()) return complain(fmt::format("there is no parameter {}, only {}", which, parameters_.size()));
     if (marks_[which] != mark::none) return complain(fmt::format("parameter '{}' was marked twice in one backward pass", parameters_[which].name));
     marks_[which] = how;
@@ -189,7 +189,7 @@ void reducer::state::count(duration exposed) {
 
 reducer::state::ending::ending(state& of) : of_(of) {
     const std::lock_guard lock(of.guard_);
-    if (of.ending_) throw failure(of.told(error::invalid_argument, "finish() was called while another was going on"));
+    if (of.ending_) throw failure(of.told(error::invalid_argument, "finish() or agree() was called while another was going on"));
     of.ending_ = true;
 }
 

@@ -296,25 +296,27 @@ task<> mark_too_early(communicator& world, failures& told) {
 TEST_CASE("a step is finished once") {
     failures told(2);
     run_ranks(2, [&](communicator& world) { return finish_twice(world, told); });
-    check_each(told, error::invalid_argument, "finish() was called while another was going on");
+    check_each(told, error::invalid_argument, "finish() or agree() was called while another was going on");
 }
 
 TEST_CASE("a new step does not begin before the earlier has ended") {
     failures told(2);
     run_ranks(2, [&](communicator& world) { return mark_too_early(world, told); });
-    check_each(told, error::invalid_argument, "a parameter was marked while finish() was going on");
+    check_each(told, error::invalid_argument, "a parameter was marked while finish() or agree() was going on");
 }
 
 // ---- failures
 
 namespace {
 
-enum class trouble { aborts, drops, gives_up };
+enum class trouble { aborts, drops, gives_up, overdue };
 
 /// Rank 1 fails in the middle of the second step.
 task<> fail_in_the_middle(communicator& world, trouble what, failures& told) {
     gradients mine(memory::gathered);
-    auto all = std::make_unique<reducer>(world, mine.parameters(), small_buckets());
+    reducer_options options = small_buckets();
+    if (what == trouble::overdue) options.deadline = std::chrono::seconds(1);
+    auto all = std::make_unique<reducer>(world, mine.parameters(), options);
     mine.backward(*all, world.rank(), 0, 0);
     co_await all->finish();
     auto& mine_told = told[static_cast<std::size_t>(world.rank())];
@@ -322,7 +324,7 @@ task<> fail_in_the_middle(communicator& world, trouble what, failures& told) {
         for (std::size_t which = mine.size(); which-- > 3;) all->ready(which);
         if (what == trouble::aborts) world.abort("no more memory");
         if (what == trouble::drops) all.reset();
-        if (what != trouble::gives_up) co_return;
+        if (what == trouble::aborts || what == trouble::drops) co_return;
         co_await sleep_for(std::chrono::hours(1));  // the others lose their patience first
     } else {
         mine.backward(*all, world.rank(), 1, 0);
@@ -339,6 +341,7 @@ TEST_CASE("when a rank fails in a step, the others are told why and their gradie
     run_ranks(3, [&](communicator& world) { return fail_in_the_middle(world, trouble::aborts, told); });
     told.erase(told.begin() + 1);
     check_each(told, error::aborted, "rank 1 aborted: no more memory");
+    check_each(told, error::aborted, "(bucket 2)");  // the first that rank 1 never sent
 }
 
 TEST_CASE("a reducer that is dropped in a step gives up for all ranks") {
@@ -355,6 +358,14 @@ TEST_CASE("finish() can be given a deadline") {
     run_ranks(2, [&](communicator& world) { return fail_in_the_middle(world, trouble::gives_up, told); }, options);
     REQUIRE(told[0]);
     CHECK(told[0]->code() == error::timed_out);
+}
+
+TEST_CASE("every bucket can be given a deadline") {
+    failures told(2);
+    run_ranks(2, [&](communicator& world) { return fail_in_the_middle(world, trouble::overdue, told); });
+    REQUIRE(told[0]);
+    CHECK(told[0]->code() == error::timed_out);
+    CHECK(says(*told[0], "rank 0 waited 1 s in all_reduce"));
 }
 
 // ---- what cannot be right, and what users ask
