@@ -25,6 +25,8 @@ task<failure> failure_of(future<> work) {
     throw failure(error::system, "unreachable");
 }
 
+task<> meet(communicator& all) { co_await all.barrier(); }
+
 world some(rank me, int size) {
     world who;
     who.me = me;
@@ -43,6 +45,68 @@ task<> try_to_join(context& home, world who, std::shared_ptr<store> meeting, std
     } catch (const failure& why) {
         CHECK(why.code() == error::rendezvous_timeout);
         endings[static_cast<std::size_t>(who.me)] = why.what();
+    }
+}
+
+task<> stay(communicator& all, duration before, int& count) {
+    co_await all.barrier();
+    if (all.rank() == 1) co_return;
+    co_await sleep_for(before);
+    const failure why = co_await failure_of(all.barrier());
+    CHECK(why.code() == error::peer_left);
+    CHECK(why.details().root == 1);
+    CHECK(contains(why.what(), "rank 1 left while"));
+    ++count;
+}
+
+task<> wait_for_abort(communicator& all, int& count) {
+    co_await all.barrier();
+    if (all.rank() == 2) {
+        co_await sleep_for(1ms);
+        all.abort("the disk is full");
+        all.abort("said twice");
+    }
+    const failure why = co_await failure_of(all.rank() == 2 ? all.barrier() : all.barrier());
+    CHECK(why.code() == error::aborted);
+    CHECK(why.details().root == 2);
+    CHECK(contains(why.what(), "rank 2 aborted: the disk is full"));
+    ++count;
+}
+
+task<> close_twice(communicator& all, int& count) {
+    if (all.rank() == 0) all.abort("no more");
+    const failure why = co_await failure_of(all.barrier());
+    try {
+        auto closing = all.close();
+        co_await std::move(closing);
+        FAIL("it has failed");
+    } catch (const failure& again) {
+        CHECK(again.code() == why.code());
+        ++count;
+    }
+}
+
+task<> watch_and_fail(communicator& all, int& count) {
+    auto watch = all.watch();
+    co_await all.barrier();
+    if (all.rank() == 0) all.abort("enough");
+    const failure why = co_await failure_of(std::move(watch));
+    CHECK(why.code() == error::aborted);
+    ++count;
+}
+
+task<> close_early(communicator& all, std::string& said) {
+    co_await all.barrier();
+    if (all.rank() == 0) {
+        co_await sleep_for(10s);
+        co_return;
+    }
+    try {
+        auto closing = all.close(2s);
+        co_await std::move(closing);
+    } catch (const failure& why) {
+        CHECK(why.code() == error::timed_out);
+        said = why.what();
     }
 }
 
@@ -74,21 +138,7 @@ TEST_CASE("a rank that leaves before the others need it is named, whether they w
     for (const duration pause : {duration(0s), duration(50ms)}) {
         CAPTURE(pause.count());
         int told = 0;
-        const auto body = [&](communicator& world) -> task<> {
-            struct part {
-                static task<> stay(communicator& all, duration before, int& count) {
-                    co_await all.barrier();
-                    if (all.rank() == 1) co_return;
-                    co_await sleep_for(before);
-                    const failure why = co_await failure_of(all.barrier());
-                    CHECK(why.code() == error::peer_left);
-                    CHECK(why.details().root == 1);
-                    CHECK(contains(why.what(), "rank 1 left while"));
-                    ++count;
-                }
-            };
-            return part::stay(world, pause, told);
-        };
+        const auto body = [&](communicator& world) { return stay(world, pause, told); };
         run_ranks(4, body);
         CHECK(told == 3);
     }
@@ -96,73 +146,28 @@ TEST_CASE("a rank that leaves before the others need it is named, whether they w
 
 TEST_CASE("an abort on one rank ends what is pending on all, with its reason and its rank") {
     int told = 0;
-    const auto body = [&](communicator& world) -> task<> {
-        struct part {
-            static task<> wait(communicator& all, int& count) {
-                co_await all.barrier();
-                if (all.rank() == 2) {
-                    co_await sleep_for(1ms);
-                    all.abort("the disk is full");
-                    all.abort("said twice");
-                }
-                const failure why = co_await failure_of(all.rank() == 2 ? all.barrier() : all.barrier());
-                CHECK(why.code() == error::aborted);
-                CHECK(why.details().root == 2);
-                CHECK(contains(why.what(), "rank 2 aborted: the disk is full"));
-                ++count;
-            }
-        };
-        return part::wait(world, told);
-    };
+    const auto body = [&](communicator& world) { return wait_for_abort(world, told); };
     run_ranks(5, body);
     CHECK(told == 5);
 }
 
 TEST_CASE("closing a communicator that has failed tells the failure once more") {
     int told = 0;
-    const auto body = [&](communicator& world) -> task<> {
-        struct part {
-            static task<> close(communicator& all, int& count) {
-                if (all.rank() == 0) all.abort("no more");
-                const failure why = co_await failure_of(all.barrier());
-                try {
-                    auto closing = all.close();
-                    co_await std::move(closing);
-                    FAIL("it has failed");
-                } catch (const failure& again) {
-                    CHECK(again.code() == why.code());
-                    ++count;
-                }
-            }
-        };
-        return part::close(world, told);
-    };
+    const auto body = [&](communicator& world) { return close_twice(world, told); };
     run_ranks(3, body);
     CHECK(told == 3);
 }
 
 TEST_CASE("a watch ends with the failure though nothing is pending, and with closed at the end") {
     int told = 0;
-    const auto body = [&](communicator& world) -> task<> {
-        struct part {
-            static task<> wait(communicator& all, int& count) {
-                auto watch = all.watch();
-                co_await all.barrier();
-                if (all.rank() == 0) all.abort("enough");
-                const failure why = co_await failure_of(std::move(watch));
-                CHECK(why.code() == error::aborted);
-                ++count;
-            }
-        };
-        return part::wait(world, told);
-    };
+    const auto body = [&](communicator& world) { return watch_and_fail(world, told); };
     run_ranks(3, body);
     CHECK(told == 3);
 
     std::vector<future<>> watches;
-    run_ranks(2, [&](communicator& world) -> task<> {
+    run_ranks(2, [&](communicator& world) {
         watches.push_back(world.watch());
-        return [](communicator& all) -> task<> { co_await all.barrier(); }(world);
+        return meet(world);
     });
     for (auto& each : watches) {
         REQUIRE(each.ready());
@@ -177,25 +182,7 @@ TEST_CASE("a watch ends with the failure though nothing is pending, and with clo
 
 TEST_CASE("closing waits for the others only so long, and names them") {
     std::string ending;
-    const auto body = [&](communicator& world) -> task<> {
-        struct part {
-            static task<> go(communicator& all, std::string& said) {
-                co_await all.barrier();
-                if (all.rank() == 0) {
-                    co_await sleep_for(10s);
-                    co_return;
-                }
-                try {
-                    auto closing = all.close(2s);
-                    co_await std::move(closing);
-                } catch (const failure& why) {
-                    CHECK(why.code() == error::timed_out);
-                    said = why.what();
-                }
-            }
-        };
-        return part::go(world, ending);
-    };
+    const auto body = [&](communicator& world) { return close_early(world, ending); };
     run_ranks(2, body);
     CHECK(contains(ending, "rank 0 did not say goodbye in time"));
 }
