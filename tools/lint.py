@@ -26,7 +26,8 @@ LEVELS = {
 }
 # Plans and arithmetic are data and pure functions: no loop, no coroutine, no socket.
 PURE_FLOORS = {"schedule", "algorithm", "reduce"}
-ASIO_FILES = {"src/runtime/asio.hpp", "src/runtime/asio.cpp", "include/tutti/asio.hpp"}
+ASIO_FILES = {"src/runtime/asio.hpp", "src/runtime/asio.cpp", "include/tutti/asio.hpp",
+              "include/tutti/detail/async_run.hpp", "include/tutti/detail/completion.hpp"}  # the last two are parts of tutti/asio.hpp
 ASIO = re.compile(r"^(boost/asio|asio)(/|\.hpp)|^boost/system/")
 PURE_FORBIDDEN = re.compile(r"^(coroutine|boost/|asio|sys/socket\.h|netinet/)|^tutti/(task|future|scope|event_loop|asio)\.hpp$")
 
@@ -34,6 +35,16 @@ PURE_FORBIDDEN = re.compile(r"^(coroutine|boost/|asio|sys/socket\.h|netinet/)|^t
 TESTED_ELSEWHERE = {
     "src/base/check.cpp": "it ends the process; every test relies on it",
     "src/algorithm/": "test/algorithm/catalogue_test.cpp verifies every builder at every size",
+    "src/rendezvous/address.cpp": "test/rendezvous/open_store_test.cpp",
+    "src/rendezvous/asking_store.cpp": "test/rendezvous/store_suite.hpp, for every kind of store",
+    "src/rendezvous/frame_socket.cpp": "test/rendezvous/tcp_store_test.cpp",
+    "src/rendezvous/key_table.cpp": "test/rendezvous/memory_store_test.cpp",
+    "src/rendezvous/launcher.cpp": "test/rendezvous/world_test.cpp",
+    "src/rendezvous/log_file.cpp": "test/rendezvous/file_store_test.cpp",
+    "src/rendezvous/prefixed_store.cpp": "test/rendezvous/memory_store_test.cpp",
+    "src/rendezvous/store_connection.cpp": "test/rendezvous/tcp_store_test.cpp",
+    "src/rendezvous/tcp_channel.cpp": "test/rendezvous/tcp_store_test.cpp",
+    "src/rendezvous/tcp_store_server.cpp": "test/rendezvous/tcp_store_test.cpp",
 }
 
 BAD_NAME = re.compile(r"(^|_)(helpers?|utils?|utilities|managers?|impl|misc|common)(_|$)")

@@ -95,10 +95,13 @@ public:
     /// under way when the call returns. The child works beside its parent and may outlive it; names are "world/1" for color 1.
     task<std::unique_ptr<communicator>> split(int color, int key);
 
+    /// Ends when the communicator has failed, with that failure, whether or not an operation is under way; or with error::closed when it is
+    /// closed. May be dropped.
+    future<> watch();
     /// Ends every operation on every rank with error::aborted and `reason`. Does not block; the second call changes nothing.
     void abort(std::string reason);
     /// Waits for what is pending, says goodbye, and waits until all ranks have. Throws error::timed_out, naming who has not, when that takes
-    /// longer than `within`; the communicator is closed then too.
+    /// longer than `within`, and the failure of a communicator that has failed; it is closed then too.
     task<> close(duration within = std::chrono::seconds(30));
 
     // The same for typed memory: vectors, arrays and spans of element types. Mixed types do not compile.

@@ -26,7 +26,8 @@ public:
     /// Adds to a decimal number, 0 when the key is not set, and returns the sum.
     virtual task<result<std::int64_t>> add(std::string key, std::int64_t delta, time_point deadline) = 0;
     /// Sets `key` to `desired` if its value is `expected` (nullopt: if it is not set). Whether it did.
-    virtual task<result<bool>> compare_set(std::string key, std::optional<std::string> expected, std::string desired, time_point deadline) = 0;
+    virtual task<result<bool>> compare_set(std::string key, std::optional<std::string> expected, std::string desired,
+                                           time_point deadline) = 0;
     /// Whether there was such a key.
     virtual task<result<bool>> erase(std::string key, time_point deadline) = 0;
     /// No operation may be under way. The rank that keeps the store waits here until the others have closed theirs, and tells by
@@ -34,7 +35,8 @@ public:
     virtual task<result<>> close(time_point deadline) = 0;
 };
 
-/// Keys in this process's memory, for ranks that are threads or tasks of one program. It outlives its stores, which may be on different loops.
+/// Keys in this process's memory, for ranks that are threads or tasks of one program. It outlives its stores, which may be on different
+/// loops.
 class memory_table {
 public:
     memory_table();
@@ -59,9 +61,9 @@ std::unique_ptr<store> prefixed(std::unique_ptr<store> inner, std::string prefix
 /// Job and epoch, so that a job started again never reads what the one before it left behind.
 std::string store_prefix(const world& all);
 
-/// The store of the job, its keys prefixed: rank 0 keeps it at the master address and port (on the socket inherited from tutti-run, if there is one), the
-/// others connect to it, again and again until the deadline (error::rendezvous_timeout). With a store path: a file. For one rank: memory.
-/// `all` outlives the await.
+/// The store of the job, its keys prefixed: rank 0 keeps it at the master address and port (on the socket inherited from tutti-run, if
+/// there is one), the others connect to it, again and again until the deadline (error::rendezvous_timeout). With a store path: a file.
+/// For one rank: memory. `all` outlives the await.
 task<result<std::unique_ptr<store>>> open_store(const world& all, time_point deadline);
 
 }  // namespace tutti

@@ -163,6 +163,8 @@ void communicator::abort(std::string reason) {
     group_->engine().fail_and_tell(std::move(why));
 }
 
+future<> communicator::watch() { return group_->watch(); }
+
 task<> communicator::close(duration within) { co_await group_->start_close(within); }
 
 }  // namespace tutti

@@ -7,6 +7,7 @@
 
 #include <tutti/communicator.hpp>
 #include <tutti/context.hpp>
+#include <tutti/detail/future_source.hpp>
 
 #include <atomic>
 #include <memory>
@@ -32,7 +33,7 @@ public:
     group(std::shared_ptr<context::state> home, membership who);
     ~group();
 
-    /// Until every control link is there. Throws error::rendezvous_timeout naming the ranks that are missing.
+    /// Until every rank has come. Throws error::rendezvous_timeout naming those that are missing.
     task<> form(time_point deadline);
     /// Waits for what is pending, exchanges goodbyes, shuts down. Throws error::timed_out naming who has not said goodbye.
     task<> close(duration within);
@@ -42,6 +43,8 @@ public:
     void end() noexcept;
     /// Starts `close` for whoever holds the future.
     future<> start_close(duration within);
+    /// Any thread: ends when the group has failed or was closed.
+    future<> watch();
     /// Fails here and everywhere.
     void fail_everywhere(report why) noexcept;
 
@@ -55,6 +58,8 @@ public:
     std::uint64_t next_child() noexcept { return children_++; }
 
 private:
+    using watcher = std::optional<future_source<>>;  // empty once it has ended
+
     /// How far the link of one lane to one peer has come.
     enum class passage : std::uint8_t { none, dialling, entering, open };
 
@@ -67,16 +72,23 @@ private:
     void link_lost(rank peer, std::error_code why) noexcept override;
     void heard_failure(report why) noexcept override;
     void heard_goodbye(rank who) noexcept override;
+    void heard_formed() noexcept override;
 
     task<> dial(rank peer, lane_kind kind);
     task<> judge(rank peer, std::error_code why);
+    task<> call_hub(time_point deadline);
+    bool complete() const noexcept;
+    failure late() const;
     task<> until_idle(time_point limit);
     task<> until_all_left(time_point limit);
     hello hello_to(rank peer, lane_kind kind) const noexcept;
     passage& passage_to(rank peer, lane_kind kind) noexcept;
     void admit(rank peer, lane_kind kind, std::unique_ptr<link> over);
     void announce_departures() noexcept;
-    bool everybody_left() const noexcept;
+    void note_failure(report why) noexcept;
+    void tell_watchers() noexcept;
+    void shut() noexcept;
+    report told() const;
     std::string missing(const std::vector<bool>& there) const;
 
     const std::shared_ptr<context::state> home_;
@@ -85,10 +97,11 @@ private:
     control control_;
     std::vector<passage> passages_;       // by peer and lane
     std::vector<bool> present_;           // control links that are there
-    std::vector<bool> left_;
     std::vector<rank> departing_;         // whose goodbye the engine has not heard of
     std::optional<report> failure_;
+    std::vector<std::shared_ptr<watcher>> watchers_;
     event changed_;
+    bool formed_ = false;
     bool closed_ = false;
     std::atomic<std::uint64_t> children_{0};
     callback<&group::announce_departures> on_departure_{*this};

@@ -1,5 +1,7 @@
 // A program's main: who am I, join, run, close, and one line for an error.
 #include <tutti/context.hpp>
+#include <tutti/sleep.hpp>
+#include <tutti/when_all.hpp>
 
 #include <fmt/format.h>
 
@@ -10,20 +12,28 @@ namespace {
 
 using main_task = std::function<task<int>(communicator&)>;
 
-task<int> closing(communicator& world, main_task& main) {
-    auto work = main(world);
-    const int code = co_await std::move(work);
-    co_await world.close();
-    co_return code;
+/// Ends with an error when the communicator fails while `main` waits for something else. A little later, because an operation that
+/// failed has more to tell.
+task<int> watching(communicator& world) {
+    std::optional<failure> why;
+    try {
+        co_await world.watch();
+    } catch (const failure& caught) {
+        why = caught;
+    }
+    co_await sleep_for(std::chrono::milliseconds(20));
+    throw *why;
 }
 
 task<int> whole(context& home, world who, main_task& main) {
     auto joining = home.join(std::move(who));
     const auto all = co_await std::move(joining);
-    std::string why;
     try {
-        auto work = closing(*all, main);
-        co_return co_await std::move(work);
+        auto either = when_any(main(*all), watching(*all));
+        const auto ended = co_await std::move(either);
+        auto closed = all->close();
+        co_await std::move(closed);
+        co_return std::visit([](int code) { return code; }, ended);
     } catch (const std::exception& caught) {
         all->abort(caught.what());  // the others need not wait for this rank
         throw;

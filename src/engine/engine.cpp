@@ -128,14 +128,27 @@ void engine::take_fresh() noexcept {
     tell_observer();
 }
 
+/// The port that the channel has joined if its peer has left, else what was known before.
+template <class Channel>
+port* engine::join(Channel& channel, lane_kind kind, port* left) noexcept {
+    port& at = port_to(channel.at.peer(), kind);
+    at.add(channel);
+    return at.left() ? &at : left;
+}
+
 void engine::start(operation& which) noexcept {
     if (!point_to_point(which.asked.kind)) {
         recent_[which.sequence % recent_.size()] = which.what;
         started_ = which.sequence;
     }
     const lane_kind kind = lane_of(which.asked);
-    for (send_channel& each : which.senders()) port_to(each.at.peer(), kind).add(each);
-    for (recv_channel& each : which.receivers()) port_to(each.at.peer(), kind).add(each);
+    port* left = nullptr;
+    for (send_channel& each : which.senders()) left = join(each, kind, left);
+    for (recv_channel& each : which.receivers()) left = join(each, kind, left);
+    if (left) {
+        left->peer_left();
+        return;
+    }
     if (which.asked.deadline < no_deadline - which.started) loop_.start_timer(which.deadline, which.started + which.asked.deadline);
     which.advance();
     progressed(which);

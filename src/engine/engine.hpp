@@ -96,6 +96,8 @@ private:
     lane_kind lane_of(const request& what) const noexcept;
     operation* find(std::uint64_t sequence) noexcept;
     void take_fresh() noexcept;
+    template <class Channel>
+    port* join(Channel& channel, lane_kind kind, port* left) noexcept;
     void start(operation& which) noexcept;
     void progressed(operation& which) noexcept;
     void end(operation& which) noexcept;

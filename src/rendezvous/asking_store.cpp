@@ -46,7 +46,8 @@ public:
         if (!reply) co_return reply.failure();
         co_return reply->number;
     }
-    task<result<bool>> compare_set(std::string key, std::optional<std::string> expected, std::string desired, time_point deadline) override {
+    task<result<bool>> compare_set(std::string key, std::optional<std::string> expected, std::string desired,
+                                   time_point deadline) override {
         store_request request(store_op::compare_set, std::move(key));
         request.expected = std::move(expected);
         request.value = std::move(desired);
@@ -91,7 +92,8 @@ private:
 
     static std::string refusal(const store_request& request) {
         if (request.key.empty()) return "a key has at least one byte";
-        if (request.key.size() > max_key_bytes) return fmt::format("a key of {} bytes; at most {} are allowed", request.key.size(), max_key_bytes);
+        if (request.key.size() > max_key_bytes)
+            return fmt::format("a key of {} bytes; at most {} are allowed", request.key.size(), max_key_bytes);
         const std::size_t longest = std::max(request.value.size(), request.expected ? request.expected->size() : 0);
         if (longest > max_value_bytes)
             return fmt::format("a value of {} bytes for key {}; at most {} are allowed", longest, request.key, max_value_bytes);
@@ -115,6 +117,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<store> asking_store(std::unique_ptr<request_channel> channel, rank me) { return std::make_unique<final_store>(std::move(channel), me); }
+std::unique_ptr<store> asking_store(std::unique_ptr<request_channel> channel, rank me) {
+    return std::make_unique<final_store>(std::move(channel), me);
+}
 
 }  // namespace tutti

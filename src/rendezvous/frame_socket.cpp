@@ -1,12 +1,7 @@
+#include "runtime/asio.hpp"
 #include "rendezvous/frame_socket.hpp"
 
 #include "rendezvous/wire.hpp"
-
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/completion_condition.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/read.hpp>
-#include <boost/asio/write.hpp>
 
 #include <fmt/format.h>
 
@@ -19,10 +14,8 @@ frame_socket::frame_socket(asio::ip::tcp::socket socket, frame_listener& owner) 
 
 void frame_socket::start(std::size_t unframed_bytes, std::size_t max_bytes) {
     max_bytes_ = max_bytes;
-    if (unframed_bytes != 0)
-        read(unframed_bytes, false);
-    else
-        read(protocol::length_bytes, true);
+    if (unframed_bytes != 0) read(unframed_bytes, false);
+    else read(protocol::length_bytes, true);
 }
 
 /// The buffer grows as bytes arrive, so a length alone costs no memory.
@@ -40,7 +33,8 @@ void frame_socket::have_read(bool length) {
     if (length) {
         wire_reader reader(incoming_);
         const std::size_t count = reader.u32();
-        if (count == 0 || count > max_bytes_) return fail(fmt::format("a frame of {} bytes was announced, {} are allowed", count, max_bytes_));
+        if (count == 0 || count > max_bytes_)
+            return fail(fmt::format("a frame of {} bytes was announced, {} are allowed", count, max_bytes_));
         return read(count, false);
     }
     owner_->arrived(incoming_);

@@ -26,17 +26,19 @@ bool only_indexed_by_kubernetes(const environment& variables) { return variables
 
 // After the launchers' own documentation and sources.
 constexpr launcher launchers[] = {
-    {"tutti-run", nullptr, "TUTTI_RANK", "TUTTI_WORLD_SIZE", "TUTTI_LOCAL_RANK", "TUTTI_LOCAL_WORLD_SIZE", "TUTTI_JOB", "TUTTI_EPOCH", inner, true},
-    {"torchrun", from_torchrun, "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", inner,
-     true},
+    {"tutti-run", nullptr, "TUTTI_RANK", "TUTTI_WORLD_SIZE", "TUTTI_LOCAL_RANK", "TUTTI_LOCAL_WORLD_SIZE", "TUTTI_JOB", "TUTTI_EPOCH",
+     inner, true},
+    {"torchrun", from_torchrun, "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT",
+     inner, true},
     {"Open MPI", nullptr, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE",
      "PMIX_NAMESPACE", "", mpi, false},
-    {"Hydra", nullptr, "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID PMI_LOCAL_RANK", "MPI_LOCALNRANKS PMI_LOCAL_SIZE", "PMI_JOBID", "", mpi, false},
+    {"Hydra", nullptr, "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID PMI_LOCAL_RANK", "MPI_LOCALNRANKS PMI_LOCAL_SIZE", "PMI_JOBID", "", mpi,
+     false},
     {"Flux", nullptr, "FLUX_TASK_RANK", "FLUX_JOB_SIZE", "FLUX_TASK_LOCAL_ID", "", "FLUX_JOB_ID", "", cluster, false},
-    {"Slurm", in_slurm_step, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS SLURM_NTASKS SLURM_NPROCS", "SLURM_LOCALID", "", "SLURM_JOB_ID SLURM_JOBID",
-     "SLURM_RESTART_COUNT", cluster, false},
+    {"Slurm", in_slurm_step, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS SLURM_NTASKS SLURM_NPROCS", "SLURM_LOCALID", "",
+     "SLURM_JOB_ID SLURM_JOBID", "SLURM_RESTART_COUNT", cluster, false},
     {"an indexed Kubernetes job", only_indexed_by_kubernetes, "JOB_COMPLETION_INDEX", "WORLD_SIZE", "", "", "", "", cluster, false},
-    {"RANK and WORLD_SIZE", nullptr, "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "", "", inner, true},
+    {"the plain environment", nullptr, "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "", "", inner, true},
 };
 
 }  // namespace

@@ -4,12 +4,12 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <cerrno>
+#include <cstring>
 
 namespace tutti {
 namespace {
@@ -38,7 +38,9 @@ result<log_file> log_file::open(const std::string& path) {
 }
 
 log_file::log_file(log_file&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)), path_(std::move(other.path_)), read_bytes_(other.read_bytes_) {}
+    : descriptor_(std::exchange(other.descriptor_, -1)),
+      path_(std::move(other.path_)),
+      read_bytes_(other.read_bytes_) {}
 
 log_file::~log_file() {
     if (descriptor_ >= 0) ::close(descriptor_);
@@ -61,7 +63,8 @@ result<> log_file::check_mark() {
 
 result<std::optional<log_record>> log_file::next() {
     if (read_bytes_ == 0)
-        if (result<> marked = check_mark(); !marked || read_bytes_ == 0) return marked ? result<std::optional<log_record>>(std::nullopt) : marked.failure();
+        if (result<> marked = check_mark(); !marked || read_bytes_ == 0)
+            return marked ? result<std::optional<log_record>>(std::nullopt) : marked.failure();
     char length_text[length_bytes];
     ssize_t count = ::pread(descriptor_, length_text, length_bytes, static_cast<off_t>(read_bytes_));
     if (count < 0) return refused("read");
@@ -92,7 +95,8 @@ result<> log_file::append(const log_record& record) {
     length.u32(static_cast<std::uint32_t>(body.bytes().size()));
     bytes += length.bytes();
     bytes += body.bytes();
-    if (read_bytes_ + bytes.size() > max_bytes) return failure(error::system, fmt::format("{} has grown to {} bytes; delete it", path_, read_bytes_));
+    if (read_bytes_ + bytes.size() > max_bytes)
+        return failure(error::system, fmt::format("{} has grown to {} bytes; delete it", path_, read_bytes_));
     // What stands behind the last whole record is the beginning of one whose writer died.
     if (::ftruncate(descriptor_, static_cast<off_t>(read_bytes_)) != 0) return refused("write to");
     const ssize_t count = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(read_bytes_));

@@ -1,4 +1,5 @@
-// A file to which several processes append records, one at a time; what a process that died in the middle has left is cut off by the next writer.
+// A file to which several processes append records, one at a time; what a process that died in the middle has left is cut off by the
+// next writer.
 #pragma once
 
 #include <tutti/result.hpp>

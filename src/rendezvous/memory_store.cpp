@@ -12,7 +12,9 @@ namespace {
 class waiting_get final : public key_waiter {
 public:
     waiting_get(memory_table::state& table, event_loop& loop, std::string key, time_point deadline)
-        : key_waiter(loop, std::move(key)), table_(table), answer_(deadline) {
+        : key_waiter(loop, std::move(key)),
+          table_(table),
+          answer_(deadline) {
         if (table_.get_or_wait(*this)) answer_.ring();
     }
     ~waiting_get() { table_.forget(*this); }

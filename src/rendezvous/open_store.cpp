@@ -16,7 +16,9 @@ namespace {
 class channel_of_host final : public request_channel {
 public:
     channel_of_host(std::unique_ptr<memory_table> table, std::unique_ptr<tcp_store_server> server)
-        : table_(std::move(table)), server_(std::move(server)), own_(memory_channel(table_->inner())) {}
+        : table_(std::move(table)),
+          server_(std::move(server)),
+          own_(memory_channel(table_->inner())) {}
 
     task<result<store_reply>> ask(store_request request, time_point deadline) override { return own_->ask(std::move(request), deadline); }
     task<result<>> close(time_point deadline) override {
@@ -84,8 +86,10 @@ task<result<std::unique_ptr<store>>> open_store(const world& all, time_point dea
         co_return ready(all, std::move(*file));
     }
     if (all.size > 1 && (all.master_address.empty() || all.master_port == 0))
-        co_return about_opening(all, failure(error::bad_launch, fmt::format("{} does not tell where rank 0 is: set MASTER_ADDR and MASTER_PORT "
-                                                                            "(or, on one host, TUTTI_STORE=file:PATH)", all.source)));
+        co_return about_opening(all,
+                                failure(error::bad_launch, fmt::format("{} does not tell where rank 0 is: set MASTER_ADDR and MASTER_PORT "
+                                                                       "(or, on one host, TUTTI_STORE=file:PATH)",
+                                                                       all.source)));
     if (all.me == 0) co_return host_store(loop, all);
     const protocol::hello who = hello_of(all);
     result<std::unique_ptr<request_channel>> channel = co_await connect_store(all.master_address, all.master_port, who, deadline);

@@ -16,7 +16,8 @@ public:
     task<result<std::int64_t>> add(std::string key, std::int64_t delta, time_point deadline) override {
         return inner_->add(full(key), delta, deadline);
     }
-    task<result<bool>> compare_set(std::string key, std::optional<std::string> expected, std::string desired, time_point deadline) override {
+    task<result<bool>> compare_set(std::string key, std::optional<std::string> expected, std::string desired,
+                                   time_point deadline) override {
         return inner_->compare_set(full(key), std::move(expected), std::move(desired), deadline);
     }
     task<result<bool>> erase(std::string key, time_point deadline) override { return inner_->erase(full(key), deadline); }

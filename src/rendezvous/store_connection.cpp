@@ -25,7 +25,10 @@ private:
 };
 
 store_connection::store_connection(connection_owner& owner, event_loop& loop, memory_table::state& table, asio::ip::tcp::socket socket)
-    : owner_(owner), loop_(loop), table_(table), socket_(std::make_shared<frame_socket>(std::move(socket), static_cast<frame_listener&>(*this))) {
+    : owner_(owner),
+      loop_(loop),
+      table_(table),
+      socket_(std::make_shared<frame_socket>(std::move(socket), static_cast<frame_listener&>(*this))) {
     loop_.start_timer(hello_alarm_, loop_.now() + hello_time);
     socket_->start(protocol::mark.size(), protocol::max_hello_bytes);
 }
@@ -77,10 +80,8 @@ void store_connection::wait(protocol::numbered_request asked) {
     if (gets_.contains(asked.id)) return leave();
     if (gets_.size() == max_gets) return answer(asked.id, store_reply::refusal("too many keys are waited for"));
     auto waiter = std::make_unique<remote_get>(*this, asked.id, std::move(asked.request.key));
-    if (table_.get_or_wait(*waiter))
-        answer(asked.id, waiter->reply());
-    else
-        gets_.emplace(asked.id, std::move(waiter));
+    if (table_.get_or_wait(*waiter)) answer(asked.id, waiter->reply());
+    else gets_.emplace(asked.id, std::move(waiter));
 }
 
 }  // namespace tutti

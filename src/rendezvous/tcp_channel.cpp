@@ -1,11 +1,10 @@
+#include "runtime/asio.hpp"
 #include "rendezvous/tcp_channel.hpp"
 
 #include "rendezvous/bell.hpp"
 #include "rendezvous/frame_socket.hpp"
 
 #include <tutti/sleep.hpp>
-
-#include <boost/asio/connect.hpp>
 
 #include <fmt/format.h>
 
@@ -50,7 +49,8 @@ public:
 
 private:
     void connect(const tcp::resolver::results_type& found) {
-        asio::async_connect(socket, found, [self = shared_from_this()](boost::system::error_code wrong, const tcp::endpoint&) { self->finish(wrong); });
+        asio::async_connect(socket, found,
+                            [self = shared_from_this()](boost::system::error_code wrong, const tcp::endpoint&) { self->finish(wrong); });
     }
     void finish(const boost::system::error_code& wrong) {
         error = wrong;
@@ -80,7 +80,9 @@ task<result<tcp::socket>> connect_once(std::string host, std::uint16_t port, tim
 
 class tcp_channel final : public request_channel, private frame_listener {
 public:
-    tcp_channel(tcp::socket socket, std::string name) : socket_(std::make_shared<frame_socket>(std::move(socket), static_cast<frame_listener&>(*this))), name_(std::move(name)) {}
+    tcp_channel(tcp::socket socket, std::string name)
+        : socket_(std::make_shared<frame_socket>(std::move(socket), static_cast<frame_listener&>(*this))),
+          name_(std::move(name)) {}
     ~tcp_channel() override { socket_->close(); }
 
     task<result<>> greet(std::string hello, time_point deadline) {
@@ -171,7 +173,8 @@ private:
     std::unordered_map<std::uint64_t, pending*> pending_;
 };
 
-task<result<std::unique_ptr<request_channel>>> try_store(std::string host, std::uint16_t port, std::string name, std::string hello, time_point deadline) {
+task<result<std::unique_ptr<request_channel>>> try_store(std::string host, std::uint16_t port, std::string name, std::string hello,
+                                                         time_point deadline) {
     result<tcp::socket> socket = co_await connect_once(host, port, deadline);
     if (!socket) co_return socket.failure();
     auto channel = std::make_unique<tcp_channel>(std::move(*socket), std::move(name));
@@ -188,7 +191,8 @@ duration jittered(duration pause, std::minstd_rand& random) {
 
 }  // namespace
 
-task<result<std::unique_ptr<request_channel>>> connect_store(std::string host, std::uint16_t port, const protocol::hello& who, time_point deadline) {
+task<result<std::unique_ptr<request_channel>>> connect_store(std::string host, std::uint16_t port, const protocol::hello& who,
+                                                             time_point deadline) {
     event_loop& loop = co_await this_loop;
     const time_point begin = loop.now();
     const std::string name = fmt::format("store at {}:{}", host, port), hello = protocol::frame(who);

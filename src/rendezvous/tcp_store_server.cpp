@@ -66,7 +66,8 @@ result<std::unique_ptr<tcp_store_server>> tcp_store_server::listen(event_loop& l
     return server;
 }
 
-result<std::unique_ptr<tcp_store_server>> tcp_store_server::adopt(event_loop& loop, memory_table& table, const protocol::hello& job, int descriptor) {
+result<std::unique_ptr<tcp_store_server>> tcp_store_server::adopt(event_loop& loop, memory_table& table, const protocol::hello& job,
+                                                                  int descriptor) {
     const std::string where = fmt::format("inherited descriptor {}", descriptor);
     sockaddr_storage about{};
     socklen_t size = sizeof about;
@@ -76,8 +77,7 @@ result<std::unique_ptr<tcp_store_server>> tcp_store_server::adopt(event_loop& lo
     if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&about), &size) != 0 ||
         ::getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &listens_size) != 0)
         error.assign(errno, boost::system::system_category());
-    else if (listens == 0 || (about.ss_family != AF_INET && about.ss_family != AF_INET6))
-        error = asio::error::invalid_argument;
+    else if (listens == 0 || (about.ss_family != AF_INET && about.ss_family != AF_INET6)) error = asio::error::invalid_argument;
     if (error) return cannot_listen(where, error);
     std::unique_ptr<tcp_store_server> server(new tcp_store_server(loop, table, job));
     auto listening = std::make_shared<listener>(*server);
@@ -107,12 +107,14 @@ void tcp_store_server::accepted(tcp::socket socket) {
     const auto unproven = [](const auto& one) { return one->peer() < 0; };
     if (static_cast<std::size_t>(std::count_if(connections_.begin(), connections_.end(), unproven)) >= max_unproven)
         connections_.erase(std::find_if(connections_.begin(), connections_.end(), unproven));
-    connections_.push_back(std::make_unique<store_connection>(static_cast<connection_owner&>(*this), loop_, table_.inner(), std::move(socket)));
+    connections_.push_back(
+        std::make_unique<store_connection>(static_cast<connection_owner&>(*this), loop_, table_.inner(), std::move(socket)));
 }
 
 std::string tcp_store_server::judge(const protocol::hello& who) {
     if (who.job != job_.job || who.epoch != job_.epoch)
-        return fmt::format("this is the store of job '{}' (start {}), not of job '{}' (start {})", job_.job, job_.epoch, who.job, who.epoch);
+        return fmt::format("this is the store of job '{}' (start {}), not of job '{}' (start {})", job_.job, job_.epoch, who.job,
+                           who.epoch);
     if (who.size != job_.size) return fmt::format("rank 0 was told of {} ranks, rank {} of {}", job_.size, who.me, who.size);
     if (who.me <= 0 || who.me >= job_.size) return fmt::format("there is no rank {} among the {} that may come here", who.me, job_.size);
     const bool twice = std::any_of(connections_.begin(), connections_.end(), [&who](const auto& one) { return one->peer() == who.me; });
@@ -154,7 +156,8 @@ task<result<>> tcp_store_server::all_gone(time_point deadline) {
     constexpr std::size_t most_named = 16;
     const bool many = what.peers.size() > most_named;
     const auto last = what.peers.begin() + static_cast<std::ptrdiff_t>(std::min(what.peers.size(), most_named));
-    what.cause = fmt::format("the store at {} was not left by rank {}{} in time", address_, fmt::join(what.peers.begin(), last, ", "), many ? ", ..." : "");
+    what.cause = fmt::format("the store at {} was not left by rank {}{} in time", address_, fmt::join(what.peers.begin(), last, ", "),
+                             many ? ", ..." : "");
     co_return failure(std::move(what));
 }
 

@@ -18,10 +18,11 @@ public:
     static constexpr std::size_t max_unproven = 64;
 
     /// Listens as soon as it is made. `job.me` is not looked at. An `address` is numeric.
-    static result<std::unique_ptr<tcp_store_server>> listen(event_loop& loop, memory_table& table, const protocol::hello& job, const std::string& address,
-                                                            std::uint16_t port);
+    static result<std::unique_ptr<tcp_store_server>> listen(event_loop& loop, memory_table& table, const protocol::hello& job,
+                                                            const std::string& address, std::uint16_t port);
     /// On a socket that listens already; takes it over.
-    static result<std::unique_ptr<tcp_store_server>> adopt(event_loop& loop, memory_table& table, const protocol::hello& job, int descriptor);
+    static result<std::unique_ptr<tcp_store_server>> adopt(event_loop& loop, memory_table& table, const protocol::hello& job,
+                                                           int descriptor);
     ~tcp_store_server();
 
     std::uint16_t port() const noexcept { return port_; }
@@ -35,7 +36,11 @@ public:
 private:
     class listener;
 
-    tcp_store_server(event_loop& loop, memory_table& table, const protocol::hello& job) : loop_(loop), table_(table), job_(job), seen_(seats(job)) {}
+    tcp_store_server(event_loop& loop, memory_table& table, const protocol::hello& job)
+        : loop_(loop),
+          table_(table),
+          job_(job),
+          seen_(seats(job)) {}
     static std::size_t seats(const protocol::hello& job) { return static_cast<std::size_t>(job.size); }
     result<> begin(std::shared_ptr<listener> listening);
 

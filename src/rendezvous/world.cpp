@@ -33,8 +33,7 @@ public:
         number found{0, variable};
         if (variable.empty()) return found;
         const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), found.value);
-        if (error != std::errc() || end != value.data() + value.size())
-            fail(fmt::format("{}={} is not a whole number", variable, value));
+        if (error != std::errc() || end != value.data() + value.size()) fail(fmt::format("{}={} is not a whole number", variable, value));
         else if (found.value < least || found.value > most)
             fail(fmt::format("{}={} is not between {} and {}", variable, value, least, most));
         return found;
@@ -72,17 +71,19 @@ bool speaks(const launcher& one, reader& read, const environment& variables) {
     return one.applies != nullptr ? one.applies(variables) : read.any_set(one.rank) || read.any_set(one.size);
 }
 
-claim claimed_by(const launcher& one, reader& read) { return {read.integer(one.rank, 0, max_size - 1), read.integer(one.size, 1, max_size)}; }
+claim claimed_by(const launcher& one, reader& read) {
+    return {read.integer(one.rank, 0, max_size - 1), read.integer(one.size, 1, max_size)};
+}
 
 void compare(const char* what, const launcher& first, const number& a, const launcher& second, const number& b, reader& read) {
     if (!a || !b || a.value == b.value) return;
-    read.fail(fmt::format("{} says {} {} ({}={}), but {} says {} ({}={})", first.name, what, a.value, a.variable, a.value, second.name, b.value,
-                          b.variable, b.value));
+    read.fail(fmt::format("{} says {} {} ({}={}), but {} says {} ({}={})", first.name, what, a.value, a.variable, a.value, second.name,
+                          b.value, b.variable, b.value));
 }
 
 void require(const launcher& one, const char* names, const char* because, int value, reader& read) {
-    read.fail(fmt::format("{} is not set, although {}={} is: {} has to tell both", std::string_view(names).substr(0, std::string_view(names).find(' ')),
-                          because, value, one.name));
+    read.fail(fmt::format("{} is not set, although {}={} is: {} has to tell both",
+                          std::string_view(names).substr(0, std::string_view(names).find(' ')), because, value, one.name));
 }
 
 void read_local(world& all, const launcher& one, reader& read) {
@@ -105,7 +106,8 @@ void read_meeting_point(world& all, const launcher& one, reader& read) {
         if (!chosen.starts_with(file) || chosen.size() == file.size())
             return read.fail(fmt::format("TUTTI_STORE={} is not understood; file:PATH is", chosen));
         all.store_path = chosen.substr(file.size());
-        if (all.job.empty()) read.fail(fmt::format("TUTTI_STORE={} needs TUTTI_JOB, a name that no earlier run with this file has had", chosen));
+        if (all.job.empty())
+            read.fail(fmt::format("TUTTI_STORE={} needs TUTTI_JOB, a name that no earlier run with this file has had", chosen));
         return;
     }
     all.master_address = read.text("MASTER_ADDR");
@@ -125,7 +127,8 @@ void read_world(world& all, const launcher& one, const claim& told, reader& read
     if (!told.rank) return require(one, one.rank, told.size.variable.c_str(), told.size.value, read);
     if (!told.size) return require(one, one.size, told.rank.variable.c_str(), told.rank.value, read);
     if (told.rank.value >= told.size.value)
-        return read.fail(fmt::format("{}={}, but {}={}: ranks count from 0", told.rank.variable, told.rank.value, told.size.variable, told.size.value));
+        return read.fail(
+            fmt::format("{}={}, but {}={}: ranks count from 0", told.rank.variable, told.rank.value, told.size.variable, told.size.value));
     all.me = told.rank.value;
     all.size = told.size.value;
     all.source = one.name;

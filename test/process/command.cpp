@@ -102,7 +102,9 @@ outcome tutti_run(std::vector<std::string> arguments, const std::string& input) 
     return started.wait();
 }
 
-std::vector<std::string> shells(int ranks, const std::string& script) { return {"-n", std::to_string(ranks), "--", "/bin/sh", "-c", script}; }
+std::vector<std::string> shells(int ranks, const std::string& script) {
+    return {"-n", std::to_string(ranks), "--", "/bin/sh", "-c", script};
+}
 
 std::vector<std::string> lines(const std::string& text) {
     std::vector<std::string> all;

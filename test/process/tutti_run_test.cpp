@@ -2,10 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <sys/stat.h>
 #include <algorithm>
 #include <csignal>
 #include <map>
-#include <sys/stat.h>
 
 using namespace std::chrono_literals;
 
@@ -32,7 +32,8 @@ std::string port(const std::string& out) {
 }  // namespace
 
 TEST_CASE("every rank finds who it is in its environment") {
-    const outcome all = tutti_run(shells(3, "echo $RANK of $WORLD_SIZE, here $LOCAL_RANK of $LOCAL_WORLD_SIZE, $TUTTI_RANK, $MASTER_ADDR, port $MASTER_PORT"));
+    const outcome all = tutti_run(
+        shells(3, "echo $RANK of $WORLD_SIZE, here $LOCAL_RANK of $LOCAL_WORLD_SIZE, $TUTTI_RANK, $MASTER_ADDR, port $MASTER_PORT"));
     CHECK(all.code == 0);
     CHECK(all.err == "");
     const std::string end = ", 127.0.0.1, port " + port(all.out);
@@ -42,7 +43,8 @@ TEST_CASE("every rank finds who it is in its environment") {
 }
 
 TEST_CASE("rank 0 alone inherits the socket that listens on the master port") {
-    const outcome all = tutti_run(shells(2, "if [ -n \"$TUTTI_STORE_FD\" ]; then readlink /proc/self/fd/$TUTTI_STORE_FD; else echo none; fi"));
+    const outcome all =
+        tutti_run(shells(2, "if [ -n \"$TUTTI_STORE_FD\" ]; then readlink /proc/self/fd/$TUTTI_STORE_FD; else echo none; fi"));
     const std::vector<std::string> told = sorted(lines(all.out));
     REQUIRE(told.size() == 2);
     CHECK(told[0].starts_with("[0] socket:"));
@@ -113,7 +115,8 @@ TEST_CASE("after a failure the others may end by themselves, within the grace ti
 }
 
 TEST_CASE("a rank that ignores SIGTERM is killed") {
-    const outcome all = tutti_run(with_option("--grace=0.1", shells(2, "trap '' TERM; if [ $RANK = 1 ]; then exit 3; fi; while :; do sleep 1; done")));
+    const outcome all =
+        tutti_run(with_option("--grace=0.1", shells(2, "trap '' TERM; if [ $RANK = 1 ]; then exit 3; fi; while :; do sleep 1; done")));
     CHECK(all.code == 3);
     CHECK(all.took < 20s);
 }
@@ -194,10 +197,18 @@ TEST_CASE("a wrong command line is one clear line and code 2") {
     struct {
         std::vector<std::string> arguments;
         const char* told;
-    } const rows[] = {{{"-n", "2"}, "no program"}, {{"-n", "2", "--"}, "no program"}, {{"-n", "0", "true"}, "1 to 1024"}, {{"-n", "1025", "true"}, "1 to 1024"},
-                      {{"-n", "-1", "true"}, "1 to 1024"}, {{"-n", "two", "true"}, "1 to 1024"}, {{"true"}, "required"}, {{}, "required"},
-                      {{"-n", "2", "--unknown", "true"}, "--unknown"}, {{"-n", "2", "--timeout", "0", "true"}, "--timeout"},
-                      {{"-n", "2", "--timeout", "soon", "true"}, "--timeout"}, {{"-n"}, "--ranks"}};
+    } const rows[] = {{{"-n", "2"}, "no program"},
+                      {{"-n", "2", "--"}, "no program"},
+                      {{"-n", "0", "true"}, "1 to 1024"},
+                      {{"-n", "1025", "true"}, "1 to 1024"},
+                      {{"-n", "-1", "true"}, "1 to 1024"},
+                      {{"-n", "two", "true"}, "1 to 1024"},
+                      {{"true"}, "required"},
+                      {{}, "required"},
+                      {{"-n", "2", "--unknown", "true"}, "--unknown"},
+                      {{"-n", "2", "--timeout", "0", "true"}, "--timeout"},
+                      {{"-n", "2", "--timeout", "soon", "true"}, "--timeout"},
+                      {{"-n"}, "--ranks"}};
     for (const auto& one : rows) {
         CAPTURE(one.told);
         const outcome all = tutti_run(one.arguments);

@@ -2,10 +2,10 @@
 
 #include "rendezvous/log_file.hpp"
 
-#include <cstdlib>
-#include <fstream>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <cstdlib>
+#include <fstream>
 
 using namespace tutti;
 

@@ -81,8 +81,9 @@ TEST_CASE("a job without a meeting point is bad_launch and says what to set") {
     REQUIRE(!opened);
     CHECK(opened.failure().code() == error::bad_launch);
     const std::string text = opened.failure().what();
-    CHECK(text == "rank 0: opening the store: Open MPI does not tell where rank 0 is: set MASTER_ADDR and MASTER_PORT (or, on one host, "
-                  "TUTTI_STORE=file:PATH)");
+    CHECK(text ==
+          "rank 0: opening the store: Open MPI does not tell where rank 0 is: set MASTER_ADDR and MASTER_PORT (or, on one host, "
+          "TUTTI_STORE=file:PATH)");
 }
 
 TEST_CASE("a rank that finds no store in time is told where it looked") {

@@ -52,7 +52,8 @@ TEST_CASE("a frame that is cut short or too long is not parsed") {
     who.job = "job";
     const std::string hello = body(protocol::frame(who));
     CHECK(protocol::parse_hello(hello));
-    for (std::size_t length = 0; length < hello.size(); ++length) CHECK_FALSE(protocol::parse_hello(std::string_view(hello).substr(0, length)));
+    for (std::size_t length = 0; length < hello.size(); ++length)
+        CHECK_FALSE(protocol::parse_hello(std::string_view(hello).substr(0, length)));
     CHECK_FALSE(protocol::parse_hello(hello + "x"));
 }
 

@@ -46,7 +46,9 @@ public:
         const sockaddr_in where = loopback(port);
         REQUIRE(::connect(number_, reinterpret_cast<const sockaddr*>(&where), sizeof where) == 0);
     }
-    void send(std::string_view bytes) { REQUIRE(::send(number_, bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size())); }
+    void send(std::string_view bytes) {
+        REQUIRE(::send(number_, bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size()));
+    }
     int release() { return std::exchange(number_, -1); }
 
 private:
@@ -130,18 +132,20 @@ TEST_CASE("a client that comes before its server waits for it") {
     event_loop loop;
     memory_table table;
     std::unique_ptr<tcp_store_server> server;
-    run(loop, when_all([](std::uint16_t where) -> task<> {
-        event_loop& here = co_await this_loop;
-        const protocol::hello who = hello(1, 2);
-        result<std::unique_ptr<request_channel>> channel = co_await connect_store("127.0.0.1", where, who, soon(here));
-        CHECK(channel);
-    }(number), [](raw_socket& from, memory_table& keys, std::unique_ptr<tcp_store_server>& made) -> task<> {
-        event_loop& here = co_await this_loop;
-        co_await sleep_for(30ms);
-        from.listen();
-        co_await sleep_for(30ms);
-        made = tcp_store_server::adopt(here, keys, hello(0, 2), from.release()).value();
-    }(port, table, server)));
+    run(loop, when_all(
+                  [](std::uint16_t where) -> task<> {
+                      event_loop& here = co_await this_loop;
+                      const protocol::hello who = hello(1, 2);
+                      result<std::unique_ptr<request_channel>> channel = co_await connect_store("127.0.0.1", where, who, soon(here));
+                      CHECK(channel);
+                  }(number),
+                  [](raw_socket& from, memory_table& keys, std::unique_ptr<tcp_store_server>& made) -> task<> {
+                      event_loop& here = co_await this_loop;
+                      co_await sleep_for(30ms);
+                      from.listen();
+                      co_await sleep_for(30ms);
+                      made = tcp_store_server::adopt(here, keys, hello(0, 2), from.release()).value();
+                  }(port, table, server)));
 }
 
 TEST_CASE("a client whose server never comes gives up at its deadline and tells the last obstacle") {
@@ -152,7 +156,8 @@ TEST_CASE("a client whose server never comes gives up at its deadline and tells 
     result<std::unique_ptr<request_channel>> refused = run(loop, connect_store("127.0.0.1", number, who, loop.now() + 50ms));
     REQUIRE(!refused);
     CHECK(refused.failure().code() == error::rendezvous_timeout);
-    CHECK(std::string(refused.failure().what()).find("127.0.0.1:" + std::to_string(number) + " was not reached within 0.05") != std::string::npos);
+    CHECK(std::string(refused.failure().what()).find("127.0.0.1:" + std::to_string(number) + " was not reached within 0.05") !=
+          std::string::npos);
     CHECK(std::string(refused.failure().what()).find("refused") != std::string::npos);
     port.listen();
     result<std::unique_ptr<request_channel>> silent = run(loop, connect_store("127.0.0.1", number, who, loop.now() + 50ms));
@@ -166,8 +171,12 @@ TEST_CASE("a rank of another job, another size, or a rank twice is refused with 
     struct {
         protocol::hello who;
         const char* told;
-    } const rows[] = {{hello(2, 3, "other"), "not of job 'other'"}, {hello(2, 4), "rank 2 of 4"}, {hello(3, 3), "no rank 3"}, {hello(0, 3), "no rank 0"},
-                      {hello(-1, 3), "no rank -1"}, {hello(1, 3), "rank 1 is here already"}};
+    } const rows[] = {{hello(2, 3, "other"), "not of job 'other'"},
+                      {hello(2, 4), "rank 2 of 4"},
+                      {hello(3, 3), "no rank 3"},
+                      {hello(0, 3), "no rank 0"},
+                      {hello(-1, 3), "no rank -1"},
+                      {hello(1, 3), "rank 1 is here already"}};
     for (const auto& one : rows) {
         CAPTURE(one.told);
         result<std::unique_ptr<request_channel>> channel = job.try_connect(one.who);
@@ -182,8 +191,12 @@ TEST_CASE("a stranger's bytes close the stranger's connection and no other") {
     hosted job(3);
     const std::unique_ptr<store> first = job.connect(hello(1, 3));
     const std::string mark(protocol::mark), long_frame("\xff\xff\xff\x7f", 4);
-    const std::string rows[] = {"GET / HTTP/1.1\r\nHost: x\r\n\r\n", std::string(100, '\0'), mark + long_frame, mark + std::string("\4\0\0\0abcd", 8),
-                                mark + std::string(4, '\0'), mark + protocol::frame(hello(2, 3)) + std::string("\4\0\0\0abcd", 8)};
+    const std::string rows[] = {"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+                                std::string(100, '\0'),
+                                mark + long_frame,
+                                mark + std::string("\4\0\0\0abcd", 8),
+                                mark + std::string(4, '\0'),
+                                mark + protocol::frame(hello(2, 3)) + std::string("\4\0\0\0abcd", 8)};
     for (const std::string& bytes : rows) {
         raw_socket stranger;
         stranger.connect(job.server->port());

@@ -27,8 +27,9 @@ struct row {
     const char* source;
 };
 
-const variables slurm_step = {{"SLURM_STEP_ID", "0"}, {"SLURM_PROCID", "3"}, {"SLURM_NTASKS", "7"}, {"SLURM_LOCALID", "1"},
-                              {"SLURM_NODEID", "1"}, {"SLURM_STEP_TASKS_PER_NODE", "2(x3),1"}, {"SLURM_JOB_ID", "77"}};
+const variables slurm_step = {{"SLURM_STEP_ID", "0"}, {"SLURM_PROCID", "3"}, {"SLURM_NTASKS", "7"},
+                              {"SLURM_LOCALID", "1"}, {"SLURM_NODEID", "1"}, {"SLURM_STEP_TASKS_PER_NODE", "2(x3),1"},
+                              {"SLURM_JOB_ID", "77"}};
 
 variables with(variables base, const variables& more) {
     for (const auto& [name, value] : more) base[name] = value;
@@ -37,17 +38,21 @@ variables with(variables base, const variables& more) {
 
 const variables plain = {{"RANK", "1"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "node7"}, {"MASTER_PORT", "29500"}};
 const variables torchrun = with(plain, {{"LOCAL_RANK", "1"}, {"LOCAL_WORLD_SIZE", "2"}, {"TORCHELASTIC_RUN_ID", "abc"}});
-const variables open_mpi = {{"OMPI_COMM_WORLD_RANK", "2"}, {"OMPI_COMM_WORLD_SIZE", "3"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "0"},
-                            {"OMPI_COMM_WORLD_LOCAL_SIZE", "1"}, {"PMIX_RANK", "2"}, {"PMIX_NAMESPACE", "prterun-7"}};
+const variables open_mpi = {{"OMPI_COMM_WORLD_RANK", "2"},
+                            {"OMPI_COMM_WORLD_SIZE", "3"},
+                            {"OMPI_COMM_WORLD_LOCAL_RANK", "0"},
+                            {"OMPI_COMM_WORLD_LOCAL_SIZE", "1"},
+                            {"PMIX_RANK", "2"},
+                            {"PMIX_NAMESPACE", "prterun-7"}};
 const variables hydra = {{"PMI_RANK", "2"}, {"PMI_SIZE", "3"}, {"MPI_LOCALRANKID", "2"}, {"MPI_LOCALNRANKS", "3"}, {"PMI_FD", "6"}};
 
 const row launched[] = {
     {"nothing is set", {}, 0, 1, 0, 1, "one process"},
     {"an unrelated environment", {{"HOME", "/root"}, {"MASTER_ADDR", "left over"}}, 0, 1, 0, 1, "one process"},
-    {"plain", plain, 1, 4, -1, 0, "RANK and WORLD_SIZE"},
+    {"plain", plain, 1, 4, -1, 0, "the plain environment"},
     {"torchrun", torchrun, 1, 4, 1, 2, "torchrun"},
-    {"tutti-run", with(plain, {{"TUTTI_RANK", "1"}, {"TUTTI_WORLD_SIZE", "4"}, {"TUTTI_LOCAL_RANK", "1"}, {"TUTTI_LOCAL_WORLD_SIZE", "4"}}), 1, 4, 1, 4,
-     "tutti-run"},
+    {"tutti-run", with(plain, {{"TUTTI_RANK", "1"}, {"TUTTI_WORLD_SIZE", "4"}, {"TUTTI_LOCAL_RANK", "1"}, {"TUTTI_LOCAL_WORLD_SIZE", "4"}}),
+     1, 4, 1, 4, "tutti-run"},
     {"Open MPI", open_mpi, 2, 3, 0, 1, "Open MPI"},
     {"Hydra", hydra, 2, 3, 2, 3, "Hydra"},
     {"Cray", {{"PMI_RANK", "2"}, {"PMI_SIZE", "3"}, {"PMI_LOCAL_RANK", "0"}, {"PMI_LOCAL_SIZE", "1"}}, 2, 3, 0, 1, "Hydra"},
@@ -61,8 +66,8 @@ const row launched[] = {
     {"mpirun in a Slurm allocation", with(slurm_step, open_mpi), 2, 3, 0, 1, "Open MPI"},
     {"torchrun in a Slurm step", with(slurm_step, torchrun), 1, 4, 1, 2, "torchrun"},
     {"srun with pmi2", with(slurm_step, {{"PMI_RANK", "3"}, {"PMI_SIZE", "7"}}), 3, 7, -1, 0, "Hydra"},
-    {"RANK counts nodes, one rank each", plain, 1, 4, -1, 0, "RANK and WORLD_SIZE"},
-    {"ranks that know better than their pod's index", with(plain, {{"JOB_COMPLETION_INDEX", "0"}}), 1, 4, -1, 0, "RANK and WORLD_SIZE"},
+    {"RANK counts nodes, one rank each", plain, 1, 4, -1, 0, "the plain environment"},
+    {"ranks that know better than their pod's index", with(plain, {{"JOB_COMPLETION_INDEX", "0"}}), 1, 4, -1, 0, "the plain environment"},
     {"RANK set from Slurm's by hand", with(slurm_step, with(plain, {{"RANK", "3"}, {"WORLD_SIZE", "7"}})), 3, 7, 1, 2, "Slurm"},
 };
 
@@ -148,8 +153,9 @@ TEST_CASE("Slurm's list of tasks per node is expanded") {
     struct {
         const char* list;
         int node, tasks;
-    } const rows[] = {{"4", 0, 4}, {"4", 1, 0}, {"2(x3),1", 0, 2}, {"2(x3),1", 2, 2}, {"2(x3),1", 3, 1}, {"2(x3),1", 4, 0},
-                      {"1,2,3", 1, 2}, {"", 0, 0}, {"x", 0, 0}, {"2(x", 0, 0}, {"2(x3", 0, 0}, {"2;3", 1, 0}, {"0", 0, 0}, {"2(x0)", 0, 0}};
+    } const rows[] = {{"4", 0, 4},       {"4", 1, 0},     {"2(x3),1", 0, 2}, {"2(x3),1", 2, 2}, {"2(x3),1", 3, 1},
+                      {"2(x3),1", 4, 0}, {"1,2,3", 1, 2}, {"", 0, 0},        {"x", 0, 0},       {"2(x", 0, 0},
+                      {"2(x3", 0, 0},    {"2;3", 1, 0},   {"0", 0, 0},       {"2(x0)", 0, 0}};
     for (const auto& one : rows) {
         CAPTURE(one.list);
         CAPTURE(one.node);

@@ -4,12 +4,19 @@
 #include <cstdlib>
 #include <new>
 
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define ALLOCATIONS_ARE_NOT_COUNTED  // this sanitizer insists on its own operator new
+#endif
+#endif
+
 namespace {
 
 std::atomic<std::size_t> count{0};
 
 }  // namespace
 
+#ifndef ALLOCATIONS_ARE_NOT_COUNTED
 void* operator new(std::size_t bytes) {
     count.fetch_add(1, std::memory_order_relaxed);
     if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
@@ -17,6 +24,7 @@ void* operator new(std::size_t bytes) {
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#endif
 
 namespace tutti::test {
 

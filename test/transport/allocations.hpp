@@ -1,4 +1,4 @@
-// How often this program has allocated so far: this floor's tests replace operator new.
+// How often this program has allocated so far: this floor's tests replace operator new, except under the thread sanitizer.
 #pragma once
 
 #include <cstddef>

@@ -57,7 +57,9 @@ std::string to_string(const ending& how) {
 }
 
 child::child(int rank, const job& run, output& to)
-    : rank_(rank), out_lines_(to, STDOUT_FILENO, prefix(run, rank)), err_lines_(to, STDERR_FILENO, prefix(run, rank)) {}
+    : rank_(rank),
+      out_lines_(to, STDOUT_FILENO, prefix(run, rank)),
+      err_lines_(to, STDERR_FILENO, prefix(run, rank)) {}
 
 child::~child() {
     if (pid_ <= 0) return;

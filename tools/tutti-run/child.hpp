@@ -14,9 +14,9 @@ namespace launch {
 /// What all ranks of a run share.
 struct job {
     const options& wanted;
-    std::string program;     // found in PATH
-    std::string id;          // tells this run's keys in a store from those of any other run
-    descriptor listener;     // where rank 0 will answer the others; bound before anybody starts, so no other run can take its port
+    std::string program;  // found in PATH
+    std::string id;       // tells this run's keys in a store from those of any other run
+    descriptor listener;  // where rank 0 will answer the others; bound before anybody starts, so no other run can take its port
     int port = 0;
 };
 

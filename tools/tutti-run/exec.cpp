@@ -21,19 +21,19 @@ using namespace std::string_literals;
 
 std::vector<std::string> variables_of(const job& run, int rank) {
     const std::string me = std::to_string(rank), size = std::to_string(run.wanted.ranks);
-    std::vector<std::string> ours = {
-        // As torchrun names them, for any program.
-        "RANK=" + me, "WORLD_SIZE=" + size, "LOCAL_RANK=" + me, "LOCAL_WORLD_SIZE=" + size,
-        "MASTER_ADDR=127.0.0.1", "MASTER_PORT=" + std::to_string(run.port),
-        // Our own names, which win over those of a batch system around us.
-        "TUTTI_RANK=" + me, "TUTTI_WORLD_SIZE=" + size, "TUTTI_LOCAL_RANK=" + me, "TUTTI_LOCAL_WORLD_SIZE=" + size,
-        "TUTTI_JOB=" + run.id};
+    std::vector<std::string> ours = {// As torchrun names them, for any program.
+                                     "RANK=" + me, "WORLD_SIZE=" + size, "LOCAL_RANK=" + me, "LOCAL_WORLD_SIZE=" + size,
+                                     "MASTER_ADDR=127.0.0.1", "MASTER_PORT=" + std::to_string(run.port),
+                                     // Our own names, which win over those of a batch system around us.
+                                     "TUTTI_RANK=" + me, "TUTTI_WORLD_SIZE=" + size, "TUTTI_LOCAL_RANK=" + me,
+                                     "TUTTI_LOCAL_WORLD_SIZE=" + size, "TUTTI_JOB=" + run.id};
     if (rank == 0) ours.push_back("TUTTI_STORE_FD=" + std::to_string(run.listener.number()));
     return ours;
 }
 
 /// Of a launcher around us; they would tell our ranks something about another job.
-constexpr std::string_view not_inherited[] = {"TUTTI_STORE_FD", "TUTTI_STORE_PORT", "TUTTI_EPOCH", "TORCHELASTIC_USE_AGENT_STORE",
+constexpr std::string_view not_inherited[] = {"TUTTI_STORE_FD",      "TUTTI_STORE_PORT",
+                                              "TUTTI_EPOCH",         "TORCHELASTIC_USE_AGENT_STORE",
                                               "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT"};
 
 std::string_view name_of(std::string_view variable) { return variable.substr(0, variable.find('=')); }
@@ -55,7 +55,9 @@ bool executable(const std::string& path) {
 }  // namespace
 
 exec_plan::exec_plan(const job& run, int rank)
-    : program_(run.program), environment_(variables_of(run, rank)), listener_(rank == 0 ? run.listener.number() : -1),
+    : program_(run.program),
+      environment_(variables_of(run, rank)),
+      listener_(rank == 0 ? run.listener.number() : -1),
       keeps_input_(rank == 0 && ::isatty(STDIN_FILENO) == 0) {
     std::vector<std::string_view> replaced(std::begin(not_inherited), std::end(not_inherited));
     const std::size_t count = environment_.size();

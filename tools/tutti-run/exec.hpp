@@ -1,8 +1,8 @@
 // What happens between fork and exec: everything that allocates is prepared before, the rest is plain system calls.
 #pragma once
 
-#include <string>
 #include <sys/types.h>
+#include <string>
 #include <vector>
 
 namespace launch {
@@ -26,7 +26,7 @@ private:
     std::vector<std::string> environment_;
     std::vector<char*> arguments_;  // null-terminated, as exec wants them
     std::vector<char*> variables_;
-    int listener_;                  // -1: not for this rank
+    int listener_;  // -1: not for this rank
     bool keeps_input_;
 };
 

@@ -44,18 +44,23 @@ std::variant<options, int> parse(int argc, const char* const* argv) {
     options wanted;
     double timeout = 0, grace = 2;
     bool bare = false;
-    CLI::App app{"Starts N ranks of a program on this host and ends them together.\n"
-                 "Each rank finds RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT in its environment."};
+    CLI::App app{
+        "Starts N ranks of a program on this host and ends them together.\n"
+        "Each rank finds RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT in its environment."};
     app.name("tutti-run");
     app.formatter(std::make_shared<usage>());
-    app.footer("Exit code: 0 when every rank ended well; that of the first rank that failed (128 + signal when one killed it);\n"
-               "124 when the time limit passed; 127 when the program was not found, 126 when it could not be started; 2 for a wrong option.\n"
-               "Rank 0 reads this command's standard input unless it is a terminal; the other ranks read nothing.");
+    app.footer(
+        "Exit code: 0 when every rank ended well; that of the first rank that failed (128 + signal when one killed it);\n"
+        "124 when the time limit passed; 127 when the program was not found, 126 when it could not be started; 2 for a wrong option.\n"
+        "Rank 0 reads this command's standard input unless it is a terminal; the other ranks read nothing.");
     app.add_option("-n,--ranks", wanted.ranks, "How many ranks to start")->required()->check(CLI::Range(1, max_ranks))->type_name("N");
     const CLI::Option* limit = app.add_option("--timeout", timeout, "End all ranks after this time, with exit code 124")
-                                   ->check(CLI::Range(0.001, max_seconds))->type_name("SECONDS");
+                                   ->check(CLI::Range(0.001, max_seconds))
+                                   ->type_name("SECONDS");
     app.add_option("--grace", grace, "After a failure: time for the others to end by themselves, and again to obey SIGTERM")
-        ->check(CLI::Range(0.0, max_seconds))->type_name("SECONDS")->capture_default_str();
+        ->check(CLI::Range(0.0, max_seconds))
+        ->type_name("SECONDS")
+        ->capture_default_str();
     app.add_flag("--no-prefix", bare, "Print lines as they are, without \"[rank] \" before them");
 
     const int program = program_index(app, argc, argv);

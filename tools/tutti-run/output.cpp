@@ -38,7 +38,9 @@ void output::flush() {
 }
 
 line_collector::line_collector(output& to, int descriptor, std::string prefix)
-    : to_(to), descriptor_(descriptor), prefix_(std::move(prefix)) {}
+    : to_(to),
+      descriptor_(descriptor),
+      prefix_(std::move(prefix)) {}
 
 void line_collector::line(std::string& batch, std::string_view text) const {
     batch += prefix_;

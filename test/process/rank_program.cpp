@@ -1,0 +1,83 @@
+// What the ranks of process tests do; the first argument says which. Every rank prints its process id first.
+#include <tutti/tutti.hpp>
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+using namespace tutti;  // not `link`, which is POSIX's too
+
+namespace {
+
+void say(const char* what, const communicator& world) {
+    std::printf("%s rank %d pid %d\n", what, world.rank(), static_cast<int>(getpid()));
+    std::fflush(stdout);
+}
+
+/// Never ends by itself: there is always a collective under way.
+task<> busy(communicator& world) {
+    std::vector<float> data(1 << 20, 1.0f);
+    co_await world.all_reduce(data, avg);
+    say("ready", world);
+    for (;;) co_await world.all_reduce(data, avg);
+}
+
+/// Has met the others, and then waits for something else.
+task<> idle(communicator& world) {
+    co_await world.barrier();
+    say("ready", world);
+    co_await sleep_for(std::chrono::minutes(10));
+}
+
+/// Everybody but the last rank is closing, and waits for it.
+task<> shutdown(communicator& world) {
+    co_await world.barrier();
+    say("ready", world);
+    if (world.rank() + 1 == world.size()) co_await sleep_for(std::chrono::minutes(10));
+}
+
+task<> mismatch(communicator& world) {
+    std::vector<float> data(10);
+    if (world.rank() == 2) co_await world.broadcast(data, 0);
+    else co_await world.all_reduce(data, sum);
+    co_await world.barrier();
+}
+
+task<> wrong_root(communicator& world) {
+    std::vector<float> data(10);
+    co_await world.broadcast(data, world.rank() == 1 ? 9 : 0);
+    co_await world.barrier();
+}
+
+task<> throws(communicator& world) {
+    co_await world.barrier();
+    if (world.rank() == 1) throw std::runtime_error("out of cheese");
+    co_await world.barrier();
+}
+
+/// A rank that leaves early, while the others still count on it.
+task<> leaves(communicator& world) {
+    co_await world.barrier();
+    if (world.rank() == 1) co_return;
+    co_await world.barrier();
+}
+
+struct part {
+    const char* name;
+    task<> (*body)(communicator&);
+};
+constexpr part parts[] = {{"busy", busy},         {"idle", idle},     {"shutdown", shutdown}, {"mismatch", mismatch},
+                          {"wrong_root", wrong_root}, {"throws", throws}, {"leaves", leaves}};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::string what = argc > 1 ? argv[1] : "";
+    for (const part& each : parts)
+        if (what == each.name) return run(each.body);
+    std::fprintf(stderr, "rank_program: no part named '%s'\n", what.c_str());
+    return 2;
+}
