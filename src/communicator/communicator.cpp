@@ -22,11 +22,7 @@ namespace detail {
 /// Groups are destroyed on their loop. Until then the engine touches no user's memory any more.
 void group_deleter::operator()(group* which) const noexcept {
     auto home = which->shared_home();
-    report why;
-    why.code = error::closed;
-    why.cause = fmt::format("communicator {} was destroyed", which->who().name);
-    why.root = which->who().me;
-    which->engine().fail(std::move(why));
+    which->engine().drop();
     if (!home->send([which] { delete which; })) delete which;
 }
 

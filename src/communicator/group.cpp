@@ -319,14 +319,9 @@ void group::end() noexcept {
 
 void group::leave() noexcept {
     if (closed_) return;
-    if (!failure_ && !engine_->idle()) {
-        report why;
-        why.code = error::aborted;
-        why.root = who_.me;
-        why.peers = {who_.me};
-        why.cause = fmt::format("rank {} dropped its communicator with operations under way", who_.me);
-        control_.spread(why);
-    } else if (!failure_) {
+    engine_->drop();
+    if (auto why = engine_->failed()) failed(*why);
+    if (!failure_) {
         engine_->say_goodbye();
         control_.say_goodbye();
     }

@@ -253,6 +253,22 @@ void engine::fail_locked(report why, bool tell) noexcept {
     post_news();
 }
 
+std::optional<report> engine::failed() noexcept {
+    const std::lock_guard lock(guard_);
+    return failure_;
+}
+
+void engine::drop() noexcept {
+    const std::lock_guard lock(guard_);
+    if (failure_ || shut_ || pending_ == 0) return;
+    report why;
+    why.code = error::aborted;
+    why.root = who_.me;
+    why.peers = {who_.me};
+    why.cause = fmt::format("rank {} dropped communicator {} with operations under way", who_.me, who_.communicator);
+    fail_locked(std::move(why), true);
+}
+
 void engine::end_all() noexcept {
     for (list* from : {&live_, &fresh_})
         while (from->first) {

@@ -63,6 +63,8 @@ public:
     void fail(report why) noexcept;
     /// The same for a failure found here: the observer hears of it.
     void fail_and_tell(report why) noexcept;
+    /// Any thread: the communicator goes. If anything is under way, that is an abort, of which the observer hears.
+    void drop() noexcept;
     /// On the loop: sends goodbye on every lane, behind what is queued.
     void say_goodbye() noexcept;
     /// On the loop: whether nothing is under way and every lane's bytes are with the kernel.
@@ -70,6 +72,8 @@ public:
     /// On the loop, or when nobody runs it: ends what is pending with error::closed, and all lanes. Nothing happens afterwards.
     void shut_down() noexcept;
 
+    /// Any thread: why it has failed, if it has.
+    std::optional<report> failed() noexcept;
     const engine_identity& who() const noexcept { return who_; }
     const engine_settings& settings() const noexcept { return settings_; }
 

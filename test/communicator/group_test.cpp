@@ -187,7 +187,7 @@ TEST_CASE("closing waits for the others only so long, and names them") {
     CHECK(contains(ending, "rank 0 did not say goodbye in time"));
 }
 
-TEST_CASE("a context may be destroyed before its communicators, with operations under way") {
+TEST_CASE("a context may be destroyed before its communicators, and what was under way is told to the others as an abort") {
     event_loop loop(event_loop::virtual_time);
     memory_network network;
     memory_table table;
@@ -199,16 +199,48 @@ TEST_CASE("a context may be destroyed before its communicators, with operations 
     };
     auto both = run(loop, when_all(join(*first, some(0, 2), memory_store(table)), join(*second, some(1, 2), memory_store(table))));
     std::vector<float> data(100000, 1.0f);
-    auto pending = std::get<0>(both)->all_reduce(data, sum);
+    auto mine = std::get<0>(both)->all_reduce(data, sum);
+    auto theirs = std::get<1>(both)->barrier();
     first.reset();
-    REQUIRE(pending.ready());
-    try {
-        pending.get();
-        FAIL("it cannot have ended well");
-    } catch (const failure& why) {
-        CHECK(why.code() == error::closed);
-    }
+    REQUIRE(mine.ready());
+    CHECK(run(loop, failure_of(std::move(mine))).code() == error::aborted);
+    const failure told = run(loop, failure_of(std::move(theirs)));
+    CHECK(told.code() == error::aborted);
+    CHECK(contains(told.what(), "rank 0 dropped communicator world with operations under way"));
     auto late = std::get<0>(both)->barrier();
     REQUIRE(late.ready());
     CHECK_THROWS_AS(late.get(), failure);
+}
+
+TEST_CASE("a communicator that is dropped with operations under way aborts them on the others, and is not taken for dead") {
+    int told = 0;
+    event_loop loop(event_loop::virtual_time);
+    memory_network network;
+    memory_table table;
+    struct part {
+        static task<> drop_or_wait(context& home, world who, std::shared_ptr<store> meeting, int& count) {
+            auto joining = home.join(who, std::move(meeting));
+            auto all = co_await std::move(joining);
+            co_await all->barrier();
+            std::vector<float> data(1000000, 1.0f);
+            auto pending = all->all_reduce(data, sum);
+            if (all->rank() == 1) {
+                all.reset();
+                co_await as_result(pending);
+                co_return;
+            }
+            const failure why = co_await failure_of(std::move(pending));
+            CHECK(why.code() == error::aborted);
+            CHECK(why.details().root == 1);
+            ++count;
+        }
+    };
+    std::vector<std::unique_ptr<context>> homes;
+    std::vector<task<>> all;
+    for (rank me = 0; me < 3; ++me) {
+        homes.push_back(std::make_unique<context>(loop, std::make_unique<memory_transport>(loop, network)));
+        all.push_back(part::drop_or_wait(*homes.back(), some(me, 3), memory_store(table), told));
+    }
+    run(loop, when_all(std::move(all)));
+    CHECK(told == 2);
 }
