@@ -26,7 +26,8 @@ LEVELS = {
 }
 # Plans and arithmetic are data and pure functions: no loop, no coroutine, no socket.
 PURE_FLOORS = {"schedule", "algorithm", "reduce"}
-ASIO_FILES = {"src/runtime/asio.hpp", "src/runtime/asio.cpp", "include/tutti/asio.hpp"}
+ASIO_FILES = {"src/runtime/asio.hpp", "src/runtime/asio.cpp", "include/tutti/asio.hpp",
+              "include/tutti/detail/async_run.hpp", "include/tutti/detail/completion.hpp"}  # the last two are parts of tutti/asio.hpp
 ASIO = re.compile(r"^(boost/asio|asio)(/|\.hpp)|^boost/system/")
 PURE_FORBIDDEN = re.compile(r"^(coroutine|boost/|asio|sys/socket\.h|netinet/)|^tutti/(task|future|scope|event_loop|asio)\.hpp$")
 
@@ -34,6 +35,23 @@ PURE_FORBIDDEN = re.compile(r"^(coroutine|boost/|asio|sys/socket\.h|netinet/)|^t
 TESTED_ELSEWHERE = {
     "src/base/check.cpp": "it ends the process; every test relies on it",
     "src/algorithm/": "test/algorithm/catalogue_test.cpp verifies every builder at every size",
+    "src/communicator/communicator.cpp": "test/communicator/collectives_test.cpp and arguments in test/process/failure_test.cpp",
+    "src/communicator/control.cpp": "test/communicator/group_test.cpp",
+    "src/communicator/greeting.cpp": "test/communicator/doorman_test.cpp",
+    "src/communicator/home.cpp": "test/communicator/group_test.cpp",
+    "src/communicator/join.cpp": "test/communicator/group_test.cpp",
+    "src/communicator/run.cpp": "test/process/failure_test.cpp",
+    "src/engine/": "by subject: order, mismatch, failure, algorithms in test/engine",
+    "src/runtime/family.cpp": "test/runtime/scope_test.cpp",
+    "src/runtime/stack_pool.cpp": "test/runtime/fiber_test.cpp",
+    "src/transport/attempts.cpp": "test/transport/conformance_test.cpp, for every kind of transport, as are the other small parts",
+    "src/transport/lingering_socket.cpp": "test/transport/tcp_link_test.cpp",
+    "src/transport/memory_link.cpp": "test/transport/memory_transport_test.cpp",
+    "src/transport/simulated_line.cpp": "test/transport/simulated_transport_test.cpp",
+    "src/transport/simulated_link.cpp": "test/transport/simulated_transport_test.cpp",
+    "src/transport/switchboard.cpp": "test/transport/conformance_test.cpp",
+    "src/transport/tcp_address.cpp": "test/transport/tcp_transport_test.cpp",
+    "src/runtime/asio.cpp": "test/runtime/guest_test.cpp",
     "src/rendezvous/address.cpp": "test/rendezvous/open_store_test.cpp",
     "src/rendezvous/asking_store.cpp": "test/rendezvous/store_suite.hpp, for every kind of store",
     "src/rendezvous/frame_socket.cpp": "test/rendezvous/tcp_store_test.cpp",

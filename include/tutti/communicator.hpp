@@ -101,7 +101,7 @@ public:
     /// Ends every operation on every rank with error::aborted and `reason`. Does not block; the second call changes nothing.
     void abort(std::string reason);
     /// Waits for what is pending, says goodbye, and waits until all ranks have. Throws error::timed_out, naming who has not, when that takes
-    /// longer than `within`; the communicator is closed then too.
+    /// longer than `within`, and the failure of a communicator that has failed; it is closed then too.
     task<> close(duration within = std::chrono::seconds(30));
 
     // The same for typed memory: vectors, arrays and spans of element types. Mixed types do not compile.

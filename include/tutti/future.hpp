@@ -65,15 +65,13 @@ public:
         if (watched_) watched_->explain(out);
     }
 
-    template <class U>
-    friend auto as_result(future<U>& from);
-
-private:
+    /// For the library: whoever takes the state waits for it instead.
     detail::state_reference take_state() noexcept {
         watched_ = state_.get();
         return std::move(state_);
     }
 
+private:
     detail::state_reference state_;
     const detail::future_state* watched_ = nullptr;  // who awaits has taken the reference
 };

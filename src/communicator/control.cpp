@@ -89,7 +89,8 @@ private:
 };
 
 control::control(event_loop& loop, rank me, int size, std::uint32_t epoch, control_observer& observer)
-    : loop_(loop), me_(me), epoch_(epoch), observer_(observer), ends_(static_cast<std::size_t>(size)), left_(static_cast<std::size_t>(size)) {}
+    : loop_(loop), me_(me), epoch_(epoch), observer_(observer), ends_(static_cast<std::size_t>(size)), left_(static_cast<std::size_t>(size)),
+      hung_up_(static_cast<std::size_t>(size)) {}
 
 control::~control() { close(); }
 
@@ -113,17 +114,34 @@ void control::spread_except(const report& why, rank heard_from) noexcept {
         if (ends_[peer] && static_cast<rank>(peer) != heard_from) ends_[peer]->send(frame_kind::abort, me_, payload);
 }
 
+void control::say_formed() noexcept {
+    const std::lock_guard lock(guard_);
+    for (auto& each : ends_)
+        if (each) each->send(frame_kind::formed, me_, {});
+}
+
 void control::say_goodbye() noexcept {
     const std::lock_guard lock(guard_);
+    left_[static_cast<std::size_t>(me_)] = true;
     for (auto& each : ends_)
         if (each) each->send(frame_kind::goodbye, me_, {});
 }
+
+bool control::all_left() const noexcept { return std::find(left_.begin(), left_.end(), false) == left_.end(); }
 
 void control::heard(rank from, const frame& head, std::vector<std::byte> payload) noexcept {
     if (head.kind == frame_kind::abort) {
         report why = decode_report(payload);
         spread_except(why, from);
         observer_.heard_failure(std::move(why));
+        return;
+    }
+    if (head.kind == frame_kind::formed) {
+        observer_.heard_formed();
+        return;
+    }
+    if (head.kind == frame_kind::hang_up) {
+        hung_up_[static_cast<std::size_t>(from)] = true;
         return;
     }
     const auto who = static_cast<std::size_t>(head.round);
@@ -136,8 +154,8 @@ void control::heard(rank from, const frame& head, std::vector<std::byte> payload
 }
 
 void control::lost(rank peer) noexcept {
-    if (left_[static_cast<std::size_t>(peer)]) return;
-    left_[static_cast<std::size_t>(peer)] = true;
+    if (hung_up_[static_cast<std::size_t>(peer)] || all_left()) return;
+    hung_up_[static_cast<std::size_t>(peer)] = true;
     report why;
     why.code = error::peer_died;
     why.root = peer;
@@ -149,8 +167,13 @@ void control::lost(rank peer) noexcept {
 
 void control::close() noexcept {
     const std::lock_guard lock(guard_);
-    for (auto& each : ends_)
-        if (each) each->close();
+    if (closed_) return;
+    closed_ = true;
+    for (auto& each : ends_) {
+        if (!each) continue;
+        if (!spread_ && !all_left()) each->send(frame_kind::hang_up, me_, {});
+        each->close();
+    }
 }
 
 }  // namespace tutti

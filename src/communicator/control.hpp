@@ -19,6 +19,8 @@ public:
     /// Some rank has failed; everybody has been or is being told.
     virtual void heard_failure(report why) noexcept = 0;
     virtual void heard_goodbye(rank who) noexcept = 0;
+    /// From the hub: every rank has come.
+    virtual void heard_formed() noexcept = 0;
 
 protected:
     ~control_observer() = default;
@@ -35,9 +37,15 @@ public:
     bool attached(rank peer) const noexcept { return static_cast<bool>(ends_[static_cast<std::size_t>(peer)]); }
     /// Tells the others, once; only the first failure is told.
     void spread(const report& why) noexcept;
+    /// For the hub, when every rank has come.
+    void say_formed() noexcept;
     /// This rank will issue nothing more. From the hub it goes to all, from a leaf to the hub, which passes it on.
     void say_goodbye() noexcept;
+    /// Ends the links. Whoever closes before all ranks have said goodbye says that too, so that it does not look like a crash.
     void close() noexcept;
+    /// Whether every rank, this one included, has said goodbye.
+    bool all_left() const noexcept;
+    const std::vector<bool>& left() const noexcept { return left_; }
 
 private:
     class end;  // of one link
@@ -52,7 +60,9 @@ private:
     std::mutex guard_;
     std::vector<std::unique_ptr<end>> ends_;  // by rank; empty where there is no link
     std::vector<bool> left_;                  // said goodbye, or was reported to have
+    std::vector<bool> hung_up_;               // neighbours that said they would not wait for the others
     bool spread_ = false;
+    bool closed_ = false;
 };
 
 }  // namespace tutti

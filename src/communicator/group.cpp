@@ -22,8 +22,7 @@ constexpr duration idle_poll = std::chrono::microseconds(500);  // of a communic
 group::group(std::shared_ptr<context::state> home, membership who)
     : home_(std::move(home)), who_(std::move(who)),
       engine_(new class engine(home_->loop(), engine_identity{who_.name, who_.epoch, who_.me, size()}, who_.settings, *this)),
-      control_(home_->loop(), who_.me, size(), who_.epoch, *this), passages_(who_.addresses.size() * lane_kinds), present_(who_.addresses.size()),
-      left_(who_.addresses.size()), work_(home_->loop()) {
+      control_(home_->loop(), who_.me, size(), who_.epoch, *this), passages_(who_.addresses.size() * lane_kinds), present_(who_.addresses.size()), work_(home_->loop()) {
     present_[static_cast<std::size_t>(who_.me)] = true;
     home_->add(*this);
     if (size() > 1) home_->door().add(*this);
@@ -84,7 +83,7 @@ void group::admit(rank peer, lane_kind kind, std::unique_ptr<link> over) {
 }
 
 void group::wanted(rank peer, lane_kind kind) noexcept {
-    if (left_[static_cast<std::size_t>(peer)]) {
+    if (control_.left()[static_cast<std::size_t>(peer)]) {
         heard_goodbye(peer);  // again: now somebody waits for it
         return;
     }
@@ -111,35 +110,54 @@ task<> group::dial(rank peer, lane_kind kind) {
 
 // ---- forming
 
-task<> group::form(time_point deadline) {
-    if (who_.me != 0) {
-        passage_to(0, lane_kind::control) = passage::dialling;
-        auto opened = co_await open_link(home_->network({}), who_.addresses[0], hello_to(0, lane_kind::control), deadline);
-        if (!opened) {
-            report why = opened.failure().details();
-            if (why.code == error::timed_out) why.code = error::rendezvous_timeout;
-            why.operation = fmt::format("join {}", who_.name);
-            throw failure(std::move(why));
-        }
+task<> group::call_hub(time_point deadline) {
+    passage_to(0, lane_kind::control) = passage::dialling;
+    auto opened = co_await open_link(home_->network({}), who_.addresses[0], hello_to(0, lane_kind::control), deadline);
+    if (opened) {
         admit(0, lane_kind::control, std::move(*opened));
         co_return;
     }
-    while (std::find(present_.begin(), present_.end(), false) != present_.end() && !failure_) {
+    report why = opened.failure().details();
+    if (why.code == error::timed_out) why.code = error::rendezvous_timeout;
+    why.operation = fmt::format("join {}", who_.name);
+    throw failure(std::move(why));
+}
+
+bool group::complete() const noexcept { return who_.me == 0 ? std::find(present_.begin(), present_.end(), false) == present_.end() : formed_; }
+
+failure group::late() const {
+    report why;
+    why.code = error::rendezvous_timeout;
+    why.operation = fmt::format("join {}", who_.name);
+    why.local = who_.me;
+    why.communicator = who_.name;
+    why.cause = who_.me == 0 ? fmt::format("{} of {} did not come in time", missing(present_), size()) : "rank 0 did not say in time that all ranks have come";
+    return failure(std::move(why));
+}
+
+task<> group::form(time_point deadline) {
+    if (who_.me != 0) {
+        co_await call_hub(deadline);
+        deadline += std::chrono::seconds(1);  // to hear from the hub who is missing
+    }
+    while (!complete() && !failure_) {
         try {
             co_await with_deadline(wait_for_change(changed_), deadline);
         } catch (const failure& why) {
             if (why.code() != error::timed_out) throw;
-            report late;
-            late.code = error::rendezvous_timeout;
-            late.operation = fmt::format("join {}", who_.name);
-            late.local = who_.me;
-            late.communicator = who_.name;
-            late.cause = fmt::format("{} of {} did not come in time", missing(present_), size());
-            control_.spread(late);
-            throw failure(std::move(late));
+            const failure mine = late();
+            if (who_.me == 0) control_.spread(mine.details());
+            throw mine;
         }
     }
-    if (failure_) throw failure(*failure_);
+    if (failure_) throw failure(told());
+    if (who_.me == 0) control_.say_formed();
+}
+
+void group::heard_formed() noexcept {
+    formed_ = true;
+    changed_.set();
+    changed_.reset();
 }
 
 // ---- failure
@@ -187,7 +205,8 @@ future<> group::watch() {
     return std::move(made.first);
 }
 
-void group::tell_watchers() noexcept {
+/// The failure as this rank tells it.
+report group::told() const {
     report why = failure_.value_or(report{});
     if (!failure_) {
         why.code = error::closed;
@@ -196,8 +215,13 @@ void group::tell_watchers() noexcept {
     why.local = who_.me;
     why.communicator = who_.name;
     why.epoch = who_.epoch;
+    return why;
+}
+
+void group::tell_watchers() noexcept {
+    const tutti::failure why(told());
     for (auto& each : std::exchange(watchers_, {})) {
-        if (*each) (*each)->fail(tutti::failure(why));
+        if (*each) (*each)->fail(why);
         each->reset();
     }
 }
@@ -221,7 +245,6 @@ task<> group::judge(rank peer, std::error_code code) {
 
 /// A goodbye may be heard in the middle of a control lane's work, so the engine is told afterwards.
 void group::heard_goodbye(rank who) noexcept {
-    left_[static_cast<std::size_t>(who)] = true;
     if (departing_.empty()) home_->loop().post(on_departure_);
     departing_.push_back(who);
 }
@@ -235,20 +258,12 @@ void group::announce_departures() noexcept {
     changed_.reset();
 }
 
-bool group::everybody_left() const noexcept {
-    // A leaf hears of the others from the hub, and the hub goes last of its knowledge: when it has left, nobody else matters.
-    if (who_.me != 0) return left_[0];
-    for (std::size_t each = 1; each < left_.size(); ++each)
-        if (!left_[each]) return false;
-    return true;
-}
-
 task<> group::until_idle(time_point limit) {
     while (!engine_->idle() && !failure_ && home_->loop().now() < limit) co_await sleep_for(idle_poll);
 }
 
 task<> group::until_all_left(time_point limit) {
-    while (!everybody_left() && !failure_) {
+    while (!control_.all_left() && !failure_) {
         try {
             co_await with_deadline(wait_for_change(changed_), limit);
         } catch (const failure& why) {
@@ -273,18 +288,18 @@ task<> group::close(duration within) {
     if (!failure_) {
         engine_->say_goodbye();
         control_.say_goodbye();
-        left_[static_cast<std::size_t>(who_.me)] = true;
         co_await until_all_left(limit);
     }
-    const bool complete = failure_ || everybody_left();
+    const bool left = control_.all_left();
     shut();
-    if (complete) co_return;
+    if (failure_) throw failure(told());
+    if (left) co_return;
     report why;
     why.code = error::timed_out;
     why.operation = "close";
     why.communicator = who_.name;
     why.local = who_.me;
-    why.cause = who_.me == 0 ? fmt::format("{} did not say goodbye in time", missing(left_)) : std::string("rank 0 did not say goodbye in time");
+    why.cause = fmt::format("{} did not say goodbye in time", missing(control_.left()));
     throw failure(std::move(why));
 }
 

@@ -33,7 +33,7 @@ public:
     group(std::shared_ptr<context::state> home, membership who);
     ~group();
 
-    /// Until every control link is there. Throws error::rendezvous_timeout naming the ranks that are missing.
+    /// Until every rank has come. Throws error::rendezvous_timeout naming those that are missing.
     task<> form(time_point deadline);
     /// Waits for what is pending, exchanges goodbyes, shuts down. Throws error::timed_out naming who has not said goodbye.
     task<> close(duration within);
@@ -72,9 +72,13 @@ private:
     void link_lost(rank peer, std::error_code why) noexcept override;
     void heard_failure(report why) noexcept override;
     void heard_goodbye(rank who) noexcept override;
+    void heard_formed() noexcept override;
 
     task<> dial(rank peer, lane_kind kind);
     task<> judge(rank peer, std::error_code why);
+    task<> call_hub(time_point deadline);
+    bool complete() const noexcept;
+    failure late() const;
     task<> until_idle(time_point limit);
     task<> until_all_left(time_point limit);
     hello hello_to(rank peer, lane_kind kind) const noexcept;
@@ -84,7 +88,7 @@ private:
     void note_failure(report why) noexcept;
     void tell_watchers() noexcept;
     void shut() noexcept;
-    bool everybody_left() const noexcept;
+    report told() const;
     std::string missing(const std::vector<bool>& there) const;
 
     const std::shared_ptr<context::state> home_;
@@ -93,11 +97,11 @@ private:
     control control_;
     std::vector<passage> passages_;       // by peer and lane
     std::vector<bool> present_;           // control links that are there
-    std::vector<bool> left_;
     std::vector<rank> departing_;         // whose goodbye the engine has not heard of
     std::optional<report> failure_;
     std::vector<std::shared_ptr<watcher>> watchers_;
     event changed_;
+    bool formed_ = false;
     bool closed_ = false;
     std::atomic<std::uint64_t> children_{0};
     callback<&group::announce_departures> on_departure_{*this};

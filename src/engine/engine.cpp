@@ -9,7 +9,7 @@
 namespace tutti {
 
 engine::engine(event_loop& loop, engine_identity who, engine_settings settings, engine_observer& observer)
-    : loop_(loop), who_(std::move(who)), settings_(settings), choose_(who_.size, settings.costs), observer_(&observer),
+    : loop_(loop), who_(std::move(who)), settings_(std::move(settings)), choose_(who_.size, settings_.costs, settings_.forced), observer_(&observer),
       point_sent_(static_cast<std::size_t>(who_.size)), point_received_(static_cast<std::size_t>(who_.size)),
       ports_(static_cast<std::size_t>(who_.size) * lane_kinds) {}
 
@@ -64,7 +64,8 @@ operation& engine::issue(const request& what, duration default_deadline) {
                  0, point ? 0 : what.root, what.count, 0};
     made.epoch = who_.epoch;
     made.begin(shared_from_this(), what);
-    if (failure_ || shut_ || pending_ == pending_limit) {
+    if (pending_ == settings_.pending_limit) too_many(made.what);
+    if (failure_ || shut_) {
         refuse(made);
         return made;
     }
@@ -82,14 +83,19 @@ operation& engine::issue(const request& what, duration default_deadline) {
 /// An operation that ends before its caller sees it.
 void engine::refuse(operation& made) {
     made.sequence = 0;
-    report why = report_of(made);
-    if (!failure_ && !shut_) {
-        why.code = error::invalid_argument;
-        why.cause = fmt::format("more than {} operations are under way", pending_limit);
-    }
     made.ended = true;
-    made.finish(failure(std::move(why)));
+    made.finish(failure(report_of(made)));
     made.release();  // the engine's reference; the caller's stays
+}
+
+/// The other ranks count the call that has no place here, so nothing after it would match.
+void engine::too_many(const descriptor& next) {
+    report why;
+    why.code = error::invalid_argument;
+    why.root = who_.me;
+    why.peers = {who_.me};
+    why.cause = fmt::format("rank {} called {} with {} operations under way, which is the limit", who_.me, to_string(next), pending_);
+    fail_locked(std::move(why), true);
 }
 
 lane_kind engine::lane_of(const request& what) const noexcept {
@@ -122,15 +128,28 @@ void engine::take_fresh() noexcept {
     tell_observer();
 }
 
+/// The port that the channel has joined if its peer has left, else what was known before.
+template <class Channel>
+port* engine::join(Channel& channel, lane_kind kind, port* left) noexcept {
+    port& at = port_to(channel.at.peer(), kind);
+    at.add(channel);
+    return at.left() ? &at : left;
+}
+
 void engine::start(operation& which) noexcept {
     if (!point_to_point(which.asked.kind)) {
         recent_[which.sequence % recent_.size()] = which.what;
         started_ = which.sequence;
     }
     const lane_kind kind = lane_of(which.asked);
-    for (send_channel& each : which.senders()) port_to(each.at.peer(), kind).add(each);
-    for (recv_channel& each : which.receivers()) port_to(each.at.peer(), kind).add(each);
-    if (which.asked.deadline != duration::max()) loop_.start_timer(which.deadline, which.started + which.asked.deadline);
+    port* left = nullptr;
+    for (send_channel& each : which.senders()) left = join(each, kind, left);
+    for (recv_channel& each : which.receivers()) left = join(each, kind, left);
+    if (left) {
+        left->peer_left();
+        return;
+    }
+    if (which.asked.deadline < no_deadline - which.started) loop_.start_timer(which.deadline, which.started + which.asked.deadline);
     which.advance();
     progressed(which);
 }
@@ -253,7 +272,7 @@ report engine::report_of(const operation& which) const {
         why.code = error::closed;
         why.cause = "the communicator was closed";
     }
-    why.operation = to_string(which.what);
+    why.operation = which.name();
     why.sequence = which.sequence;
     why.communicator = who_.communicator;
     why.epoch = who_.epoch;
@@ -272,7 +291,7 @@ void engine::cancel(operation& which, const char* reason) noexcept {
     why.code = error::cancelled;
     why.root = who_.me;
     why.peers = {who_.me};
-    why.cause = fmt::format("rank {} ended {} #{} early: {}", who_.me, to_string(which.what), which.sequence, reason);
+    why.cause = fmt::format("rank {} ended {} #{} early: {}", who_.me, which.name(), which.sequence, reason);
     fail_locked(std::move(why), true);
 }
 
@@ -290,7 +309,7 @@ void engine::overdue(operation& which) noexcept {
     report why;
     why.code = error::timed_out;
     const auto waited = std::chrono::duration<double>(which.asked.deadline).count();
-    why.cause = fmt::format("rank {} waited {:g} s in {} #{} for {}", who_.me, waited, to_string(which.what), which.sequence, waited_for(which, why.peers));
+    why.cause = fmt::format("rank {} waited {:g} s in {} #{} for {}", who_.me, waited, which.name(), which.sequence, waited_for(which, why.peers));
     fail_locked(std::move(why), true);
 }
 

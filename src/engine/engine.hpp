@@ -21,6 +21,8 @@ struct engine_settings {
     std::size_t slice_bytes = 256 * KiB;        // a transfer travels in pieces of about this size
     std::size_t small_bytes = 64 * KiB;         // up to here an operation uses the small lane
     cost_model costs;
+    std::vector<const algorithm*> forced;       // taken whatever they cost, where they serve the size
+    std::size_t pending_limit = 1 << 20;        // operations under way on one communicator
 };
 
 struct engine_identity {
@@ -46,8 +48,6 @@ protected:
 
 class engine final : public std::enable_shared_from_this<engine> {
 public:
-    static constexpr std::size_t pending_limit = 1 << 20;  // operations under way on one communicator
-
     engine(event_loop& loop, engine_identity who, engine_settings settings, engine_observer& observer);
     ~engine();
 
@@ -91,10 +91,13 @@ private:
 
     std::shared_ptr<const program> program_for(const request& what, std::uint8_t& number);
     void refuse(operation& made);
+    void too_many(const descriptor& next);
     port& port_to(rank peer, lane_kind kind);
     lane_kind lane_of(const request& what) const noexcept;
     operation* find(std::uint64_t sequence) noexcept;
     void take_fresh() noexcept;
+    template <class Channel>
+    port* join(Channel& channel, lane_kind kind, port* left) noexcept;
     void start(operation& which) noexcept;
     void progressed(operation& which) noexcept;
     void end(operation& which) noexcept;

@@ -2,9 +2,6 @@
 
 #include "runtime/asio.hpp"
 
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ip/udp.hpp>
-
 #include <fmt/format.h>
 
 namespace tutti {

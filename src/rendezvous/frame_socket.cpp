@@ -1,12 +1,7 @@
+#include "runtime/asio.hpp"
 #include "rendezvous/frame_socket.hpp"
 
 #include "rendezvous/wire.hpp"
-
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/completion_condition.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/read.hpp>
-#include <boost/asio/write.hpp>
 
 #include <fmt/format.h>
 

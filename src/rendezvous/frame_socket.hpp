@@ -4,8 +4,6 @@
 #include "rendezvous/protocol.hpp"
 #include "runtime/asio.hpp"
 
-#include <boost/asio/ip/tcp.hpp>
-
 #include <deque>
 #include <memory>
 #include <string>

@@ -1,11 +1,10 @@
+#include "runtime/asio.hpp"
 #include "rendezvous/tcp_channel.hpp"
 
 #include "rendezvous/bell.hpp"
 #include "rendezvous/frame_socket.hpp"
 
 #include <tutti/sleep.hpp>
-
-#include <boost/asio/connect.hpp>
 
 #include <fmt/format.h>
 

@@ -1,8 +1,6 @@
 // A loop that lives on somebody else's executor: it asks for a turn when there is something to do and holds nothing in between.
 #include "runtime/loop_state.hpp"
 
-#include <boost/asio/post.hpp>
-
 namespace tutti::detail {
 
 void guest::schedule() {

@@ -7,9 +7,6 @@
 #include "runtime/timer_heap.hpp"
 #include "runtime/work_list.hpp"
 
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/steady_timer.hpp>
-
 #include <atomic>
 #include <memory>
 #include <mutex>

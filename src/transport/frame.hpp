@@ -16,6 +16,8 @@ enum class frame_kind : std::uint8_t {
     data = 1,
     abort,    // payload: why; `root` tells who failed first
     goodbye,  // the sender will send nothing more
+    hang_up,  // and does not wait for the goodbyes of others
+    formed,   // rank 0: everybody is there
 };
 
 /// What the ranks must agree about. Small enough to travel whole in every frame, so a mismatch can be told in words.

@@ -1,6 +1,5 @@
+#include "runtime/asio.hpp"
 #include "transport/lingering_socket.hpp"
-
-#include <boost/asio/steady_timer.hpp>
 
 #include <linux/sockios.h>
 #include <sys/ioctl.h>

@@ -5,8 +5,6 @@
 
 #include "runtime/asio.hpp"
 
-#include <boost/asio/ip/tcp.hpp>
-
 #include <chrono>
 
 namespace tutti {

@@ -4,8 +4,6 @@
 #include "runtime/asio.hpp"
 #include "transport/watcher.hpp"
 
-#include <boost/asio/socket_base.hpp>
-
 #include <cstddef>
 #include <memory>
 #include <new>

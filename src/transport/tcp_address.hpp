@@ -5,8 +5,6 @@
 
 #include <tutti/detail/runnable.hpp>
 
-#include <boost/asio/ip/tcp.hpp>
-
 #include <memory>
 #include <optional>
 #include <string>

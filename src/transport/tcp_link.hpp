@@ -6,8 +6,6 @@
 #include <tutti/event_loop.hpp>
 #include <tutti/transport.hpp>
 
-#include <boost/asio/ip/tcp.hpp>
-
 #include <memory>
 #include <string>
 

@@ -19,6 +19,9 @@ constexpr int timeout_code = 124, not_executable_code = 126, not_found_code = 12
 /// How long what a rank has left behind may go on printing.
 constexpr milliseconds last_words{500};
 
+/// Between the first failing exit and the verdict on who failed first.
+constexpr milliseconds afterthought{100};
+
 constexpr int forwarded[] = {SIGINT, SIGTERM, SIGHUP};
 
 std::string seconds(milliseconds time) {
@@ -88,6 +91,7 @@ int launcher::wait_ms() const {
     clock::time_point next = clock::time_point::max();
     if (stage_end_) next = std::min(next, *stage_end_);
     if (timeout_) next = std::min(next, *timeout_);
+    if (verdict_) next = std::min(next, *verdict_);
     if (next == clock::time_point::max()) return -1;
     const auto left = std::chrono::ceil<milliseconds>(next - clock::now()).count();
     return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
@@ -117,11 +121,20 @@ void launcher::handle(const pollfd& event) {
 
 void launcher::note_endings() {
     if (exit_code_) return;
-    // When several have ended since we last looked, the one that was killed did not do it because of the others.
-    const child* first = nullptr;
-    for (const child& one : children_)
-        if (!one.running() && one.how().failed() && (first == nullptr || (first->how().signal == 0 && one.how().signal != 0))) first = &one;
-    if (first != nullptr) fail(first->how().exit_code(), "rank " + std::to_string(first->rank()) + " " + to_string(first->how()));
+    // The system tells of a killed process a little later than its connections tell its peers, and then it is the cause of their ends.
+    const child* culprit = nullptr;
+    for (const child& one : children_) {
+        if (one.running() || !one.how().failed()) continue;
+        if (one.how().signal != 0 && culprit == nullptr) culprit = &one;
+        if (suspect_ == nullptr) {
+            suspect_ = &one;
+            verdict_ = clock::now() + afterthought;
+        }
+    }
+    if (culprit == nullptr && suspect_ != nullptr && (clock::now() >= *verdict_ || !any_running())) culprit = suspect_;
+    if (culprit == nullptr) return;
+    verdict_.reset();
+    fail(culprit->how().exit_code(), "rank " + std::to_string(culprit->rank()) + " " + to_string(culprit->how()));
 }
 
 void launcher::fail(int code, const std::string& why) {

@@ -43,7 +43,8 @@ private:
     descriptor signals_;
     std::vector<child> children_;
     stage stage_ = stage::running;
-    std::optional<clock::time_point> stage_end_, timeout_;
+    std::optional<clock::time_point> stage_end_, timeout_, verdict_;
+    const child* suspect_ = nullptr;  // the first that failed by itself, until the verdict
     std::optional<int> exit_code_;  // of the first failure
     int signals_received_ = 0;
 };

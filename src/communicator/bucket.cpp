@@ -1,0 +1,68 @@
+#include "communicator/bucket.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+
+namespace tutti {
+namespace {
+
+constexpr std::size_t most_bytes = std::numeric_limits<std::ptrdiff_t>::max();
+
+void check(std::span<const parameter> parameters, std::span<const std::size_t> caps) {
+    if (caps.empty()) throw failure(error::invalid_argument, "buckets need a cap");
+    if (parameters.size() > reducer::parameter_limit)
+        throw failure(error::invalid_argument, fmt::format("{} parameters are registered, the limit is {}", parameters.size(), reducer::parameter_limit));
+    std::size_t room = most_bytes;
+    for (const parameter& each : parameters) {
+        if (each.gradient.count > room / size_of(each.gradient.type))
+            throw failure(error::invalid_argument, fmt::format("parameter '{}' has more elements than memory can hold: {}", each.name, each.gradient.count));
+        room -= each.gradient.bytes();
+    }
+}
+
+/// The buckets of one type, of which the last may still grow.
+struct row {
+    std::size_t made = 0;
+    std::size_t growing = 0;  // index
+    std::size_t room = 0;     // bytes
+};
+
+}  // namespace
+
+bucket_plan plan_buckets(std::span<const parameter> parameters, std::span<const std::size_t> caps) {
+    check(parameters, caps);
+    bucket_plan plan;
+    std::array<row, data_type_count> rows{};
+    for (std::size_t index = parameters.size(); index-- > 0;) {
+        const buffer& gradient = parameters[index].gradient;
+        row& mine = rows[static_cast<std::size_t>(gradient.type)];
+        if (mine.made == 0 || gradient.bytes() > mine.room) {
+            mine.room = caps[std::min(mine.made++, caps.size() - 1)];
+            mine.growing = plan.buckets.size();
+            plan.buckets.push_back({gradient.type, 0, {}});
+        }
+        bucket& into = plan.buckets[mine.growing];
+        into.parameters.push_back(index);
+        into.count += gradient.count;
+        mine.room -= std::min(mine.room, gradient.bytes());
+    }
+    // A bucket is complete with its last parameter, and gradients come with falling index.
+    std::sort(plan.buckets.begin(), plan.buckets.end(), [](const bucket& one, const bucket& other) { return one.parameters.back() > other.parameters.back(); });
+    plan.places.resize(parameters.size());
+    for (std::size_t which = 0; which < plan.buckets.size(); ++which) {
+        std::size_t first = 0;
+        for (const std::size_t index : plan.buckets[which].parameters) {
+            plan.places[index] = {which, first};
+            first += parameters[index].gradient.count;
+        }
+    }
+    return plan;
+}
+
+bucket_memory::bucket_memory(std::size_t bytes) : bytes_(static_cast<std::byte*>(::operator new(bytes, alignment))) { std::memset(bytes_.get(), 0, bytes); }
+
+}  // namespace tutti

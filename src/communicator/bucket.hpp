@@ -1,0 +1,42 @@
+// Which parameters travel together, and where each lies: a pure function of the list of parameters, so all ranks find the same.
+#pragma once
+
+#include <tutti/reducer.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <span>
+#include <vector>
+
+namespace tutti {
+
+struct bucket_plan {
+    struct place {
+        std::size_t bucket = 0;
+        std::size_t first = 0;  // element
+    };
+    std::vector<bucket> buckets;  // in the order in which they leave
+    std::vector<place> places;    // by parameter
+};
+
+/// Every type has its own row of buckets, filled in reverse order of registration. A bucket is closed when the next parameter would take
+/// it over its cap: the row's n-th cap, or the last one there is. A parameter larger than the cap is alone. The bucket that can be
+/// complete first leaves first. Throws error::invalid_argument when there are too many parameters or bytes, or no caps.
+bucket_plan plan_buckets(std::span<const parameter> parameters, std::span<const std::size_t> caps);
+
+/// The memory of one bucket: zeros, on a cache line's boundary.
+class bucket_memory {
+public:
+    explicit bucket_memory(std::size_t bytes);
+    std::byte* data() const noexcept { return bytes_.get(); }
+
+private:
+    static constexpr std::align_val_t alignment{64};
+    struct release {
+        void operator()(std::byte* memory) const noexcept { ::operator delete(memory, alignment); }
+    };
+    std::unique_ptr<std::byte[], release> bytes_;
+};
+
+}  // namespace tutti
