@@ -11,10 +11,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <optional>
+#include <vector>
 
 namespace digits {
 namespace {
@@ -57,25 +59,33 @@ run_report describe(const options& chosen, int ranks) {
     return report;
 }
 
-epoch_report describe(const learner& student, int epoch, double seconds, std::optional<double> hidden) {
+epoch_report describe(const learner& student, int epoch, double seconds) {
     epoch_report report;
     report.epoch = epoch;
     report.loss = student.loss();
     report.accuracy = student.accuracy();
     report.samples_per_second = static_cast<double>(student.samples_per_epoch()) / seconds;
-    report.hidden = hidden;
     if (!std::isfinite(report.loss))
         throw std::runtime_error(fmt::format("the loss is no longer a number in epoch {}: try a smaller --rate", epoch));
     return report;
 }
 
-// The share of this rank's communication that computation covered, since `before`.
-double hidden_since(const tutti::overlap& before, const tutti::overlap& now) {
-    tutti::overlap difference;
-    difference.busy = now.busy - before.busy;
-    difference.exposed = now.exposed - before.exposed;
-    return difference.ratio();
-}
+// How much of this rank's communication was covered by computation. Taken step by step: a step that waits longer than it communicates,
+// because its thread must get a core again, uncovers nothing of the others.
+class coverage {
+public:
+    void add(const tutti::overlap& step) {
+        busy_ += step.busy;
+        covered_ += std::max(tutti::duration(), step.busy - step.exposed);
+    }
+    double share() const {
+        return static_cast<double>(covered_.count()) / static_cast<double>(std::max(busy_, tutti::duration(1)).count());
+    }
+
+private:
+    tutti::duration busy_{};
+    tutti::duration covered_{};
+};
 
 std::vector<tutti::parameter> without_memory(const network& net) {
     std::vector<tutti::parameter> all;
@@ -110,18 +120,18 @@ tutti::task<run_report> train(tutti::communicator& world, const options& chosen,
     const auto begin = clock::now();
     for (int epoch = 1; epoch <= chosen.epochs; ++epoch) {
         const auto start = clock::now();
-        const tutti::overlap before = gradients.stats().total;
+        coverage hidden;
         student.begin_epoch(epoch);
         while (student.backward([&](std::size_t parameter) { gradients.ready(parameter); })) {
             co_await gradients.finish();
             student.step();
+            hidden.add(gradients.stats().last);
         }
         const double seconds = seconds_since(start);
-        std::optional<double> hidden;
-        if (world.size() > 1) hidden = hidden_since(before, gradients.stats().total);
         student.evaluate();
         co_await world.all_reduce(student.totals(), tutti::sum);
-        report.epochs.push_back(describe(student, epoch, seconds, hidden));
+        report.epochs.push_back(describe(student, epoch, seconds));
+        if (world.size() > 1) report.epochs.back().hidden = hidden.share();
         if (world.rank() == 0) print(progress, progress_line(report.epochs.back(), chosen.epochs));
     }
     report.seconds = seconds_since(begin);

@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include <csignal>
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -56,13 +56,12 @@ std::vector<double> numbers(const std::string& json, const std::string& name) {
     return all;
 }
 
-std::string of_rank(int rank) { return "[" + std::to_string(rank) + "] "; }
-
-// What one rank printed, without the launcher's prefix.
-words of_rank(int rank, const std::string& text) {
+// What one rank printed, without the launcher's "[2] ".
+words said_by(int rank, const std::string& text) {
+    const std::string prefix = std::string("[").append(std::to_string(rank)).append("] ");
     words all;
     for (const std::string& line : lines(text))
-        if (line.starts_with(of_rank(rank))) all.push_back(line.substr(of_rank(rank).size()));
+        if (line.starts_with(prefix)) all.push_back(line.substr(prefix.size()));
     return all;
 }
 
@@ -97,8 +96,8 @@ TEST_CASE("four ranks reach 96 %, agree bit for bit, and only rank 0 speaks") {
     CHECK(said.back().ends_with(" s on 4 ranks, parameters bit-identical on all ranks"));
 }
 
-// A step's gradient differs in the last bits, because sums are grouped differently; training multiplies the difference from step to
-// step. Measured after three epochs: RELATIVE of the loss. A wrong scale of one rank's gradients is off by more than a tenth.
+// Sums that are grouped differently differ in their last bits (6e-8 of a float), and training multiplies the difference from step to
+// step: after three epochs, 69 steps, the losses were up to 2.4e-7 apart. The limit leaves room for other processors' rounding.
 TEST_CASE("with the same global batch 1, 2, 3 and 4 ranks walk the same curve, to rounding") {
     const workplace place;
     std::vector<double> alone;
@@ -111,12 +110,13 @@ TEST_CASE("with the same global batch 1, 2, 3 and 4 ranks walk the same curve, t
         const std::string json = text_of(file);
         CHECK(numbers(json, "ranks") == std::vector<double>{static_cast<double>(ranks)});
         CHECK(json.find("\"identical\": true") != json.npos);
+        CHECK((json.find("\"hidden\": null") != json.npos) == (ranks == 1));
+        for (const double hidden : numbers(json, "hidden")) CHECK((hidden >= 0 && hidden <= 1));
         const std::vector<double> losses = numbers(json, "loss");
         REQUIRE(losses.size() == 3);
         if (ranks == 1) alone = losses;
         for (std::size_t i = 0; i < losses.size(); ++i) {
             CAPTURE(i);
-            MESSAGE((losses[i] / alone[i] - 1));
             CHECK(std::abs(losses[i] - alone[i]) < 1e-5 * alone[i]);
         }
     }
@@ -152,7 +152,7 @@ TEST_CASE("bad input ends in one line and exit code 2 on all ranks") {
         CHECK(all.out.empty());
         CHECK(all.took < 10s);
         for (int rank = 0; rank < 4; ++rank) {
-            const words said = of_rank(rank, all.err);
+            const words said = said_by(rank, all.err);
             REQUIRE(said.size() == 1);
             CHECK(said[0].starts_with("digits: "));
             CHECK(said[0].find(rank > 0 && each.others != nullptr ? each.others : each.line) != std::string::npos);
@@ -169,9 +169,8 @@ TEST_CASE("a rank that cannot begin is named by the others") {
     INFO(all.err);
     CHECK(all.code == 2);
     for (const int rank : {0, 1, 3})
-        CHECK(of_rank(rank, all.err) == words{"digits: rank " + std::to_string(rank) + ": rank 2 could not begin"});
-    CHECK(of_rank(2, all.err) ==
-          words{"digits: rank 2: cannot open " + place.file("2.csv") + ": No such file or directory"});
+        CHECK(said_by(rank, all.err) == words{"digits: rank " + std::to_string(rank) + ": rank 2 could not begin"});
+    CHECK(said_by(2, all.err) == words{"digits: rank 2: cannot open " + place.file("2.csv") + ": No such file or directory"});
 }
 
 TEST_CASE("an environment that contradicts itself ends in one line and exit code 2") {
@@ -179,7 +178,7 @@ TEST_CASE("an environment that contradicts itself ends in one line and exit code
     INFO(all.err);
     CHECK(all.code == 2);
     for (int rank = 0; rank < 4; ++rank) {
-        const words said = of_rank(rank, all.err);
+        const words said = said_by(rank, all.err);
         REQUIRE(said.size() == 1);
         CHECK(said[0].find("RANK") != std::string::npos);
     }
@@ -197,7 +196,7 @@ TEST_CASE("a killed rank ends the training of all, and all name it") {
     INFO(all.err);
     CHECK(all.code == 128 + SIGKILL);
     for (const int rank : {0, 1, 3}) {
-        const words said = of_rank(rank, all.err);
+        const words said = said_by(rank, all.err);
         REQUIRE(said.size() == 1);
         CHECK(said[0].find("rank 2 died") != std::string::npos);
     }
