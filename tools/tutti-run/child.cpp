@@ -17,7 +17,8 @@
 namespace launch {
 namespace {
 
-std::string prefix(const job& run, int rank) { return run.wanted.prefix ? "[" + std::to_string(rank) + "] " : ""; }
+// Not "[" + ...: with -O3, g++ 12 warns of that, wrongly.
+std::string prefix(const job& run, int rank) { return run.wanted.prefix ? std::string("[").append(std::to_string(rank)).append("] ") : ""; }
 
 int open_pipe(descriptor& reading, descriptor& writing) {
     int ends[2];
