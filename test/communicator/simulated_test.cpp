@@ -77,6 +77,8 @@ TEST_CASE("a network that moves one byte at a time is slow, and right") {
     simulated_network network(1, line);
     context_options options;
     options.handshake = std::chrono::seconds(60);
+    const time_point begun = loop.now();
     test::run_ranks(loop, 3, [&network](event_loop& on) { return std::make_unique<simulated_transport>(on, network); },
                     [&](communicator& world) { return test::rehearse(world, all); }, options);
+    CHECK(loop.now() - begun > 1000 * line.latency);
 }
