@@ -42,37 +42,48 @@ static std::shared_ptr<const program> one_step(const request& what) {
     return std::make_shared<const program>(sends ? point_to_point_send(what.root) : point_to_point_recv(what.root), 1);
 }
 
-std::shared_ptr<const program> engine::program_for(const request& what, std::uint8_t& number) {
+engine::prepared& engine::prepare(const request& what, std::uint8_t& number) {
     const algorithm* chosen = point_to_point(what.kind) ? nullptr : &choose_.choose(what.kind, vector_bytes(what, who_.size));
     number = chosen ? static_cast<std::uint8_t>(tutti::number(*chosen)) : std::uint8_t{0};
-    auto& cached = programs_[{static_cast<int>(what.kind), number, what.root}];
-    if (!cached) cached = chosen ? compile(*chosen, {who_.me, who_.size, what.root}) : one_step(what);
-    return cached;
+    prepared& found = programs_[{static_cast<int>(what.kind), number, what.root}];
+    if (!found.plan) found.plan = chosen ? compile(*chosen, {who_.me, who_.size, what.root}) : one_step(what);
+    return found;
+}
+
+operation& engine::take_from(list& free) {
+    if (!free.first) {
+        owned_.push_back(std::make_unique<operation>());
+        free.push(*owned_.back());
+    }
+    operation& taken = *free.first;
+    free.remove(taken);
+    return taken;
+}
+
+/// Both sides of a message describe it alike, as the sender's call.
+static descriptor describe(const request& what) noexcept {
+    const bool point = point_to_point(what.kind);
+    return {static_cast<std::uint8_t>(point ? collective::send : what.kind), static_cast<std::uint8_t>(what.type), static_cast<std::uint8_t>(what.op),
+            0, point ? 0 : what.root, what.count, 0};
 }
 
 operation& engine::issue(const request& what, duration default_deadline) {
     const std::lock_guard lock(guard_);
-    if (!free_.first) {
-        owned_.push_back(std::make_unique<operation>());
-        free_.push(*owned_.back());
-    }
-    operation& made = *free_.first;
-    free_.remove(made);
-    const bool point = point_to_point(what.kind);
-    // Both sides of a message describe it alike, as the sender's call.
-    made.what = {static_cast<std::uint8_t>(point ? collective::send : what.kind), static_cast<std::uint8_t>(what.type), static_cast<std::uint8_t>(what.op),
-                 0, point ? 0 : what.root, what.count, 0};
+    descriptor described = describe(what);
+    if (pending_ == settings_.pending_limit) too_many(described);
+    prepared* const ready = failure_ || shut_ ? nullptr : &prepare(what, described.algorithm);
+    operation& made = take_from(ready ? ready->free : free_);
+    made.what = described;
     made.epoch = who_.epoch;
     made.begin(shared_from_this(), what);
-    if (pending_ == settings_.pending_limit) too_many(made.what);
-    if (failure_ || shut_) {
+    if (!ready) {
         refuse(made);
         return made;
     }
-    made.plan(program_for(what, made.what.algorithm), who_.me, who_.size, settings_.slice_bytes);
+    made.plan(ready->plan, who_.me, who_.size, settings_.slice_bytes);
     made.started = loop_.now();
     if (made.asked.deadline == duration{}) made.asked.deadline = default_deadline;
-    if (point) made.sequence = ++(what.kind == collective::send ? point_sent_ : point_received_)[static_cast<std::size_t>(what.root)];
+    if (point_to_point(what.kind)) made.sequence = ++(what.kind == collective::send ? point_sent_ : point_received_)[static_cast<std::size_t>(what.root)];
     else made.sequence = next_sequence_++;
     ++pending_;
     if (!fresh_.first) loop_.post(on_fresh_);
@@ -189,7 +200,8 @@ void engine::finish_ended() noexcept {
 
 void engine::take_back(operation& which) noexcept {
     const std::lock_guard lock(guard_);
-    free_.push(which);
+    const plan_key key{static_cast<int>(which.asked.kind), which.what.algorithm, which.asked.root};
+    (which.plan_ ? programs_.at(key).free : free_).push(which);
 }
 
 // ---- lanes
