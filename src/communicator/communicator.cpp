@@ -21,9 +21,11 @@ namespace detail {
 
 /// Groups are destroyed on their loop. Until then the engine touches no user's memory any more.
 void group_deleter::operator()(group* which) const noexcept {
-    auto home = which->shared_home();
+    const auto home = which->shared_home();
     which->engine().drop();
-    if (!home->send([which] { delete which; })) delete which;
+    // A letter that is never read destroys the group too.
+    std::shared_ptr<group> last(which);
+    (void)home->send([last = std::move(last)] {});
 }
 
 }  // namespace detail

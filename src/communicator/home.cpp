@@ -43,9 +43,9 @@ void context::state::stop() noexcept {
     } else {
         end_all();
     }
-    letters_.close();
     stopped_ = true;
     groups_.clear();
+    letters_.close();
     network_.reset();
 }
 

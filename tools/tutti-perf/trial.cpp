@@ -51,8 +51,8 @@ const_buffer trial::input() const noexcept {
 
 buffer trial::output() const noexcept {
     const bool inside = in_place_ && kind_ == collective::reduce_scatter;
-    std::byte* memory = in_place_ ? first_.get() : second_.get();
-    return {memory + (inside ? part() * size_of(type_) : 0), gathers() ? longest_ : count_, type_};
+    std::byte* begin = in_place_ ? first_.get() : second_.get();
+    return {begin + (inside ? part() * size_of(type_) : 0), gathers() ? longest_ : count_, type_};
 }
 
 future<> trial::start(communicator& world) {
