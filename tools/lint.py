@@ -35,6 +35,7 @@ PURE_FORBIDDEN = re.compile(r"^(coroutine|boost/|asio|sys/socket\.h|netinet/)|^t
 TESTED_ELSEWHERE = {
     "src/base/check.cpp": "it ends the process; every test relies on it",
     "src/algorithm/": "test/algorithm/catalogue_test.cpp verifies every builder at every size",
+    "src/communicator/check.cpp": "test/communicator/arguments_test.cpp",
     "src/communicator/communicator.cpp": "test/communicator/collectives_test.cpp and arguments in test/process/failure_test.cpp",
     "src/communicator/control.cpp": "test/communicator/group_test.cpp",
     "src/communicator/greeting.cpp": "test/communicator/doorman_test.cpp",

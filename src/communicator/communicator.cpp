@@ -25,7 +25,7 @@ void group_deleter::operator()(group* which) const noexcept {
     which->engine().drop();
     // A letter that is never read destroys the group too.
     std::shared_ptr<group> last(which);
-    (void)home->send([last = std::move(last)] {});
+    (void)home->send([last = std::move(last)]() mutable { last.reset(); });
 }
 
 }  // namespace detail

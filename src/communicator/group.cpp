@@ -31,8 +31,7 @@ group::group(std::shared_ptr<context::state> home, membership who)
 group::~group() {
     if (home_->stopped()) return;  // ended already, and the loop may be gone
     end();
-    if (size() > 1) home_->door().remove(*this);
-    home_->remove(*this);
+    home_->remove(*this, *this);
 }
 
 hello group::hello_to(rank peer, lane_kind kind) const noexcept { return {who_.job, who_.id, who_.epoch, who_.me, peer, static_cast<int>(who_.addresses.size()), kind}; }

@@ -15,18 +15,6 @@ engine::engine(event_loop& loop, engine_identity who, engine_settings settings, 
 
 engine::~engine() { TUTTI_CHECK(shut_, "an engine is shut down before it is destroyed"); }
 
-void engine::list::push(operation& one) noexcept {
-    one.next = nullptr;
-    one.previous = last;
-    (last ? last->next : first) = &one;
-    last = &one;
-}
-
-void engine::list::remove(operation& one) noexcept {
-    (one.previous ? one.previous->next : first) = one.next;
-    (one.next ? one.next->previous : last) = one.previous;
-}
-
 // ---- issuing
 
 static bool point_to_point(collective kind) noexcept { return kind == collective::send || kind == collective::recv; }
@@ -50,7 +38,7 @@ engine::prepared& engine::prepare(const request& what, std::uint8_t& number) {
     return found;
 }
 
-operation& engine::take_from(list& free) {
+operation& engine::take_from(operation_list& free) {
     if (!free.first) {
         owned_.push_back(std::make_unique<operation>());
         free.push(*owned_.back());
@@ -181,7 +169,7 @@ void engine::end(operation& which) noexcept {
 }
 
 void engine::finish_ended() noexcept {
-    list done;
+    operation_list done;
     {
         const std::lock_guard lock(guard_);
         done = ended_;
@@ -282,7 +270,7 @@ void engine::drop() noexcept {
 }
 
 void engine::end_all() noexcept {
-    for (list* from : {&live_, &fresh_})
+    for (operation_list* from : {&live_, &fresh_})
         while (from->first) {
             operation& next = *from->first;
             from->remove(next);

@@ -5,7 +5,7 @@
 #include <tutti/event_loop.hpp>
 
 #include "algorithm/chooser.hpp"
-#include "engine/operation.hpp"
+#include "engine/operation_list.hpp"
 #include "engine/port.hpp"
 
 #include <array>
@@ -85,22 +85,16 @@ public:
 private:
     friend class port;
 
-    struct list {
-        operation* first = nullptr;
-        operation* last = nullptr;
-        void push(operation& one) noexcept;
-        void remove(operation& one) noexcept;
-    };
     using plan_key = std::array<int, 3>;  // collective, algorithm, root
 
     /// A plan, and the operations that have carried it out before: what they own has the right size already.
     struct prepared {
         std::shared_ptr<const program> plan;
-        list free;
+        operation_list free;
     };
 
     prepared& prepare(const request& what, std::uint8_t& number);
-    operation& take_from(list& free);
+    operation& take_from(operation_list& free);
     void refuse(operation& made);
     void too_many(const descriptor& next);
     port& port_to(rank peer, lane_kind kind);
@@ -132,7 +126,7 @@ private:
     std::uint64_t started_ = 0;             // every collective up to this one has been registered at its ports
     std::vector<std::uint64_t> point_sent_, point_received_;  // messages so far, by peer
     std::size_t pending_ = 0;
-    list fresh_, live_, ended_, free_;      // free_: of those that were refused
+    operation_list fresh_, live_, ended_, free_;      // free_: of those that were refused
     std::array<descriptor, 64> recent_{};   // by sequence, to name what a straggler speaks of
     std::map<plan_key, prepared> programs_;
     std::vector<std::unique_ptr<port>> ports_;  // by peer and kind; null until used
