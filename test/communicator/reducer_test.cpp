@@ -343,7 +343,8 @@ namespace {
 void run_on_thread(rank me, std::shared_ptr<store> meeting) {
     event_loop loop;
     context home;
-    auto work = test::detail::one_rank(home, me, 2, std::move(meeting), [](communicator& world) { return train(world, memory::mixed, 50); });
+    const test::rank_body body = [](communicator& world) { return train(world, memory::mixed, 50); };  // outlives the task
+    auto work = test::detail::one_rank(home, me, 2, std::move(meeting), body);
     run(loop, std::move(work));
 }
 
