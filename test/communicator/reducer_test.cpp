@@ -343,7 +343,7 @@ namespace {
 void run_on_thread(rank me, std::shared_ptr<store> meeting) {
     event_loop loop;
     context home;
-    const test::rank_body body = [](communicator& world) { return train(world, memory::mixed, 50); };  // outlives the task that borrows it
+    const test::rank_body body = [](communicator& world) { return train(world, memory::mixed, 50); };  // outlives the task
     auto work = test::detail::one_rank(home, me, 2, std::move(meeting), body);
     run(loop, std::move(work));
 }
