@@ -226,7 +226,8 @@ TEST_CASE("a communicator that is dropped with operations under way aborts them 
             auto pending = all->all_reduce(data, sum);
             if (all->rank() == 1) {
                 all.reset();
-                co_await as_result(pending);
+                const auto ended = co_await as_result(pending);
+                CHECK_FALSE(ended.has_value());
                 co_return;
             }
             const failure why = co_await failure_of(std::move(pending));

@@ -69,7 +69,7 @@ TEST_CASE("nothing leaves before a flush") {
 TEST_CASE("a parked frame holds back all that follow, until it is asked about again") {
     memory_road on;
     on.way.there.parks_from = 2;
-    for (const std::size_t length : {10, 20, 30, 0, 50}) on.way.send(on.way.add(length));
+    for (const std::size_t length : {10u, 20u, 30u, 0u, 50u}) on.way.send(on.way.add(length));
     on.way.flush();
     on.loop.run();
     CHECK(on.way.there.heads.size() == 2);
