@@ -28,6 +28,11 @@ complaint check_memory(std::string_view role, const_buffer what) {
     return {};
 }
 
+complaint check_op(reduce_op op) {
+    if (static_cast<int>(op) < reduce_op_count) return {};
+    return fmt::format("there is no operator number {}", static_cast<int>(op));
+}
+
 complaint check_rank(std::string_view role, rank which, int size) {
     if (which >= 0 && which < size) return {};
     return fmt::format("{} {} is not among the ranks 0 to {}", role, which, size - 1);

@@ -15,6 +15,7 @@ complaint check_count(std::string_view role, std::size_t count, std::size_t expe
 complaint check_same_type(const_buffer from, const_buffer to);
 /// Every non-empty buffer has memory, aligned for its type.
 complaint check_memory(std::string_view role, const_buffer what);
+complaint check_op(reduce_op op);
 complaint check_rank(std::string_view role, rank which, int size);
 /// `count` x `size` elements can be counted, and their bytes too.
 complaint check_total(std::size_t count, int size, data_type type);

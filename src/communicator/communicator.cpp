@@ -52,7 +52,8 @@ request make(collective kind, const_buffer shape, const void* input, void* outpu
 }
 
 /// Issues `what`. A call that cannot be right fails the communicator, because the other ranks wait for it.
-future<> issue(detail::group& group, const request& what, const complaint& wrong) {
+future<> issue(detail::group& group, const request& what, complaint wrong) {
+    if (!wrong) wrong = detail::check_op(what.op);
     if (wrong) {
         const descriptor tried{static_cast<std::uint8_t>(what.kind), static_cast<std::uint8_t>(what.type), static_cast<std::uint8_t>(what.op), 0, what.root,
                                what.count, 0};

@@ -23,9 +23,9 @@ task<> stay(duration length, int& alive) {
 }  // namespace
 
 TEST_CASE("background tasks run beside the main one and are freed at their ends") {
+    int alive = 0;
     event_loop loop(event_loop::virtual_time);
     background work(loop);
-    int alive = 0;
     for (int each = 1; each <= 3; ++each) work.start(stay(each * 1s, alive));
     run(loop, stay(2500ms, alive));
     CHECK(alive == 1);
