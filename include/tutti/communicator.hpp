@@ -60,7 +60,8 @@ class communicator {
 public:
     communicator(const communicator&) = delete;
     communicator& operator=(const communicator&) = delete;
-    /// Does not block. Without a close() before, what is pending ends with error::closed, and the other ranks are told.
+    /// Does not block. Without a close() before, the other ranks are told: that this rank has left, or, when operations were pending, that
+    /// it aborted them.
     ~communicator();
 
     int rank() const noexcept;

@@ -80,9 +80,11 @@ double estimated_seconds(const algorithm& entry, int size, std::size_t vector_by
     return busiest_seconds(costs_of(entry, size), vector_bytes, model);
 }
 
-chooser::chooser(int size, const cost_model& model) {
+chooser::chooser(int size, const cost_model& model, std::span<const algorithm* const> forced) {
     for (std::size_t kind = 0; kind < table_.size(); ++kind)
         table_[kind] = ranges_of(candidates(static_cast<collective>(kind), size), model);
+    for (const algorithm* each : forced)
+        if (serves(*each, size)) table_[static_cast<std::size_t>(each->kind)] = {{0, each}};
 }
 
 const algorithm& chooser::choose(collective kind, std::size_t vector_bytes) const noexcept {

@@ -4,6 +4,7 @@
 #include "algorithm/catalogue.hpp"
 
 #include <array>
+#include <span>
 #include <vector>
 
 namespace tutti {
@@ -29,7 +30,8 @@ double estimated_seconds(const algorithm& entry, int size, std::size_t vector_by
 /// The choice for one group, worked out once; asking is a short search.
 class chooser {
 public:
-    explicit chooser(int size, const cost_model& model = {});
+    /// `forced` are taken whatever they cost, where they serve the size.
+    explicit chooser(int size, const cost_model& model = {}, std::span<const algorithm* const> forced = {});
 
     /// For a collective that is in the catalogue.
     const algorithm& choose(collective kind, std::size_t vector_bytes) const noexcept;

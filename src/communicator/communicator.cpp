@@ -21,13 +21,11 @@ namespace detail {
 
 /// Groups are destroyed on their loop. Until then the engine touches no user's memory any more.
 void group_deleter::operator()(group* which) const noexcept {
-    auto home = which->shared_home();
-    report why;
-    why.code = error::closed;
-    why.cause = fmt::format("communicator {} was destroyed", which->who().name);
-    why.root = which->who().me;
-    which->engine().fail(std::move(why));
-    if (!home->send([which] { delete which; })) delete which;
+    const auto home = which->shared_home();
+    which->engine().drop();
+    // A letter that is never read destroys the group too.
+    std::shared_ptr<group> last(which);
+    (void)home->send([last = std::move(last)]() mutable { last.reset(); });
 }
 
 }  // namespace detail

@@ -31,8 +31,7 @@ group::group(std::shared_ptr<context::state> home, membership who)
 group::~group() {
     if (home_->stopped()) return;  // ended already, and the loop may be gone
     end();
-    if (size() > 1) home_->door().remove(*this);
-    home_->remove(*this);
+    home_->remove(*this, *this);
 }
 
 hello group::hello_to(rank peer, lane_kind kind) const noexcept { return {who_.job, who_.id, who_.epoch, who_.me, peer, static_cast<int>(who_.addresses.size()), kind}; }
@@ -319,14 +318,9 @@ void group::end() noexcept {
 
 void group::leave() noexcept {
     if (closed_) return;
-    if (!failure_ && !engine_->idle()) {
-        report why;
-        why.code = error::aborted;
-        why.root = who_.me;
-        why.peers = {who_.me};
-        why.cause = fmt::format("rank {} dropped its communicator with operations under way", who_.me);
-        control_.spread(why);
-    } else if (!failure_) {
+    engine_->drop();
+    if (auto why = engine_->failed()) failed(*why);
+    if (!failure_) {
         engine_->say_goodbye();
         control_.say_goodbye();
     }

@@ -25,6 +25,11 @@ transport& context::state::network(const std::string& address) {
     return *network_;
 }
 
+void context::state::remove(detail::group& which, visited& guest) noexcept {
+    std::erase(groups_, &which);
+    if (door_) door_->remove(guest);
+}
+
 void context::state::end_all() noexcept {
     for (auto* each : groups_) each->end();
     work_.clear();
@@ -43,9 +48,9 @@ void context::state::stop() noexcept {
     } else {
         end_all();
     }
-    letters_.close();
     stopped_ = true;
     groups_.clear();
+    letters_.close();
     network_.reset();
 }
 

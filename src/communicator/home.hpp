@@ -32,7 +32,7 @@ public:
     doorman& door() noexcept { return *door_; }
     background& work() noexcept { return work_; }
     void add(detail::group& which) { groups_.push_back(&which); }
-    void remove(detail::group& which) noexcept { std::erase(groups_, &which); }
+    void remove(detail::group& which, visited& guest) noexcept;
 
     /// Ends everything; blocks only until the loop's current turn is over. Any thread but the loop's own, unless embedded.
     void stop() noexcept;

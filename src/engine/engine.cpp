@@ -9,23 +9,11 @@
 namespace tutti {
 
 engine::engine(event_loop& loop, engine_identity who, engine_settings settings, engine_observer& observer)
-    : loop_(loop), who_(std::move(who)), settings_(settings), choose_(who_.size, settings.costs), observer_(&observer),
+    : loop_(loop), who_(std::move(who)), settings_(std::move(settings)), choose_(who_.size, settings_.costs, settings_.forced), observer_(&observer),
       point_sent_(static_cast<std::size_t>(who_.size)), point_received_(static_cast<std::size_t>(who_.size)),
       ports_(static_cast<std::size_t>(who_.size) * lane_kinds) {}
 
 engine::~engine() { TUTTI_CHECK(shut_, "an engine is shut down before it is destroyed"); }
-
-void engine::list::push(operation& one) noexcept {
-    one.next = nullptr;
-    one.previous = last;
-    (last ? last->next : first) = &one;
-    last = &one;
-}
-
-void engine::list::remove(operation& one) noexcept {
-    (one.previous ? one.previous->next : first) = one.next;
-    (one.next ? one.next->previous : last) = one.previous;
-}
 
 // ---- issuing
 
@@ -42,36 +30,48 @@ static std::shared_ptr<const program> one_step(const request& what) {
     return std::make_shared<const program>(sends ? point_to_point_send(what.root) : point_to_point_recv(what.root), 1);
 }
 
-std::shared_ptr<const program> engine::program_for(const request& what, std::uint8_t& number) {
+engine::prepared& engine::prepare(const request& what, std::uint8_t& number) {
     const algorithm* chosen = point_to_point(what.kind) ? nullptr : &choose_.choose(what.kind, vector_bytes(what, who_.size));
     number = chosen ? static_cast<std::uint8_t>(tutti::number(*chosen)) : std::uint8_t{0};
-    auto& cached = programs_[{static_cast<int>(what.kind), number, what.root}];
-    if (!cached) cached = chosen ? compile(*chosen, {who_.me, who_.size, what.root}) : one_step(what);
-    return cached;
+    prepared& found = programs_[{static_cast<int>(what.kind), number, what.root}];
+    if (!found.plan) found.plan = chosen ? compile(*chosen, {who_.me, who_.size, what.root}) : one_step(what);
+    return found;
+}
+
+operation& engine::take_from(operation_list& free) {
+    if (!free.first) {
+        owned_.push_back(std::make_unique<operation>());
+        free.push(*owned_.back());
+    }
+    operation& taken = *free.first;
+    free.remove(taken);
+    return taken;
+}
+
+/// Both sides of a message describe it alike, as the sender's call.
+static descriptor describe(const request& what) noexcept {
+    const bool point = point_to_point(what.kind);
+    return {static_cast<std::uint8_t>(point ? collective::send : what.kind), static_cast<std::uint8_t>(what.type), static_cast<std::uint8_t>(what.op),
+            0, point ? 0 : what.root, what.count, 0};
 }
 
 operation& engine::issue(const request& what, duration default_deadline) {
     const std::lock_guard lock(guard_);
-    if (!free_.first) {
-        owned_.push_back(std::make_unique<operation>());
-        free_.push(*owned_.back());
-    }
-    operation& made = *free_.first;
-    free_.remove(made);
-    const bool point = point_to_point(what.kind);
-    // Both sides of a message describe it alike, as the sender's call.
-    made.what = {static_cast<std::uint8_t>(point ? collective::send : what.kind), static_cast<std::uint8_t>(what.type), static_cast<std::uint8_t>(what.op),
-                 0, point ? 0 : what.root, what.count, 0};
+    descriptor described = describe(what);
+    if (pending_ == settings_.pending_limit) too_many(described);
+    prepared* const ready = failure_ || shut_ ? nullptr : &prepare(what, described.algorithm);
+    operation& made = take_from(ready ? ready->free : free_);
+    made.what = described;
     made.epoch = who_.epoch;
     made.begin(shared_from_this(), what);
-    if (failure_ || shut_ || pending_ == pending_limit) {
+    if (!ready) {
         refuse(made);
         return made;
     }
-    made.plan(program_for(what, made.what.algorithm), who_.me, who_.size, settings_.slice_bytes);
+    made.plan(ready->plan, who_.me, who_.size, settings_.slice_bytes);
     made.started = loop_.now();
     if (made.asked.deadline == duration{}) made.asked.deadline = default_deadline;
-    if (point) made.sequence = ++(what.kind == collective::send ? point_sent_ : point_received_)[static_cast<std::size_t>(what.root)];
+    if (point_to_point(what.kind)) made.sequence = ++(what.kind == collective::send ? point_sent_ : point_received_)[static_cast<std::size_t>(what.root)];
     else made.sequence = next_sequence_++;
     ++pending_;
     if (!fresh_.first) loop_.post(on_fresh_);
@@ -82,14 +82,19 @@ operation& engine::issue(const request& what, duration default_deadline) {
 /// An operation that ends before its caller sees it.
 void engine::refuse(operation& made) {
     made.sequence = 0;
-    report why = report_of(made);
-    if (!failure_ && !shut_) {
-        why.code = error::invalid_argument;
-        why.cause = fmt::format("more than {} operations are under way", pending_limit);
-    }
     made.ended = true;
-    made.finish(failure(std::move(why)));
+    made.finish(failure(report_of(made)));
     made.release();  // the engine's reference; the caller's stays
+}
+
+/// The other ranks count the call that has no place here, so nothing after it would match.
+void engine::too_many(const descriptor& next) {
+    report why;
+    why.code = error::invalid_argument;
+    why.root = who_.me;
+    why.peers = {who_.me};
+    why.cause = fmt::format("rank {} called {} with {} operations under way, which is the limit", who_.me, to_string(next), pending_);
+    fail_locked(std::move(why), true);
 }
 
 lane_kind engine::lane_of(const request& what) const noexcept {
@@ -122,15 +127,28 @@ void engine::take_fresh() noexcept {
     tell_observer();
 }
 
+/// The port that the channel has joined if its peer has left, else what was known before.
+template <class Channel>
+port* engine::join(Channel& channel, lane_kind kind, port* left) noexcept {
+    port& at = port_to(channel.at.peer(), kind);
+    at.add(channel);
+    return at.left() ? &at : left;
+}
+
 void engine::start(operation& which) noexcept {
     if (!point_to_point(which.asked.kind)) {
         recent_[which.sequence % recent_.size()] = which.what;
         started_ = which.sequence;
     }
     const lane_kind kind = lane_of(which.asked);
-    for (send_channel& each : which.senders()) port_to(each.at.peer(), kind).add(each);
-    for (recv_channel& each : which.receivers()) port_to(each.at.peer(), kind).add(each);
-    if (which.asked.deadline != duration::max()) loop_.start_timer(which.deadline, which.started + which.asked.deadline);
+    port* left = nullptr;
+    for (send_channel& each : which.senders()) left = join(each, kind, left);
+    for (recv_channel& each : which.receivers()) left = join(each, kind, left);
+    if (left) {
+        left->peer_left();
+        return;
+    }
+    if (which.asked.deadline < no_deadline - which.started) loop_.start_timer(which.deadline, which.started + which.asked.deadline);
     which.advance();
     progressed(which);
 }
@@ -151,7 +169,7 @@ void engine::end(operation& which) noexcept {
 }
 
 void engine::finish_ended() noexcept {
-    list done;
+    operation_list done;
     {
         const std::lock_guard lock(guard_);
         done = ended_;
@@ -170,7 +188,8 @@ void engine::finish_ended() noexcept {
 
 void engine::take_back(operation& which) noexcept {
     const std::lock_guard lock(guard_);
-    free_.push(which);
+    const plan_key key{static_cast<int>(which.asked.kind), which.what.algorithm, which.asked.root};
+    (which.plan_ ? programs_.at(key).free : free_).push(which);
 }
 
 // ---- lanes
@@ -234,8 +253,24 @@ void engine::fail_locked(report why, bool tell) noexcept {
     post_news();
 }
 
+std::optional<report> engine::failed() noexcept {
+    const std::lock_guard lock(guard_);
+    return failure_;
+}
+
+void engine::drop() noexcept {
+    const std::lock_guard lock(guard_);
+    if (failure_ || shut_ || pending_ == 0) return;
+    report why;
+    why.code = error::aborted;
+    why.root = who_.me;
+    why.peers = {who_.me};
+    why.cause = fmt::format("rank {} dropped communicator {} with operations under way", who_.me, who_.communicator);
+    fail_locked(std::move(why), true);
+}
+
 void engine::end_all() noexcept {
-    for (list* from : {&live_, &fresh_})
+    for (operation_list* from : {&live_, &fresh_})
         while (from->first) {
             operation& next = *from->first;
             from->remove(next);
@@ -253,7 +288,7 @@ report engine::report_of(const operation& which) const {
         why.code = error::closed;
         why.cause = "the communicator was closed";
     }
-    why.operation = to_string(which.what);
+    why.operation = which.name();
     why.sequence = which.sequence;
     why.communicator = who_.communicator;
     why.epoch = who_.epoch;
@@ -272,7 +307,7 @@ void engine::cancel(operation& which, const char* reason) noexcept {
     why.code = error::cancelled;
     why.root = who_.me;
     why.peers = {who_.me};
-    why.cause = fmt::format("rank {} ended {} #{} early: {}", who_.me, to_string(which.what), which.sequence, reason);
+    why.cause = fmt::format("rank {} ended {} #{} early: {}", who_.me, which.name(), which.sequence, reason);
     fail_locked(std::move(why), true);
 }
 
@@ -290,7 +325,7 @@ void engine::overdue(operation& which) noexcept {
     report why;
     why.code = error::timed_out;
     const auto waited = std::chrono::duration<double>(which.asked.deadline).count();
-    why.cause = fmt::format("rank {} waited {:g} s in {} #{} for {}", who_.me, waited, to_string(which.what), which.sequence, waited_for(which, why.peers));
+    why.cause = fmt::format("rank {} waited {:g} s in {} #{} for {}", who_.me, waited, which.name(), which.sequence, waited_for(which, why.peers));
     fail_locked(std::move(why), true);
 }
 

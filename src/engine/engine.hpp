@@ -5,7 +5,7 @@
 #include <tutti/event_loop.hpp>
 
 #include "algorithm/chooser.hpp"
-#include "engine/operation.hpp"
+#include "engine/operation_list.hpp"
 #include "engine/port.hpp"
 
 #include <array>
@@ -21,6 +21,8 @@ struct engine_settings {
     std::size_t slice_bytes = 256 * KiB;        // a transfer travels in pieces of about this size
     std::size_t small_bytes = 64 * KiB;         // up to here an operation uses the small lane
     cost_model costs;
+    std::vector<const algorithm*> forced;       // taken whatever they cost, where they serve the size
+    std::size_t pending_limit = 1 << 20;        // operations under way on one communicator
 };
 
 struct engine_identity {
@@ -46,8 +48,6 @@ protected:
 
 class engine final : public std::enable_shared_from_this<engine> {
 public:
-    static constexpr std::size_t pending_limit = 1 << 20;  // operations under way on one communicator
-
     engine(event_loop& loop, engine_identity who, engine_settings settings, engine_observer& observer);
     ~engine();
 
@@ -63,6 +63,8 @@ public:
     void fail(report why) noexcept;
     /// The same for a failure found here: the observer hears of it.
     void fail_and_tell(report why) noexcept;
+    /// Any thread: the communicator goes. If anything is under way, that is an abort, of which the observer hears.
+    void drop() noexcept;
     /// On the loop: sends goodbye on every lane, behind what is queued.
     void say_goodbye() noexcept;
     /// On the loop: whether nothing is under way and every lane's bytes are with the kernel.
@@ -70,6 +72,8 @@ public:
     /// On the loop, or when nobody runs it: ends what is pending with error::closed, and all lanes. Nothing happens afterwards.
     void shut_down() noexcept;
 
+    /// Any thread: why it has failed, if it has.
+    std::optional<report> failed() noexcept;
     const engine_identity& who() const noexcept { return who_; }
     const engine_settings& settings() const noexcept { return settings_; }
 
@@ -81,20 +85,24 @@ public:
 private:
     friend class port;
 
-    struct list {
-        operation* first = nullptr;
-        operation* last = nullptr;
-        void push(operation& one) noexcept;
-        void remove(operation& one) noexcept;
-    };
     using plan_key = std::array<int, 3>;  // collective, algorithm, root
 
-    std::shared_ptr<const program> program_for(const request& what, std::uint8_t& number);
+    /// A plan, and the operations that have carried it out before: what they own has the right size already.
+    struct prepared {
+        std::shared_ptr<const program> plan;
+        operation_list free;
+    };
+
+    prepared& prepare(const request& what, std::uint8_t& number);
+    operation& take_from(operation_list& free);
     void refuse(operation& made);
+    void too_many(const descriptor& next);
     port& port_to(rank peer, lane_kind kind);
     lane_kind lane_of(const request& what) const noexcept;
     operation* find(std::uint64_t sequence) noexcept;
     void take_fresh() noexcept;
+    template <class Channel>
+    port* join(Channel& channel, lane_kind kind, port* left) noexcept;
     void start(operation& which) noexcept;
     void progressed(operation& which) noexcept;
     void end(operation& which) noexcept;
@@ -118,9 +126,9 @@ private:
     std::uint64_t started_ = 0;             // every collective up to this one has been registered at its ports
     std::vector<std::uint64_t> point_sent_, point_received_;  // messages so far, by peer
     std::size_t pending_ = 0;
-    list fresh_, live_, ended_, free_;
+    operation_list fresh_, live_, ended_, free_;      // free_: of those that were refused
     std::array<descriptor, 64> recent_{};   // by sequence, to name what a straggler speaks of
-    std::map<plan_key, std::shared_ptr<const program>> programs_;
+    std::map<plan_key, prepared> programs_;
     std::vector<std::unique_ptr<port>> ports_;  // by peer and kind; null until used
     std::optional<report> failure_;
     bool telling_ = false;                  // the observer has not heard of the failure yet

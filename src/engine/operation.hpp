@@ -73,6 +73,8 @@ public:
     descriptor what;
     request asked;
     time_point started{};
+    /// What this rank called; `what` describes a message as its sender's call.
+    std::string name() const;
     bool ended = false;             // its end is decided; the caller hears of it on the loop
     std::optional<tutti::failure> failed;
     operation* next = nullptr;      // in one of the engine's lists

@@ -83,15 +83,13 @@ landing port::arrived(const frame& head, std::vector<std::span<std::byte>>& runs
 
 landing port::expected(const frame& head, recv_channel& front, std::vector<std::span<std::byte>>& runs) noexcept {
     operation& of = front.at.of();
-    if (head.what != of.what)
-        return refuse(error::mismatch, fmt::format("rank {} called {} where rank {} called {} (operation #{})", owner_.who_.me, to_string(of.what), peer_,
-                                                   to_string(head.what), head.sequence));
+    if (head.what != of.what) return disagreed(of.what, head);
     const int step = front.at.step();
     const std::size_t slice = front.at.slice(), bytes = of.transfer_bytes(step, slice);
     // Rounds are numbered by each rank for itself; the order on the lane says which transfer this is.
     if (head.slice != slice || head.payload_bytes != bytes)
         return refuse(error::protocol_error, fmt::format("rank {} sent {} bytes as slice {} of {} #{}, the plan of rank {} says {} bytes, slice {}", peer_,
-                                                         head.payload_bytes, head.slice, to_string(of.what), head.sequence, owner_.who_.me, bytes, slice));
+                                                         head.payload_bytes, head.slice, of.name(), head.sequence, owner_.who_.me, bytes, slice));
     if (!of.may_begin(front.at.round(), slice)) return landing::park;
     if (!of.reduces(step)) {
         of.runs_of(step, slice, runs);
@@ -118,16 +116,23 @@ landing port::unexpected(const frame& head) noexcept {
     const bool started = head.sequence <= owner_.started_;
     if (started && owner_.started_ - head.sequence < recent.size()) {
         const descriptor& mine = recent[head.sequence % recent.size()];
-        if (mine != head.what)
-            return refuse(error::mismatch, fmt::format("rank {} called {} where rank {} called {} (operation #{})", owner_.who_.me, to_string(mine), peer_,
-                                                       to_string(head.what), head.sequence));
+        if (mine != head.what) return disagreed(mine, head);
     }
     if (front && head.sequence > front->at.of().sequence)
         return refuse(error::mismatch, fmt::format("rank {} called {} (operation #{}), for which rank {} sends nothing: it is at {} #{}", owner_.who_.me,
-                                                   to_string(front->at.of().what), front->at.of().sequence, peer_, to_string(head.what), head.sequence));
+                                                   front->at.of().name(), front->at.of().sequence, peer_, to_string(head.what), head.sequence));
     if (!started) return landing::park;
     return refuse(error::protocol_error, fmt::format("rank {} sent a frame of {} #{} that the plan of rank {} does not contain", peer_, to_string(head.what),
                                                      head.sequence, owner_.who_.me));
+}
+
+landing port::disagreed(const descriptor& mine, const frame& head) noexcept {
+    const auto names = tell_apart(mine, head.what);
+    if (kind_ == lane_kind::point)
+        return refuse(error::mismatch, fmt::format("rank {} waits for {} from rank {}, which called {} (message #{})", owner_.who_.me,
+                                                   std::string_view(names.mine).substr(std::string_view("send ").size()), peer_, names.theirs, head.sequence));
+    return refuse(error::mismatch, fmt::format("rank {} called {} where rank {} called {} (operation #{})", owner_.who_.me, names.mine, peer_, names.theirs,
+                                               head.sequence));
 }
 
 landing port::refuse(error code, std::string cause) noexcept {
@@ -159,7 +164,7 @@ void port::peer_left() noexcept {
     const operation& of = receivers_.first ? receivers_.first->at.of() : senders_.first->at.of();
     report why;
     why.code = error::peer_left;
-    why.cause = fmt::format("rank {} left while rank {} waited for it in {} #{}", peer_, owner_.who_.me, to_string(of.what), of.sequence);
+    why.cause = fmt::format("rank {} left while rank {} waited for it in {} #{}", peer_, owner_.who_.me, of.name(), of.sequence);
     why.peers = {peer_};
     why.root = peer_;
     owner_.fail_locked(std::move(why), true);

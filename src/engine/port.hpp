@@ -63,6 +63,7 @@ private:
     void lost(std::error_code why) noexcept override;
     landing expected(const frame& head, recv_channel& front, std::vector<std::span<std::byte>>& runs) noexcept;
     landing unexpected(const frame& head) noexcept;
+    landing disagreed(const descriptor& mine, const frame& head) noexcept;
     landing refuse(error code, std::string cause) noexcept;
     bounce* free_bounce(std::size_t bytes);
 

@@ -19,4 +19,16 @@ std::string to_string(const descriptor& what) {
     return text;
 }
 
+static std::string by_algorithm(const descriptor& what) {
+    const auto all = catalogue();
+    if (what.algorithm >= all.size()) return fmt::format("{} by algorithm {}", to_string(what), what.algorithm);
+    return fmt::format("{} by {}", to_string(what), all[what.algorithm].name);
+}
+
+call_names tell_apart(const descriptor& mine, const descriptor& theirs) {
+    call_names names{to_string(mine), to_string(theirs)};
+    if (names.mine == names.theirs) names = {by_algorithm(mine), by_algorithm(theirs)};
+    return names;
+}
+
 }  // namespace tutti

@@ -23,4 +23,11 @@ struct request {
 /// "all_reduce f32 sum count 1024", "broadcast f64 count 7 root 2".
 std::string to_string(const descriptor& what);
 
+/// Two calls that should be alike, each in words that show the difference.
+struct call_names {
+    std::string mine;
+    std::string theirs;
+};
+call_names tell_apart(const descriptor& mine, const descriptor& theirs);
+
 }  // namespace tutti

@@ -13,7 +13,7 @@ void background::start(task<> work) {
 
 void background::clear() noexcept {
     running_.clear();
-    loop_.withdraw(*this);
+    if (posted_) loop_.withdraw(*this);  // otherwise the loop may be gone
     posted_ = false;
 }
 

@@ -14,7 +14,7 @@ namespace tutti {
 
 enum class frame_kind : std::uint8_t {
     data = 1,
-    abort,    // payload: why; `root` tells who failed first
+    abort,    // payload: why, and who failed first
     goodbye,  // the sender will send nothing more
     hang_up,  // and does not wait for the goodbyes of others
     formed,   // rank 0: everybody is there

@@ -40,7 +40,7 @@ void lane::fail(std::error_code why) noexcept {
 // ---- sending
 
 void lane::send(outgoing& what) noexcept {
-    if (state_ == state::ended) return;
+    if (state_ == state::ended || send_code_) return;
     what.next_in_lane = nullptr;
     (first_ ? last_->next_in_lane : first_) = &what;
     last_ = &what;
@@ -82,13 +82,21 @@ void lane::sent_bytes(std::size_t bytes) noexcept {
     }
 }
 
+/// The other side may have said why it went. Only then, or when the owner does not want to hear it now, the lane is lost.
+void lane::send_failed(std::error_code why) noexcept {
+    send_code_ = why;
+    first_ = last_ = nullptr;
+    if (state_ == state::parked) fail(why);
+    else if (!reading_) pump_recv();
+}
+
 void lane::pump_send() noexcept {
     pumping_ = true;
     while (first_ && state_ != state::ended) {
         gather_batch();
         const auto [bytes, code] = link_->try_send(send_runs_);
         if (code) {
-            fail(code);
+            send_failed(code);
             break;
         }
         if (bytes == 0) {
@@ -171,6 +179,10 @@ bool lane::recv_more(std::size_t& budget) noexcept {
         fail(code);
         return false;
     }
+    if (bytes == 0 && send_code_) {
+        fail(send_code_);
+        return false;
+    }
     if (bytes == 0) {
         waiting_readable_ = true;
         link_->when_readable(readable_);
@@ -202,14 +214,17 @@ void lane::pump_recv() noexcept {
             if (!recv_more(budget)) break;
             continue;
         }
-        if (state_ == state::parked && !ask_owner()) break;
+        if (state_ == state::parked && !ask_owner()) {
+            if (state_ == state::parked && send_code_) fail(send_code_);
+            break;
+        }
         fill_from_buffer();
         if (missing_ == 0) {
             state_ = state::header;
             owner_.landed(head_);
             continue;
         }
-        if (budget == 0) {
+        if (budget == 0 && !send_code_) {
             waiting_readable_ = true;
             loop_.post(readable_);
             break;

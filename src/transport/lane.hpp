@@ -80,6 +80,7 @@ private:
     void fill_from_buffer() noexcept;
     bool recv_more(std::size_t& budget) noexcept;
     void fail(std::error_code why) noexcept;
+    void send_failed(std::error_code why) noexcept;
 
     event_loop& loop_;
     std::mutex& guard_;
@@ -95,6 +96,7 @@ private:
     std::size_t offset_ = 0;
     bool pumping_ = false;
     bool waiting_writable_ = false;
+    std::error_code send_code_;  // sending is over; what has arrived is still read
     std::array<frame_header, batch_frames> headers_;
     std::vector<std::span<const std::byte>> send_runs_;
 

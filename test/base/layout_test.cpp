@@ -5,8 +5,8 @@
 using namespace tutti;
 
 TEST_CASE("parts cover every element exactly once, in order, and differ by at most one") {
-    for (std::size_t count : {0, 1, 2, 5, 7, 64, 1009})
-        for (std::size_t parts : {1, 2, 3, 4, 7, 8, 33}) {
+    for (const std::size_t count : {0u, 1u, 2u, 5u, 7u, 64u, 1009u})
+        for (const std::size_t parts : {1u, 2u, 3u, 4u, 7u, 8u, 33u}) {
             std::size_t next = 0;
             for (std::size_t index = 0; index < parts; ++index) {
                 const part one = part_of(count, parts, index);

@@ -31,7 +31,12 @@ inline task<> one_rank(context& home, rank me, int size, std::shared_ptr<store> 
     const auto all = co_await std::move(joining);
     auto work = body(*all);
     co_await std::move(work);
-    co_await all->close();
+    try {
+        auto closing = all->close();
+        co_await std::move(closing);
+    } catch (const failure&) {
+        // The communicator has failed, and the body has seen it in its own way.
+    }
 }
 
 }  // namespace detail

@@ -1,0 +1,121 @@
+// An all-reduce without Tutti: floats, summed over ranks, with nothing but TCP sockets on loopback and poll. What it takes is
+// what a program on this machine can hope for without much thought. Small vectors are exchanged whole between ranks whose numbers
+// differ in one bit, where the number of ranks allows it; all others go around a ring, a block of a rank at a time.
+#pragma once
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <functional>
+#include <span>
+#include <stdexcept>
+#include <system_error>
+#include <vector>
+
+namespace raw_sockets {
+
+inline constexpr std::size_t exchanged_bytes = 64 << 10;  // up to here whole vectors
+inline constexpr std::size_t bounce_floats = 64 << 10;    // what has arrived is added from this much, while it is in cache
+
+inline int checked(int value, const char* what) {
+    if (value < 0) throw std::system_error(errno, std::system_category(), what);
+    return value;
+}
+
+/// Two ends of a TCP connection.
+inline std::array<int, 2> connected_pair() {
+    const int listener = checked(::socket(AF_INET, SOCK_STREAM, 0), "socket"), caller = checked(::socket(AF_INET, SOCK_STREAM, 0), "socket");
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    checked(::bind(listener, reinterpret_cast<sockaddr*>(&address), size), "bind");
+    checked(::listen(listener, 1), "listen");
+    checked(::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), "getsockname");
+    checked(::connect(caller, reinterpret_cast<sockaddr*>(&address), size), "connect");
+    const int called = checked(::accept(listener, nullptr, nullptr), "accept");
+    ::close(listener);
+    for (const int each : {caller, called}) {
+        const int yes = 1;
+        checked(::setsockopt(each, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes), "TCP_NODELAY");
+        ::setsockopt(each, IPPROTO_TCP, TCP_CONGESTION, "cubic", 5);  // pacing does no good inside a host
+        checked(::fcntl(each, F_SETFL, O_NONBLOCK), "O_NONBLOCK");
+    }
+    return {caller, called};
+}
+
+class group {
+public:
+    group(int me, std::vector<int> sockets) : me_(me), size_(static_cast<int>(sockets.size())), sockets_(std::move(sockets)), bounce_(bounce_floats) {}
+
+    void all_reduce(std::span<float> data) {
+        if ((size_ & (size_ - 1)) == 0 && data.size_bytes() <= exchanged_bytes) return exchange_all(data);
+        const int next = (me_ + 1) % size_, before = (me_ + size_ - 1) % size_;
+        for (int k = 0; k < size_ - 1; ++k) transfer(next, block(data, me_ - k), before, block(data, me_ - k - 1), true);
+        for (int k = 0; k < size_ - 1; ++k) transfer(next, block(data, me_ + 1 - k), before, block(data, me_ - k), false);
+    }
+    void barrier() {
+        float nothing = 0;
+        all_reduce({&nothing, 1});
+    }
+
+private:
+    std::span<float> block(std::span<float> data, int which) const {
+        const auto index = static_cast<std::size_t>((which + 2 * size_) % size_), parts = static_cast<std::size_t>(size_);
+        const std::size_t begin = data.size() * index / parts;
+        return data.subspan(begin, data.size() * (index + 1) / parts - begin);
+    }
+
+    void exchange_all(std::span<float> data) {
+        kept_.resize(std::max(kept_.size(), data.size()));
+        for (int bit = 1; bit < size_; bit *= 2) {
+            std::copy(data.begin(), data.end(), kept_.begin());  // what arrives is added while this is still being sent
+            transfer(me_ ^ bit, std::span(kept_).first(data.size()), me_ ^ bit, data, true);
+        }
+    }
+
+    /// Sends `out` and receives as many floats as `in` has, both at once; adds them to `in`, or puts them there.
+    void transfer(int target, std::span<const float> out, int source, std::span<float> in, bool add) {
+        auto sending = std::as_bytes(out);
+        std::size_t landed = 0;  // bytes since the last addition
+        while (!sending.empty() || !in.empty()) {
+            const std::size_t sent = sending.empty() ? 0 : moved(::send(socket_of(target), sending.data(), sending.size(), MSG_NOSIGNAL));
+            sending = sending.subspan(sent);
+            const std::size_t chunk = std::min(in.size_bytes(), add ? bounce_floats * sizeof(float) : in.size_bytes());
+            char* place = reinterpret_cast<char*>(add ? bounce_.data() : in.data()) + landed;
+            const std::size_t received = in.empty() ? 0 : moved(::recv(socket_of(source), place, chunk - landed, 0));
+            landed += received;
+            if (landed == chunk) {
+                const std::size_t floats = chunk / sizeof(float);
+                if (add) std::transform(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(floats), bounce_.begin(), in.begin(), std::plus<>());
+                in = in.subspan(floats);
+                landed = 0;
+            }
+            if (sent == 0 && received == 0 && (!sending.empty() || !in.empty())) wait(target, !sending.empty(), source, !in.empty());
+        }
+    }
+
+    static std::size_t moved(ssize_t bytes) {
+        if (bytes > 0) return static_cast<std::size_t>(bytes);
+        if (bytes == 0) throw std::runtime_error("a peer has gone");
+        if (errno != EAGAIN && errno != EINTR) checked(-1, "a socket");
+        return 0;
+    }
+    void wait(int target, bool sends, int source, bool receives) {
+        pollfd both[] = {{sends ? socket_of(target) : -1, POLLOUT, 0}, {receives ? socket_of(source) : -1, POLLIN, 0}};
+        if (::poll(both, 2, -1) < 0 && errno != EINTR) checked(-1, "poll");
+    }
+    int socket_of(int rank) const { return sockets_[static_cast<std::size_t>(rank)]; }
+
+    int me_, size_;
+    std::vector<int> sockets_;  // by rank
+    std::vector<float> bounce_, kept_;
+};
+
+}  // namespace raw_sockets

@@ -1,0 +1,24 @@
+// Operations in an order, linked through themselves.
+#pragma once
+
+#include "engine/operation.hpp"
+
+namespace tutti {
+
+struct operation_list {
+    operation* first = nullptr;
+    operation* last = nullptr;
+
+    void push(operation& one) noexcept {
+        one.next = nullptr;
+        one.previous = last;
+        (last ? last->next : first) = &one;
+        last = &one;
+    }
+    void remove(operation& one) noexcept {
+        (one.previous ? one.previous->next : first) = one.next;
+        (one.next ? one.next->previous : last) = one.previous;
+    }
+};
+
+}  // namespace tutti

@@ -1,0 +1,53 @@
+#include "communicator/allocations.hpp"
+#include "support/ranks.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+using namespace tutti;
+using test::run_ranks;
+
+namespace {
+
+struct data_of_rank {
+    std::vector<float> small = std::vector<float>(100), large = std::vector<float>(100'000), parts = std::vector<float>(400), part = std::vector<float>(100);
+};
+
+/// One of each, some at the same time; coroutine frames come from a pool and are not of the heap.
+task<> one_step(communicator& world, data_of_rank& data) {
+    co_await world.barrier();
+    co_await world.all_reduce(data.small, sum);
+    auto large = world.all_reduce(data.large, avg);
+    auto gathered = world.all_gather(data.part, data.parts);
+    co_await std::move(gathered);
+    co_await std::move(large);
+    auto scattered = world.reduce_scatter(data.parts, data.part, max);
+    auto spread = world.broadcast(data.small, 2);
+    co_await std::move(scattered);
+    co_await std::move(spread);
+    co_await world.reduce(data.small, prod, 1);
+    auto received = world.recv(data.small, (world.rank() + 1) % 4);
+    auto sent = world.send(data.part, (world.rank() + 3) % 4);
+    co_await std::move(received);
+    co_await std::move(sent);
+}
+
+task<> count_steps(communicator& world, std::vector<std::size_t>& counted) {
+    data_of_rank data;
+    for (int step = 0; step < 50; ++step) co_await one_step(world, data);
+    co_await world.barrier();
+    const std::size_t before = test::allocations();
+    for (int step = 0; step < 200; ++step) co_await one_step(world, data);
+    counted[static_cast<std::size_t>(world.rank())] = test::allocations() - before;
+    co_await world.barrier();  // nobody closes while others count
+}
+
+}  // namespace
+
+TEST_CASE("after warm-up no collective and no message allocates, on any rank") {
+    std::vector<std::size_t> counted(4, 1);
+    run_ranks(4, [&counted](communicator& world) { return count_steps(world, counted); });
+    // All ranks count the same program's allocations, so each would see every one.
+    CHECK(*std::max_element(counted.begin(), counted.end()) == 0);
+}

@@ -1,0 +1,177 @@
+// Calls that cannot be right, and calls on communicators that are no more: what the caller hears, and what the others hear.
+#include "support/ranks.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+
+using namespace tutti;
+using test::run_ranks;
+
+namespace {
+
+alignas(8) std::array<std::byte, 4096> memory;
+
+buffer at(std::size_t offset, std::size_t count, data_type type = data_type::f32) { return {memory.data() + offset, count, type}; }
+constexpr auto no_type = static_cast<data_type>(42);
+constexpr std::size_t too_many = std::size_t{1} << 62;
+
+struct row {
+    const char* cause;
+    future<> (*call)(communicator&);
+};
+
+const char overlap[] = "input and output overlap in a way that this operation does not allow";
+
+// On rank 1 of 3.
+const row rows[] = {
+    {"the input holds f32, the output f64", [](communicator& c) { return c.all_reduce(at(0, 4), at(64, 4, data_type::f64), sum); }},
+    {"the output has 3 elements, 4 are expected", [](communicator& c) { return c.all_reduce(at(0, 4), at(64, 3), sum); }},
+    {"the input of 4 elements is a null pointer", [](communicator& c) { return c.all_reduce(const_buffer(nullptr, 4, data_type::f32), at(0, 4), sum); }},
+    {"the output of 4 elements is a null pointer", [](communicator& c) { return c.all_reduce(at(0, 4), buffer(nullptr, 4, data_type::f32), sum); }},
+    {"the input is not aligned for f32", [](communicator& c) { return c.all_reduce(at(2, 4), at(64, 4), sum); }},
+    {"the output is not aligned for f64", [](communicator& c) { return c.all_reduce(at(0, 4, data_type::f64), at(260, 4, data_type::f64), sum); }},
+    {"the input has no data type", [](communicator& c) { return c.all_reduce(at(0, 4, no_type), sum); }},
+    {"4611686018427387904 elements of f32 for each of 1 ranks are more than memory can hold", [](communicator& c) { return c.all_reduce(at(0, too_many), sum); }},
+    {overlap, [](communicator& c) { return c.all_reduce(at(0, 4), at(4, 4), sum); }},
+    {"root 3 is not among the ranks 0 to 2", [](communicator& c) { return c.broadcast(at(0, 4), 3); }},
+    {"root -1 is not among the ranks 0 to 2", [](communicator& c) { return c.broadcast(at(0, 4), -1); }},
+    {"the buffer of 4 elements is a null pointer", [](communicator& c) { return c.broadcast(buffer(nullptr, 4, data_type::f32), 0); }},
+    {"the buffer has no data type", [](communicator& c) { return c.broadcast(at(0, 4, no_type), 0); }},
+    {"root 9 is not among the ranks 0 to 2", [](communicator& c) { return c.reduce(at(0, 4), sum, 9); }},
+    {"the input is not aligned for f32", [](communicator& c) { return c.reduce(at(1, 4), sum, 0); }},
+    {"the output has 5 elements, 4 are expected", [](communicator& c) { return c.reduce(at(0, 4), at(64, 5), sum, 1); }},
+    {"the input holds f32, the output i32", [](communicator& c) { return c.reduce(at(0, 4), at(64, 4, data_type::i32), sum, 1); }},
+    {"the output of 4 elements is a null pointer", [](communicator& c) { return c.reduce(at(0, 4), buffer(nullptr, 4, data_type::f32), sum, 1); }},
+    {overlap, [](communicator& c) { return c.reduce(at(0, 4), at(8, 4), sum, 1); }},
+    {"the output has 4 elements, 12 are expected", [](communicator& c) { return c.all_gather(at(0, 4), at(64, 4)); }},
+    {"the input holds f32, the output u8", [](communicator& c) { return c.all_gather(at(0, 4), at(64, 12, data_type::u8)); }},
+    {"the output has no data type", [](communicator& c) { return c.all_gather(at(0, 4), at(64, 12, no_type)); }},
+    {overlap, [](communicator& c) { return c.all_gather(at(0, 4), at(0, 12)); }},  // that is rank 0's part
+    {"the input has 11 elements, 12 are expected", [](communicator& c) { return c.reduce_scatter(at(0, 11), at(64, 4), sum); }},
+    {"the input holds f64, the output f32", [](communicator& c) { return c.reduce_scatter(at(0, 12, data_type::f64), at(256, 4), sum); }},
+    {overlap, [](communicator& c) { return c.reduce_scatter(at(0, 12), at(32, 4), sum); }},  // rank 2's part
+    {"4611686018427387904 elements of f32 for each of 3 ranks are more than memory can hold",
+     [](communicator& c) { return c.reduce_scatter(at(0, 12), at(64, too_many), sum); }},
+    {"the input has 4 elements, a multiple of 3 is expected", [](communicator& c) { return c.all_to_all(at(0, 4), at(64, 4)); }},
+    {"the output has 6 elements, 3 are expected", [](communicator& c) { return c.all_to_all(at(0, 3), at(64, 6)); }},
+    {overlap, [](communicator& c) { return c.all_to_all(at(0, 3), at(0, 3)); }},
+    {"rank 1 cannot send to or receive from itself", [](communicator& c) { return c.send(at(0, 3), 1); }},
+    {"rank 1 cannot send to or receive from itself", [](communicator& c) { return c.recv(at(0, 3), 1); }},
+    {"peer 3 is not among the ranks 0 to 2", [](communicator& c) { return c.send(at(0, 3), 3); }},
+    {"peer -2 is not among the ranks 0 to 2", [](communicator& c) { return c.recv(at(0, 3), -2); }},
+    {"the buffer is not aligned for f32", [](communicator& c) { return c.send(at(3, 3), 0); }},
+    {"the buffer of 1 elements is a null pointer", [](communicator& c) { return c.recv(buffer(nullptr, 1, data_type::f32), 0); }},
+};
+
+task<> expect_failure(future<> begun, error code, std::string cause) {
+    auto ended = co_await as_result(std::move(begun));
+    REQUIRE_FALSE(ended);
+    CHECK(ended.failure().code() == code);
+    CHECK(ended.failure().details().cause.find(cause) != std::string::npos);
+}
+
+task<> call_wrongly(communicator& world, const row& one) {
+    std::vector<future<>> begun;
+    const bool wrong = world.rank() == 1;
+    begun.push_back(wrong ? one.call(world) : world.barrier());
+    CHECK(begun[0].ready() == wrong);
+    auto ended = co_await as_result(std::move(begun[0]));
+    REQUIRE_FALSE(ended);
+    const report& told = ended.failure().details();
+    CHECK(told.code == error::invalid_argument);
+    CHECK(told.cause.starts_with("rank 1 called "));
+    CHECK(told.cause.ends_with(std::string("with a wrong argument: ") + one.cause));
+    CHECK(told.root == 1);
+}
+
+// ---- what is called too late
+
+const row calls[] = {
+    {"all_reduce f32 sum count 3", [](communicator& c) { return c.all_reduce(at(0, 3), sum); }},
+    {"all_reduce f32 max count 3", [](communicator& c) { return c.all_reduce(at(0, 3), at(64, 3), max); }},
+    {"broadcast f32 count 3 root 1", [](communicator& c) { return c.broadcast(at(0, 3), 1); }},
+    {"reduce f32 prod count 3 root 0", [](communicator& c) { return c.reduce(at(0, 3), prod, 0); }},
+    {"reduce f32 sum count 3 root 0", [](communicator& c) { return c.reduce(at(0, 3), at(64, 3), sum, 0); }},
+    {"all_gather f32 count 3", [](communicator& c) { return c.all_gather(at(0, 3), at(64, 6)); }},
+    {"reduce_scatter f32 avg count 3", [](communicator& c) { return c.reduce_scatter(at(0, 6), at(64, 3), avg); }},
+    {"all_to_all f32 count 2", [](communicator& c) { return c.all_to_all(at(0, 4), at(64, 4)); }},
+    {"barrier", [](communicator& c) { return c.barrier(); }},
+    {"send f32 count 3", [](communicator& c) { return c.send(at(0, 3), 1 - c.rank()); }},
+    {"recv f32 count 3", [](communicator& c) { return c.recv(at(0, 3), 1 - c.rank()); }},
+};
+
+task<> expect_all_fail(communicator& world, error code, std::string cause) {
+    for (const row& each : calls) {
+        CAPTURE(each.cause);
+        auto begun = each.call(world);
+        CHECK(begun.ready());
+        auto ended = co_await as_result(std::move(begun));
+        REQUIRE_FALSE(ended);
+        const report& told = ended.failure().details();
+        CHECK(told.code == code);
+        CHECK(told.operation == each.cause);
+        CHECK(told.cause == cause);
+        CHECK(told.communicator == "world");
+        CHECK(told.local == world.rank());
+    }
+    std::error_code splitting;
+    try {
+        auto child = world.split(0, 0);
+        co_await std::move(child);
+    } catch (const failure& why) {
+        splitting = why.code();
+    }
+    CHECK(splitting == code);
+}
+
+task<> call_when_closed(communicator& world) {
+    co_await world.barrier();
+    auto closing = world.close();
+    co_await std::move(closing);
+    auto all = expect_all_fail(world, error::closed, "the communicator was closed");
+    co_await std::move(all);
+    // Closing again, and aborting what is over, change nothing.
+    auto again = world.close();
+    co_await std::move(again);
+    world.abort("too late");
+    CHECK(world.barrier().ready());
+}
+
+task<> call_when_aborted(communicator& world) {
+    if (world.rank() == 1) {
+        world.abort("the disk is full");
+        world.abort("another reason");
+    }
+    auto waiting = expect_failure(world.barrier(), error::aborted, "rank 1 aborted: the disk is full");
+    co_await std::move(waiting);
+    auto all = expect_all_fail(world, error::aborted, "rank 1 aborted: the disk is full");
+    co_await std::move(all);
+}
+
+task<> use_nothing(communicator& world) {
+    // Empty buffers need no memory.
+    std::vector<float> none;
+    co_await world.all_reduce(none, sum);
+    co_await world.all_gather(none, none);
+    co_await world.all_to_all(none, none);
+    co_await world.reduce_scatter(none, none, sum);
+    co_await world.broadcast(none, 1);
+    co_await world.reduce(none, max, 0);
+}
+
+}  // namespace
+
+TEST_CASE("a wrong argument is told to its caller at once and to all other ranks, in the same words") {
+    for (const row& each : rows) {
+        CAPTURE(each.cause);
+        CAPTURE(&each - rows);
+        run_ranks(3, [&each](communicator& world) { return call_wrongly(world, each); });
+    }
+}
+
+TEST_CASE("every function of a closed communicator fails at once with closed") { run_ranks(2, call_when_closed); }
+
+TEST_CASE("every function of a failed communicator fails at once with its first cause") { run_ranks(2, call_when_aborted); }
+
+TEST_CASE("empty buffers need no memory") { run_ranks(3, use_nothing); }

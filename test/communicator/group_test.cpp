@@ -1,0 +1,247 @@
+#include "support/ranks.hpp"
+
+#include <tutti/sleep.hpp>
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+using namespace tutti;
+using namespace std::chrono_literals;
+using test::run_ranks;
+
+namespace {
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// The failure that `work` ends with; fails the test when there is none.
+task<failure> failure_of(future<> work) {
+    try {
+        co_await std::move(work);
+    } catch (const failure& why) {
+        co_return why;
+    }
+    FAIL("nothing failed");
+    throw failure(error::system, "unreachable");
+}
+
+task<> meet(communicator& all) { co_await all.barrier(); }
+
+world some(rank me, int size) {
+    world who;
+    who.me = me;
+    who.size = size;
+    who.local_size = size;
+    who.master_address = "127.0.0.1";
+    return who;
+}
+
+/// Some ranks of a job join; each tells how that ended.
+task<> try_to_join(context& home, world who, std::shared_ptr<store> meeting, std::vector<std::string>& endings) {
+    auto joining = home.join(who, std::move(meeting));
+    try {
+        const auto all = co_await std::move(joining);
+        endings[static_cast<std::size_t>(who.me)] = "joined";
+    } catch (const failure& why) {
+        CHECK(why.code() == error::rendezvous_timeout);
+        endings[static_cast<std::size_t>(who.me)] = why.what();
+    }
+}
+
+task<> stay(communicator& all, duration before, int& count) {
+    co_await all.barrier();
+    if (all.rank() == 1) co_return;
+    co_await sleep_for(before);
+    const failure why = co_await failure_of(all.barrier());
+    CHECK(why.code() == error::peer_left);
+    CHECK(why.details().root == 1);
+    CHECK(contains(why.what(), "rank 1 left while"));
+    ++count;
+}
+
+task<> wait_for_abort(communicator& all, int& count) {
+    co_await all.barrier();
+    if (all.rank() == 2) {
+        co_await sleep_for(1ms);
+        all.abort("the disk is full");
+        all.abort("said twice");
+    }
+    const failure why = co_await failure_of(all.rank() == 2 ? all.barrier() : all.barrier());
+    CHECK(why.code() == error::aborted);
+    CHECK(why.details().root == 2);
+    CHECK(contains(why.what(), "rank 2 aborted: the disk is full"));
+    ++count;
+}
+
+task<> close_twice(communicator& all, int& count) {
+    if (all.rank() == 0) all.abort("no more");
+    const failure why = co_await failure_of(all.barrier());
+    try {
+        auto closing = all.close();
+        co_await std::move(closing);
+        FAIL("it has failed");
+    } catch (const failure& again) {
+        CHECK(again.code() == why.code());
+        ++count;
+    }
+}
+
+task<> watch_and_fail(communicator& all, int& count) {
+    auto watch = all.watch();
+    co_await all.barrier();
+    if (all.rank() == 0) all.abort("enough");
+    const failure why = co_await failure_of(std::move(watch));
+    CHECK(why.code() == error::aborted);
+    ++count;
+}
+
+task<> close_early(communicator& all, std::string& said) {
+    co_await all.barrier();
+    if (all.rank() == 0) {
+        co_await sleep_for(10s);
+        co_return;
+    }
+    try {
+        auto closing = all.close(2s);
+        co_await std::move(closing);
+    } catch (const failure& why) {
+        CHECK(why.code() == error::timed_out);
+        said = why.what();
+    }
+}
+
+}  // namespace
+
+TEST_CASE("ranks that do not come are named on all ranks that came, when the time is over") {
+    event_loop loop(event_loop::virtual_time);
+    memory_network network;
+    memory_table table;
+    context_options options;
+    options.rendezvous = 10s;
+    std::vector<std::unique_ptr<context>> homes;
+    std::vector<std::string> endings(5);
+    std::vector<task<>> all;
+    for (const rank me : {0, 1, 3}) {
+        homes.push_back(std::make_unique<context>(loop, std::make_unique<memory_transport>(loop, network), options));
+        all.push_back(try_to_join(*homes.back(), some(me, 5), memory_store(table), endings));
+    }
+    const auto begin = loop.now();
+    run(loop, when_all(std::move(all)));
+    CHECK(loop.now() - begin < 12s);
+    for (const rank me : {0, 1, 3}) {
+        CAPTURE(endings[static_cast<std::size_t>(me)]);
+        CHECK(contains(endings[static_cast<std::size_t>(me)], "2, 4"));
+    }
+}
+
+TEST_CASE("a rank that leaves before the others need it is named, whether they wait already or not") {
+    for (const duration pause : {duration(0s), duration(50ms)}) {
+        CAPTURE(pause.count());
+        int told = 0;
+        const auto body = [&](communicator& world) { return stay(world, pause, told); };
+        run_ranks(4, body);
+        CHECK(told == 3);
+    }
+}
+
+TEST_CASE("an abort on one rank ends what is pending on all, with its reason and its rank") {
+    int told = 0;
+    const auto body = [&](communicator& world) { return wait_for_abort(world, told); };
+    run_ranks(5, body);
+    CHECK(told == 5);
+}
+
+TEST_CASE("closing a communicator that has failed tells the failure once more") {
+    int told = 0;
+    const auto body = [&](communicator& world) { return close_twice(world, told); };
+    run_ranks(3, body);
+    CHECK(told == 3);
+}
+
+TEST_CASE("a watch ends with the failure though nothing is pending, and with closed at the end") {
+    int told = 0;
+    const auto body = [&](communicator& world) { return watch_and_fail(world, told); };
+    run_ranks(3, body);
+    CHECK(told == 3);
+
+    std::vector<future<>> watches;
+    run_ranks(2, [&](communicator& world) {
+        watches.push_back(world.watch());
+        return meet(world);
+    });
+    for (auto& each : watches) {
+        REQUIRE(each.ready());
+        try {
+            each.get();
+            FAIL("a closed communicator is watched");
+        } catch (const failure& why) {
+            CHECK(why.code() == error::closed);
+        }
+    }
+}
+
+TEST_CASE("closing waits for the others only so long, and names them") {
+    std::string ending;
+    const auto body = [&](communicator& world) { return close_early(world, ending); };
+    run_ranks(2, body);
+    CHECK(contains(ending, "rank 0 did not say goodbye in time"));
+}
+
+TEST_CASE("a context may be destroyed before its communicators, and what was under way is told to the others as an abort") {
+    event_loop loop(event_loop::virtual_time);
+    memory_network network;
+    memory_table table;
+    auto first = std::make_unique<context>(loop, std::make_unique<memory_transport>(loop, network));
+    auto second = std::make_unique<context>(loop, std::make_unique<memory_transport>(loop, network));
+    const auto join = [](context& home, world who, std::shared_ptr<store> meeting) -> task<std::unique_ptr<communicator>> {
+        auto joining = home.join(who, std::move(meeting));
+        co_return co_await std::move(joining);
+    };
+    auto both = run(loop, when_all(join(*first, some(0, 2), memory_store(table)), join(*second, some(1, 2), memory_store(table))));
+    std::vector<float> data(100000, 1.0f);
+    auto mine = std::get<0>(both)->all_reduce(data, sum);
+    auto theirs = std::get<1>(both)->barrier();
+    first.reset();
+    REQUIRE(mine.ready());
+    CHECK(run(loop, failure_of(std::move(mine))).code() == error::aborted);
+    const failure told = run(loop, failure_of(std::move(theirs)));
+    CHECK(told.code() == error::aborted);
+    CHECK(contains(told.what(), "rank 0 dropped communicator world with operations under way"));
+    auto late = std::get<0>(both)->barrier();
+    REQUIRE(late.ready());
+    CHECK_THROWS_AS(late.get(), failure);
+}
+
+TEST_CASE("a communicator that is dropped with operations under way aborts them on the others, and is not taken for dead") {
+    int told = 0;
+    event_loop loop(event_loop::virtual_time);
+    memory_network network;
+    memory_table table;
+    struct part {
+        static task<> drop_or_wait(context& home, world who, std::shared_ptr<store> meeting, int& count) {
+            auto joining = home.join(who, std::move(meeting));
+            auto all = co_await std::move(joining);
+            co_await all->barrier();
+            std::vector<float> data(1000000, 1.0f);
+            auto pending = all->all_reduce(data, sum);
+            if (all->rank() == 1) {
+                all.reset();
+                const auto ended = co_await as_result(pending);
+                CHECK_FALSE(ended.has_value());
+                co_return;
+            }
+            const failure why = co_await failure_of(std::move(pending));
+            CHECK(why.code() == error::aborted);
+            CHECK(why.details().root == 1);
+            ++count;
+        }
+    };
+    std::vector<std::unique_ptr<context>> homes;
+    std::vector<task<>> all;
+    for (rank me = 0; me < 3; ++me) {
+        homes.push_back(std::make_unique<context>(loop, std::make_unique<memory_transport>(loop, network)));
+        all.push_back(part::drop_or_wait(*homes.back(), some(me, 3), memory_store(table), told));
+    }
+    run(loop, when_all(std::move(all)));
+    CHECK(told == 2);
+}

@@ -1,0 +1,78 @@
+#include "failures.hpp"
+#include "gradients.hpp"
+#include "support/ranks.hpp"
+
+#include <tutti/sleep.hpp>
+
+#include <doctest/doctest.h>
+
+using namespace tutti;
+using test::check_each;
+using test::failures;
+using test::gradients;
+using test::memory;
+using test::outcome;
+using test::run_ranks;
+using test::says;
+using test::small_buckets;
+
+namespace {
+
+enum class trouble { aborts, drops, gives_up, overdue };
+
+/// Rank 1 fails in the middle of the second step.
+task<> fail_in_the_middle(communicator& world, trouble what, failures& told) {
+    gradients mine(memory::gathered);
+    reducer_options options = small_buckets();
+    if (what == trouble::overdue) options.deadline = std::chrono::seconds(1);
+    auto all = std::make_unique<reducer>(world, mine.parameters(), options);
+    mine.backward(*all, world.rank(), 0, 0);
+    co_await all->finish();
+    auto& mine_told = told[static_cast<std::size_t>(world.rank())];
+    if (world.rank() == 1) {
+        for (std::size_t which = mine.size(); which-- > 3;) all->ready(which);
+        if (what == trouble::aborts) world.abort("no more memory");
+        if (what == trouble::drops) all.reset();
+        if (what == trouble::aborts || what == trouble::drops) co_return;
+        co_await sleep_for(std::chrono::hours(1));  // the others lose their patience first
+    } else {
+        mine.backward(*all, world.rank(), 1, 0);
+        auto limited = outcome(what == trouble::gives_up ? with_deadline(all->finish(), std::chrono::seconds(1)) : all->finish());
+        mine_told = co_await std::move(limited);
+        CHECK(mine.wrong(*all, [&](std::size_t which, std::size_t element) { return gradients::value(world.rank(), which, element, 1); }) == 0);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("when a rank fails in a step, the others are told why and their gradients are untouched") {
+    failures told(3);
+    run_ranks(3, [&](communicator& world) { return fail_in_the_middle(world, trouble::aborts, told); });
+    told.erase(told.begin() + 1);
+    check_each(told, error::aborted, "rank 1 aborted: no more memory");
+    check_each(told, error::aborted, "(bucket ");  // whichever the news met first
+}
+
+TEST_CASE("a reducer that is dropped in a step gives up for all ranks") {
+    failures told(3);
+    run_ranks(3, [&](communicator& world) { return fail_in_the_middle(world, trouble::drops, told); });
+    told.erase(told.begin() + 1);
+    check_each(told, error::cancelled, "rank 1 ended all_reduce");
+}
+
+TEST_CASE("finish() can be given a deadline") {
+    context_options options;
+    options.operation = std::chrono::hours(2);
+    failures told(2);
+    run_ranks(2, [&](communicator& world) { return fail_in_the_middle(world, trouble::gives_up, told); }, options);
+    REQUIRE(told[0]);
+    CHECK(told[0]->code() == error::timed_out);
+}
+
+TEST_CASE("every bucket can be given a deadline") {
+    failures told(2);
+    run_ranks(2, [&](communicator& world) { return fail_in_the_middle(world, trouble::overdue, told); });
+    REQUIRE(told[0]);
+    CHECK(told[0]->code() == error::timed_out);
+    CHECK(says(*told[0], "rank 0 waited 1 s in all_reduce"));
+}

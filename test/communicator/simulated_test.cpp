@@ -1,0 +1,84 @@
+// The same collectives over a network whose latency, bandwidth and partial moves are drawn by chance.
+#include "communicator/rehearsal.hpp"
+#include "support/ranks.hpp"
+#include "transport/simulated_transport.hpp"
+
+#include <cstdlib>
+
+using namespace tutti;
+using test::programme;
+
+namespace {
+
+std::uint64_t seeds() {
+    const char* more = std::getenv("TUTTI_SEEDS");
+    return more ? std::strtoull(more, nullptr, 10) : 20;
+}
+
+/// Every network of another kind, and the same for the same seed.
+line_options line_of(std::uint64_t seed) {
+    std::mt19937_64 random{seed};
+    line_options line;
+    line.latency = std::chrono::microseconds(random() % 200);
+    line.jitter = std::chrono::microseconds(random() % 500);
+    line.bytes_per_second = random() % 3 == 0 ? 0 : 1e6 * static_cast<double>(1 + random() % 1000);
+    line.window_bytes = std::size_t{1} << (6 + random() % 11);
+    return line;
+}
+
+context_options options_of(std::uint64_t seed) {
+    std::mt19937_64 random{seed + 1};
+    context_options options;
+    options.slice_bytes = std::size_t{1} << (6 + random() % 13);
+    options.small_bytes = 1 << (random() % 13);
+    return options;
+}
+
+void run_simulated(int size, std::uint64_t seed, const test::rank_body& body, context_options options) {
+    event_loop loop(event_loop::virtual_time);
+    simulated_network network(seed, line_of(seed));
+    test::run_ranks(loop, size, [&network](event_loop& on) { return std::make_unique<simulated_transport>(on, network); }, body, options);
+}
+
+task<> sum_fractions(communicator& world, std::vector<test::bytes>& results) {
+    test::bytes data = test::make_elements(data_type::f32, 3000, static_cast<std::uint64_t>(world.rank()), test::contents::random);
+    co_await world.all_reduce(buffer(data.data(), 3000, data_type::f32), avg);
+    results[static_cast<std::size_t>(world.rank())] = data;
+}
+
+}  // namespace
+
+TEST_CASE("collectives are right over every simulated network, one after the other and all at once") {
+    for (std::uint64_t seed = 0; seed < seeds(); ++seed) {
+        CAPTURE(seed);
+        const int size = 2 + static_cast<int>(seed % 6);
+        const programme all = test::mixed(size, {0, 1, 33, 700}, static_cast<int>(seed));
+        run_simulated(size, seed, [&](communicator& world) { return seed % 2 == 0 ? test::rehearse(world, all) : test::rehearse_at_once(world, all); },
+                      options_of(seed));
+    }
+}
+
+TEST_CASE("sums of fractions have the same bits on all ranks and over all networks") {
+    test::bytes first;
+    for (std::uint64_t seed = 0; seed < seeds(); ++seed) {
+        CAPTURE(seed);
+        std::vector<test::bytes> results(5);
+        run_simulated(5, seed, [&](communicator& world) { return sum_fractions(world, results); }, options_of(seed));
+        if (first.empty()) first = results[0];
+        for (const auto& each : results) CHECK(each == first);
+    }
+}
+
+TEST_CASE("a network that moves one byte at a time is slow, and right") {
+    const programme all = test::mixed(3, {5}, 4);
+    event_loop loop(event_loop::virtual_time);
+    line_options line;
+    line.window_bytes = 1;
+    simulated_network network(1, line);
+    context_options options;
+    options.handshake = std::chrono::seconds(60);
+    const time_point begun = loop.now();
+    test::run_ranks(loop, 3, [&network](event_loop& on) { return std::make_unique<simulated_transport>(on, network); },
+                    [&](communicator& world) { return test::rehearse(world, all); }, options);
+    CHECK(loop.now() - begun > 1000 * line.latency);
+}

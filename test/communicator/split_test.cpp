@@ -1,0 +1,109 @@
+#include "communicator/rehearsal.hpp"
+#include "support/ranks.hpp"
+
+using namespace tutti;
+using test::programme;
+using test::run_ranks;
+
+namespace {
+
+task<> look_at_children(communicator& world) {
+    // Colors 0 and 1; keys turn the order around.
+    auto splitting = world.split(world.rank() % 2, -world.rank());
+    const auto child = co_await std::move(splitting);
+    CHECK(child->name() == "world/" + std::to_string(world.rank() % 2));
+    CHECK(child->size() == (world.rank() % 2 == 0 ? 3 : 2));
+    CHECK(child->rank() == (4 - world.rank()) / 2);
+    std::vector<int> members(static_cast<std::size_t>(child->size()));
+    const int mine[] = {world.rank()};
+    co_await child->all_gather(mine, members);
+    for (std::size_t index = 1; index < members.size(); ++index) CHECK(members[index] == members[index - 1] - 2);
+    co_await child->close();
+}
+
+task<> keep_ranks_of_equal_keys(communicator& world) {
+    auto splitting = world.split(7, 1);
+    const auto child = co_await std::move(splitting);
+    CHECK(child->rank() == world.rank());
+    CHECK(child->name() == "world/7");
+    co_await child->close();
+}
+
+task<> work_beside_children(communicator& world, const programme& four, const programme& two) {
+    auto first_split = world.split(world.rank() / 2, 0);
+    auto second_split = world.split(world.rank() % 2, 0);
+    const auto near = co_await std::move(first_split);
+    const auto far = co_await std::move(second_split);
+    // Each communicator has an order of its own; between communicators every rank has another.
+    switch (world.rank()) {
+        case 0: co_await when_all(test::rehearse_at_once(world, four), test::rehearse_at_once(*near, two), test::rehearse_at_once(*far, two)); break;
+        case 1: co_await when_all(test::rehearse_at_once(*far, two), test::rehearse_at_once(world, four), test::rehearse_at_once(*near, two)); break;
+        case 2: co_await when_all(test::rehearse_at_once(*near, two), test::rehearse_at_once(*far, two), test::rehearse_at_once(world, four)); break;
+        default: co_await when_all(test::rehearse(*far, two), test::rehearse(*near, two), test::rehearse(world, four)); break;
+    }
+    co_await near->close();
+    co_await far->close();
+}
+
+task<> split_a_child(communicator& world) {
+    auto first = world.split(world.rank() < 4 ? 0 : 1, 0);
+    const auto half = co_await std::move(first);
+    auto second = half->split(half->rank() % 2, 0);
+    const auto quarter = co_await std::move(second);
+    CHECK(quarter->name() == half->name() + "/" + std::to_string(half->rank() % 2));
+    CHECK(quarter->size() == 2);
+    std::vector<std::int64_t> data{world.rank()};
+    co_await quarter->all_reduce(data, sum);
+    CHECK(data[0] == 2 * (world.rank() / 4 * 4 + world.rank() % 2) + 2);
+    co_await quarter->close();
+    co_await half->close();
+}
+
+task<> outlive_the_parent(communicator& world, std::vector<std::unique_ptr<communicator>>& children) {
+    auto splitting = world.split(0, 0);
+    children[static_cast<std::size_t>(world.rank())] = co_await std::move(splitting);
+    co_await world.close();
+    auto& child = *children[static_cast<std::size_t>(world.rank())];
+    std::vector<int> data{1};
+    co_await child.all_reduce(data, sum);
+    CHECK(data[0] == world.size());
+    co_await child.close();
+    children[static_cast<std::size_t>(world.rank())].reset();
+}
+
+task<> fail_a_child(communicator& world) {
+    auto splitting = world.split(0, 0);
+    const auto child = co_await std::move(splitting);
+    if (child->rank() == 1) child->abort("no more");
+    std::error_code code;
+    std::vector<float> data(10);
+    auto summing = child->all_reduce(data, sum);
+    auto ended = co_await as_result(std::move(summing));
+    if (!ended) code = ended.failure().code();
+    CHECK(code == error::aborted);
+    co_await world.barrier();  // the parent is not concerned
+}
+
+}  // namespace
+
+TEST_CASE("a child has the ranks of one color, ordered by key and then by rank") {
+    run_ranks(5, look_at_children);
+    run_ranks(3, keep_ranks_of_equal_keys);
+}
+
+TEST_CASE("children and parent work at the same time, in another order on every rank") {
+    const programme four = test::mixed(4, {0, 3, 500}, 1), two = test::mixed(2, {0, 3, 500}, 2);
+    context_options options;
+    options.slice_bytes = 200;
+    options.small_bytes = 300;
+    run_ranks(4, [&](communicator& world) { return work_beside_children(world, four, two); }, options);
+}
+
+TEST_CASE("a child can be split again") { run_ranks(8, split_a_child); }
+
+TEST_CASE("a child outlives its parent") {
+    std::vector<std::unique_ptr<communicator>> children(3);
+    run_ranks(3, [&](communicator& world) { return outlive_the_parent(world, children); });
+}
+
+TEST_CASE("a child's failure is its own") { run_ranks(3, fail_a_child); }

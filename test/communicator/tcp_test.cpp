@@ -1,0 +1,119 @@
+// Ranks as they are in a program: each with a context and a thread that makes its progress, over real TCP.
+#include "communicator/rehearsal.hpp"
+#include "support/ranks.hpp"
+
+#include <chrono>
+#include <thread>
+
+using namespace tutti;
+using test::programme;
+
+namespace {
+
+using steady = std::chrono::steady_clock;
+
+task<> join_and_work(context& home, rank me, int size, memory_table& table, const test::rank_body& body) {
+    return test::detail::one_rank(home, me, size, memory_store(table), body);
+}
+
+/// Every rank is a thread with a loop of its own; its bytes move on the thread of its context.
+void run_over_tcp(int size, const test::rank_body& body) {
+    memory_table table;
+    std::vector<std::string> errors(static_cast<std::size_t>(size));
+    std::vector<std::thread> threads;
+    for (rank me = 0; me < size; ++me)
+        threads.emplace_back([&, me] {
+            try {
+                context home;
+                event_loop loop;
+                run(loop, join_and_work(home, me, size, table, body));
+            } catch (const std::exception& why) {
+                errors[static_cast<std::size_t>(me)] = why.what();
+            }
+        });
+    for (auto& each : threads) each.join();
+    for (const auto& each : errors) CHECK(each == "");
+}
+
+task<> sum_a_lot(communicator& world) {
+    const std::size_t count = 8 * MiB;  // 32 MiB of floats
+    std::vector<float> data(count);
+    for (std::size_t index = 0; index < count; ++index) data[index] = static_cast<float>(index % 1000) + static_cast<float>(world.rank());
+    co_await world.all_reduce(data, sum);
+    std::size_t wrong = 0;
+    for (std::size_t index = 0; index < count; ++index) wrong += data[index] == 3 * static_cast<float>(index % 1000) + 3 ? 0 : 1;
+    CHECK(wrong == 0);
+}
+
+bool computes_until(const future<>& ended) {
+    const auto limit = steady::now() + std::chrono::minutes(1);
+    while (!ended.ready() && steady::now() < limit) {
+    }
+    return ended.ready();
+}
+
+task<> compute_meanwhile(communicator& world) {
+    std::vector<float> data(1 * MiB, 1);
+    auto summing = world.all_reduce(data, sum);
+    // No await, no call into the library: the thread of the context does the work.
+    CHECK(computes_until(summing));
+    co_await std::move(summing);
+    CHECK(data.back() == static_cast<float>(world.size()));
+}
+
+task<> begin_before_the_others(communicator& world, std::atomic<bool>& begun) {
+    std::vector<float> data(1 * MiB, 1);
+    co_await world.barrier();
+    if (world.rank() == 0) {
+        // The other rank calls only after this call has returned, so it returned without it.
+        auto summing = world.all_reduce(data, sum);
+        CHECK_FALSE(summing.ready());
+        begun = true;
+        co_await std::move(summing);
+    } else {
+        while (!begun) std::this_thread::yield();
+        co_await world.all_reduce(data, sum);
+    }
+    CHECK(data.front() == 2);
+}
+
+task<> wait_on_plain_threads(communicator& world) {
+    // Futures go to other threads and are waited for there.
+    std::vector<std::int32_t> data(1000, world.rank()), more(10, 1);
+    bool first_right = false, second_right = false;
+    auto first = world.all_reduce(data, sum);
+    auto second = world.all_reduce(more, prod);
+    std::thread waits([&] {
+        second.get();
+        second_right = more == std::vector<std::int32_t>(10, 1);
+        first_right = first.wait_for(std::chrono::minutes(1));
+        first.get();
+    });
+    waits.join();
+    CHECK(first_right);
+    CHECK(second_right);
+    CHECK(data == std::vector<std::int32_t>(1000, 3));
+    co_return;
+}
+
+}  // namespace
+
+TEST_CASE("collectives are right over TCP") {
+    for (const int size : {2, 4}) {
+        CAPTURE(size);
+        const programme all = test::mixed(size, {0, 1, 100, 5000, 100'000}, size);
+        run_over_tcp(size, [&all](communicator& world) { return test::rehearse(world, all); });
+        run_over_tcp(size, [&all](communicator& world) { return test::rehearse_at_once(world, all); });
+    }
+}
+
+TEST_CASE("32 MiB are summed over TCP") { run_over_tcp(3, sum_a_lot); }
+
+TEST_CASE("a collective ends while its caller computes and never yields") { run_over_tcp(2, compute_meanwhile); }
+
+TEST_CASE("beginning a collective does not wait for the other ranks") {
+    std::atomic<bool> begun{false};
+    run_over_tcp(2, [&begun](communicator& world) { return begin_before_the_others(world, begun); });
+}
+
+TEST_CASE("futures may be waited for on threads of their own") { run_over_tcp(3, wait_on_plain_threads); }

@@ -1,0 +1,209 @@
+// Every algorithm of the catalogue, carried out by real engines and compared with a serial oracle.
+#include "engine/table.hpp"
+#include "support/oracle.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+using namespace tutti;
+using test::bytes;
+using test::call;
+using test::oracle;
+
+namespace {
+
+constexpr data_type all_types[] = {data_type::f32, data_type::f64, data_type::f16, data_type::bf16, data_type::i8,
+                                   data_type::u8,  data_type::i32, data_type::u32, data_type::i64,  data_type::u64};
+constexpr reduce_op all_ops[] = {sum, prod, min, max, avg};
+
+/// in_place: the output is the memory of the input, or of this rank's part of it.
+enum class place_of_output { beside, in_place };
+
+bool has_in_place(collective kind) { return kind != collective::all_to_all && kind != collective::barrier && kind != collective::broadcast; }
+
+/// One rank's memory, exactly as large as the call needs, so that sanitizers see a byte too much.
+class part_of_call {
+public:
+    part_of_call(const call& what, const oracle& truth, rank me, place_of_output where) : me_(me), input_(truth.input(me)), output_(truth.output_count() * size_of(what.type), std::byte{0xa5}) {
+        asked_.kind = what.kind;
+        asked_.type = what.type;
+        asked_.op = what.op;
+        asked_.root = what.root;
+        if (what.kind == collective::barrier) return;
+        asked_.count = what.count;
+        const std::size_t block = what.count * size_of(what.type), mine = static_cast<std::size_t>(me) * block;
+        asked_.input = input_.data();
+        asked_.output = output_.data();
+        if (what.kind == collective::broadcast) {
+            asked_.input = nullptr;
+            if (me == what.root) output_ = input_;
+            asked_.output = output_.data();
+        } else if (where == place_of_output::in_place) {
+            lies_within_ = true;
+            if (what.kind == collective::all_gather) {
+                if (block > 0) std::memcpy(output_.data() + mine, input_.data(), block);
+                asked_.input = output_.data() + mine;
+            } else {
+                asked_.output = input_.data() + (what.kind == collective::reduce_scatter ? mine : 0);
+            }
+        }
+        if (what.kind == collective::reduce && me != what.root) asked_.output = nullptr;
+    }
+
+    const request& asked() const { return asked_; }
+    bytes result() const {
+        if (!asked_.output) return {};
+        const auto* begin = static_cast<const std::byte*>(asked_.output);
+        std::size_t length = output_.size();
+        return bytes(begin, begin + static_cast<std::ptrdiff_t>(length));
+    }
+    bool input_is_whole(const oracle& truth) const { return lies_within_ || input_ == truth.input(me_); }
+
+private:
+    rank me_;
+    bytes input_;
+    bytes output_;
+    bool lies_within_ = false;
+    request asked_;
+};
+
+/// Issues the call on all ranks and compares; the text says what was wrong.
+std::string carry_out(test::table& table, const call& what, const oracle& truth, place_of_output where) {
+    std::vector<std::unique_ptr<part_of_call>> parts;
+    std::vector<future<>> ends;
+    for (rank me = 0; me < table.size(); ++me) {
+        parts.push_back(std::make_unique<part_of_call>(what, truth, me, where));
+        ends.push_back(table[me].issue(parts.back()->asked()));
+    }
+    table.settle();
+    for (rank me = 0; me < table.size(); ++me) {
+        auto& ended = ends[static_cast<std::size_t>(me)];
+        const auto& part = *parts[static_cast<std::size_t>(me)];
+        if (!ended.ready()) return fmt::format("rank {} is still under way", me);
+        const report why = test::why(ended);
+        if (why.code) return to_string(why);
+        if (part.result() != truth.expected(me)) return fmt::format("rank {} has a wrong result", me);
+        if (!part.input_is_whole(truth)) return fmt::format("the input of rank {} was written to", me);
+    }
+    return "right";
+}
+
+std::vector<reduce_op> ops_of(collective kind) {
+    if (test::reduces(kind)) return {std::begin(all_ops), std::end(all_ops)};
+    return {sum};
+}
+
+void check_every_call(const algorithm& entry, test::table& table, int turn) {
+    const auto ranks = static_cast<std::size_t>(table.size());
+    const std::size_t counts[] = {0, 1, ranks - 1, ranks, ranks + 1, 17, 1009};
+    int next = turn;
+    for (const reduce_op op : ops_of(entry.kind))
+        for (const std::size_t count : counts) {
+            // All types with all operators, and with all counts, over the sizes and algorithms; not all three with each other.
+            for (int types = 0; types < 3; ++types) {
+                call what{entry.kind, all_types[static_cast<std::size_t>(next++) % std::size(all_types)], op, 0, count};
+                if (has_root(entry.kind)) what.root = next % table.size();
+                const oracle truth(what, table.size(), static_cast<std::uint64_t>(next));
+                for (const auto where : {place_of_output::beside, place_of_output::in_place}) {
+                    if (where == place_of_output::in_place && !has_in_place(entry.kind)) continue;
+                    CAPTURE(name(what.type));
+                    CAPTURE(name(op));
+                    CAPTURE(what.root);
+                    CAPTURE(count);
+                    CAPTURE(next);
+                    const bool in_place = where == place_of_output::in_place;
+                    CAPTURE(in_place);
+                    REQUIRE(carry_out(table, what, truth, where) == "right");
+                }
+            }
+        }
+}
+
+engine_settings only(const algorithm& entry, std::size_t slice_bytes) {
+    engine_settings settings;
+    settings.forced = {&entry};
+    settings.slice_bytes = slice_bytes;
+    settings.small_bytes = 512;
+    return settings;
+}
+
+}  // namespace
+
+TEST_CASE("every algorithm gives the serial result for every type, operator, size and slice size, in place or not") {
+    int turn = 0;
+    for (const algorithm& entry : catalogue())
+        for (const int size : {1, 2, 3, 4, 5, 7, 8})
+            for (const std::size_t slice_bytes : {std::size_t{64}, 256 * KiB}) {
+                if (!serves(entry, size)) continue;
+                CAPTURE(name(entry.kind));
+                CAPTURE(entry.name);
+                CAPTURE(size);
+                CAPTURE(slice_bytes);
+                // Links that hold less than a frame in the one case, and everything in the other.
+                test::table table(size, only(entry, slice_bytes), slice_bytes == 64 ? 100 : 256 * KiB);
+                check_every_call(entry, table, turn += 7);
+            }
+}
+
+TEST_CASE("every algorithm moves a large vector") {
+    for (const algorithm& entry : catalogue())
+        for (const int size : {2, 5, 8}) {
+            if (!serves(entry, size)) continue;
+            CAPTURE(name(entry.kind));
+            CAPTURE(entry.name);
+            CAPTURE(size);
+            test::table table(size, only(entry, 16 * KiB));
+            const call what{entry.kind, data_type::f32, sum, 0, 50'021};
+            CHECK(carry_out(table, what, oracle(what, size, 3), place_of_output::beside) == "right");
+        }
+}
+
+TEST_CASE("an operation takes every root of every algorithm that has one") {
+    for (const algorithm& entry : catalogue())
+        for (const int size : {2, 3, 5, 8}) {
+            if (!has_root(entry.kind) || !serves(entry, size)) continue;
+            test::table table(size, only(entry, 64));
+            for (rank root = 0; root < size; ++root) {
+                CAPTURE(entry.name);
+                CAPTURE(size);
+                CAPTURE(root);
+                const call what{entry.kind, data_type::i32, sum, root, 100};
+                CHECK(carry_out(table, what, oracle(what, size, 5), place_of_output::in_place) == "right");
+            }
+        }
+}
+
+TEST_CASE("sums of fractions are as good as their type, and bit for bit the same on all ranks, with every algorithm") {
+    for (const algorithm& entry : catalogue()) {
+        if (entry.kind != collective::all_reduce) continue;
+        for (const data_type type : {data_type::f32, data_type::f64, data_type::f16, data_type::bf16})
+            for (const reduce_op op : {sum, avg}) {
+                const int size = 7;
+                test::table table(size, only(entry, 200));
+                const call what{entry.kind, type, op, 0, 501};
+                const oracle truth(what, size, 11, test::contents::random);
+                std::vector<std::unique_ptr<part_of_call>> parts;
+                std::vector<future<>> ends;
+                for (rank me = 0; me < size; ++me) {
+                    parts.push_back(std::make_unique<part_of_call>(what, truth, me, place_of_output::beside));
+                    ends.push_back(table[me].issue(parts.back()->asked()));
+                }
+                table.settle();
+                CAPTURE(entry.name);
+                CAPTURE(name(type));
+                CAPTURE(name(op));
+                const bytes first = parts[0]->result();
+                for (rank me = 0; me < size; ++me) {
+                    CHECK(!test::why(ends[static_cast<std::size_t>(me)]).code);
+                    CHECK(parts[static_cast<std::size_t>(me)]->result() == first);
+                }
+                for (std::size_t index = 0; index < what.count; ++index) {
+                    double exact = 0;
+                    for (rank each = 0; each < size; ++each) exact += test::element_at(type, truth.input(each), index);
+                    if (op == avg) exact /= size;
+                    CHECK(std::abs(test::element_at(type, first, index) - exact) <= test::tolerance(type, size));
+                }
+            }
+    }
+}

@@ -1,0 +1,221 @@
+// What may be under way at the same time, and in which order it ends.
+#include "engine/table.hpp"
+
+#include <doctest/doctest.h>
+
+#include <numeric>
+#include <random>
+
+using namespace tutti;
+using test::asking;
+using test::why;
+
+namespace {
+
+engine_settings slices_of(std::size_t slice_bytes) {
+    engine_settings settings;
+    settings.slice_bytes = slice_bytes;
+    settings.small_bytes = 256;
+    return settings;
+}
+
+/// Notes when futures end, in which order.
+class finish_line {
+public:
+    void expect(future<>& each, int name) { runners_.push_back({&each, name}); }
+    void look() {
+        for (auto& each : runners_)
+            if (each.future && each.future->ready()) {
+                order.push_back(each.name);
+                each.future = nullptr;
+            }
+    }
+    std::vector<int> order;
+
+private:
+    struct runner {
+        tutti::future<>* future;
+        int name;
+    };
+    std::vector<runner> runners_;
+};
+
+}  // namespace
+
+TEST_CASE("a group of one needs no lanes") {
+    test::table table(1);
+    table.by_hand();
+    std::vector<float> data{1, 2, 3};
+    auto summed = table[0].issue(asking(collective::all_reduce, data));
+    auto met = table[0].issue(test::asking_barrier());
+    table.settle();
+    CHECK(!why(summed).code);
+    CHECK(!why(met).code);
+    CHECK(data == std::vector<float>{1, 2, 3});
+    CHECK(table[0].wishes.empty());
+}
+
+TEST_CASE("an operation waits for lanes, and goes on when they are made") {
+    test::table table(2);
+    table.by_hand();
+    std::vector<float> mine{1}, theirs{2};
+    auto first = table[0].issue(asking(collective::all_reduce, mine));
+    auto second = table[1].issue(asking(collective::all_reduce, theirs));
+    table.settle();
+    CHECK_FALSE(first.ready());
+    CHECK(table[0].wishes == std::vector<std::pair<rank, lane_kind>>{{1, lane_kind::small}});
+    table.connect(0, 1, lane_kind::small);
+    table.settle();
+    CHECK(!why(first).code);
+    CHECK(!why(second).code);
+    CHECK(mine == std::vector<float>{3});
+}
+
+TEST_CASE("a second lane of the same kind is not used") {
+    test::table table(2);
+    std::vector<float> mine{1}, theirs{2};
+    auto first = table[0].issue(asking(collective::all_reduce, mine));
+    auto second = table[1].issue(asking(collective::all_reduce, theirs));
+    table.settle();
+    const auto other = table.play(0, 1, lane_kind::small);
+    std::byte one{};
+    const std::span<std::byte> part(&one, 1);
+    CHECK(other->try_recv(std::span(&part, 1)).code == error::peer_died);  // closed at once
+    CHECK(!why(first).code);
+    CHECK(!why(second).code);
+}
+
+TEST_CASE("data that comes before its operation is called waits, and no memory is touched until then") {
+    test::table table(2);
+    std::vector<float> mine(1000, 1), theirs(1000, 2);
+    auto sent = table[1].issue(asking(collective::all_reduce, theirs));
+    table.settle();
+    CHECK_FALSE(sent.ready());
+    CHECK(mine == std::vector<float>(1000, 1));
+    auto called = table[0].issue(asking(collective::all_reduce, mine));
+    table.settle();
+    CHECK(!why(sent).code);
+    CHECK(!why(called).code);
+    CHECK(mine == std::vector<float>(1000, 3));
+}
+
+TEST_CASE("a rank that is many operations ahead is caught up with, one after the other") {
+    test::table table(2, slices_of(64), 300);
+    constexpr int operations = 20;
+    std::vector<std::vector<std::int32_t>> ahead, behind;
+    for (int index = 0; index < operations; ++index) {
+        ahead.emplace_back(100, index);
+        behind.emplace_back(100, 1000);
+    }
+    std::vector<future<>> first, second;
+    for (auto& each : ahead) first.push_back(table[0].issue(asking(collective::all_reduce, each)));
+    table.settle();
+    for (std::size_t index = 0; index < operations; ++index) {
+        second.push_back(table[1].issue(asking(collective::all_reduce, behind[index])));
+        table.settle();
+        CHECK(!why(second[index]).code);
+        CHECK(!why(first[index]).code);
+        CHECK(behind[index] == std::vector<std::int32_t>(100, 1000 + static_cast<int>(index)));
+        if (index + 1 < operations) CHECK_FALSE(first[index + 1].ready());
+    }
+}
+
+TEST_CASE("operations of one lane end in the order of their calls on every rank") {
+    for (const std::size_t bytes : {std::size_t{8}, std::size_t{4000}}) {
+        test::table table(3, slices_of(100), 150);
+        std::vector<std::vector<std::int64_t>> data(60, std::vector<std::int64_t>(bytes / 8, 1));
+        std::vector<future<>> ends(data.size());
+        std::vector<finish_line> lines(3);
+        for (std::size_t index = 0; index < data.size(); ++index) {
+            const int me = static_cast<int>(index % 3);
+            ends[index] = table[me].issue(asking(collective::all_reduce, data[index]));
+            lines[static_cast<std::size_t>(me)].expect(ends[index], static_cast<int>(index / 3));
+        }
+        // One step of the loop at a time would be finer; between any two ends there is a turn of its own.
+        table.settle();
+        std::vector<int> expected(20);
+        std::iota(expected.begin(), expected.end(), 0);
+        for (auto& each : lines) {
+            each.look();
+            CHECK(each.order == expected);
+        }
+        for (auto& each : data) CHECK(each == std::vector<std::int64_t>(bytes / 8, 3));
+    }
+}
+
+TEST_CASE("a small operation overtakes a large one that was called before it") {
+    test::table table(2, slices_of(1000));
+    table.by_hand();
+    table.connect(0, 1, lane_kind::small);
+    std::vector<float> large[2] = {std::vector<float>(1000, 1), std::vector<float>(1000, 1)}, small[2] = {{1}, {2}};
+    std::vector<future<>> slow, quick;
+    for (const rank me : {0, 1}) {
+        const auto which = static_cast<std::size_t>(me);
+        slow.push_back(table[me].issue(asking(collective::all_reduce, large[which])));
+        quick.push_back(table[me].issue(asking(collective::all_reduce, small[which])));
+    }
+    table.settle();
+    CHECK_FALSE(slow[0].ready());
+    CHECK(!why(quick[0]).code);
+    CHECK(!why(quick[1]).code);
+    table.connect(0, 1, lane_kind::bulk);
+    table.settle();
+    CHECK(!why(slow[0]).code);
+    CHECK(!why(slow[1]).code);
+}
+
+TEST_CASE("messages do not wait for collectives, nor collectives for messages") {
+    test::table table(2);
+    std::vector<float> data{1, 2, 3}, there(3), sums[2] = {{1}, {2}};
+    auto received = table[1].issue(asking(collective::recv, there, sum, 0));
+    auto early = table[0].issue(asking(collective::all_reduce, sums[0]));
+    table.settle();
+    auto sent = table[0].issue(asking(collective::send, data, sum, 1));
+    table.settle();
+    CHECK(!why(sent).code);
+    CHECK(!why(received).code);
+    CHECK(there == data);
+    CHECK_FALSE(early.ready());
+    auto late = table[1].issue(asking(collective::all_reduce, sums[1]));
+    table.settle();
+    CHECK(!why(early).code);
+    CHECK(!why(late).code);
+}
+
+TEST_CASE("a send returns before its receive is called when the link has room, and waits when it has none") {
+    test::table table(2, engine_settings(), 1000);
+    std::vector<float> few(10, 1), many(10'000, 2), first(10), second(10'000);
+    auto short_send = table[0].issue(asking(collective::send, few, sum, 1));
+    auto long_send = table[0].issue(asking(collective::send, many, sum, 1));
+    table.settle();
+    CHECK(short_send.ready());
+    CHECK_FALSE(long_send.ready());
+    auto short_recv = table[1].issue(asking(collective::recv, first, sum, 0));
+    auto long_recv = table[1].issue(asking(collective::recv, second, sum, 0));
+    table.settle();
+    for (auto* each : {&short_send, &long_send, &short_recv, &long_recv}) CHECK(!why(*each).code);
+    CHECK(first == few);
+    CHECK(second == many);
+}
+
+TEST_CASE("256 operations of random sizes under way at once all end right") {
+    const std::uint64_t seed = 20;
+    CAPTURE(seed);
+    std::mt19937_64 random{seed};
+    test::table table(4, slices_of(128), 500);
+    std::vector<std::vector<std::int32_t>> data;
+    std::vector<future<>> ends;
+    for (int index = 0; index < 256; ++index) {
+        const std::size_t count = random() % 3 == 0 ? random() % 2000 : random() % 20;
+        for (rank me = 0; me < 4; ++me) data.emplace_back(count, index + me);
+    }
+    for (rank me = 0; me < 4; ++me)
+        for (std::size_t index = 0; index < 256; ++index)
+            ends.push_back(table[me].issue(asking(collective::all_reduce, data[index * 4 + static_cast<std::size_t>(me)])));
+    table.settle();
+    for (auto& each : ends) CHECK(!why(each).code);
+    for (std::size_t index = 0; index < data.size(); ++index) {
+        const int operation = static_cast<int>(index / 4);
+        CHECK(data[index] == std::vector<std::int32_t>(data[index].size(), 4 * operation + 6));
+    }
+}

@@ -1,0 +1,124 @@
+#include "engine/program.hpp"
+
+#include "algorithm/point_to_point.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+
+using namespace tutti;
+
+namespace {
+
+bool sends(action what) { return what == action::send; }
+bool receives(action what) { return what == action::recv || what == action::recv_reduce; }
+
+/// Every step of the wanted kinds stands once in the channel of its peer, by round and then as in the plan.
+void check_channels(const program& made, const std::vector<program::channel>& channels, bool (*wanted)(action)) {
+    const auto steps = made.plan().steps();
+    std::map<rank, std::vector<int>> expected, found;
+    for (std::size_t index = 0; index < steps.size(); ++index)
+        if (wanted(steps[index].what)) expected[steps[index].peer].push_back(static_cast<int>(index));
+    for (const program::channel& each : channels) {
+        CHECK_MESSAGE(!found.contains(each.peer), "a peer has one channel");
+        int last_round = -1;
+        for (const program::group& group : each.groups) {
+            CHECK(group.round > last_round);
+            last_round = group.round;
+            CHECK(group.count > 0);
+            for (int inside = 0; inside < group.count; ++inside) {
+                const int step = made.step_order()[static_cast<std::size_t>(group.first + inside)];
+                CHECK(step >= made.first_step(group.round));
+                CHECK(step < made.first_step(group.round + 1));
+                found[each.peer].push_back(step);
+            }
+        }
+    }
+    CHECK(found == expected);
+}
+
+template <class Check>
+void for_every_plan(Check check) {
+    for (const algorithm& entry : catalogue())
+        for (const int size : {1, 2, 3, 4, 5, 7, 8, 9, 16, 33})
+            for (rank me = 0; me < size; ++me) {
+                if (!serves(entry, size)) continue;
+                CAPTURE(name(entry.kind));
+                CAPTURE(entry.name);
+                CAPTURE(size);
+                CAPTURE(me);
+                check(entry, size, me);
+            }
+}
+
+}  // namespace
+
+TEST_CASE("a program sorts every plan of the catalogue by peer, and loses no step") {
+    for_every_plan([](const algorithm& entry, int size, rank me) {
+        const auto made = compile(entry, {me, size, size / 2});
+        CHECK(made->plan() == entry.build({me, size, size / 2}));
+        CHECK(made->first_step(made->plan().rounds()) == static_cast<int>(made->plan().steps().size()));
+        check_channels(*made, made->senders(), sends);
+        check_channels(*made, made->receivers(), receives);
+    });
+}
+
+TEST_CASE("all ranks of a program know the same longest transfer, whatever its root, and no transfer is longer") {
+    for_every_plan([](const algorithm& entry, int size, rank me) {
+        const int largest = compile(entry, {0, size, 0})->largest_transfer();
+        CHECK(largest >= 1);
+        const auto made = compile(entry, {me, size, size - 1});
+        CHECK(made->largest_transfer() == largest);
+        CHECK(largest_transfer(made->plan()) <= largest);
+    });
+}
+
+TEST_CASE("no plan reduces more transfers of one peer in a round than a port has places for") {
+    for_every_plan([](const algorithm& entry, int size, rank me) {
+        const auto made = compile(entry, {me, size, 0});
+        for (const program::channel& each : made->receivers())
+            for (const program::group& group : each.groups) {
+                const auto reduces = [&](int at) {
+                    return made->plan().steps()[static_cast<std::size_t>(made->step_order()[static_cast<std::size_t>(at)])].what == action::recv_reduce;
+                };
+                int reductions = 0;
+                for (int at = group.first; at < group.first + group.count; ++at) reductions += reduces(at) ? 1 : 0;
+                CHECK(reductions <= 2);
+            }
+    });
+}
+
+TEST_CASE("the longest transfer counts blocks, and copies are none") {
+    schedule plan({.output = 8});
+    CHECK(largest_transfer(plan) == 0);
+    plan.round(copy(output(0, 4), output(4, 4)));
+    CHECK(largest_transfer(plan) == 0);
+    plan.round(send(1, output(0, 3)), recv(1, output(4, 2)));
+    CHECK(largest_transfer(plan) == 3);
+    CHECK(program(plan, 3).largest_transfer() == 3);
+}
+
+TEST_CASE("transfers with one peer stay together in a round, and rounds without it are left out") {
+    schedule plan({.output = 4});
+    plan.round(send(1, output(0)), send(2, output(1)), send(1, output(2)));
+    plan.round(recv(2, output(3)));
+    plan.round(send(1, output(3)));
+    const program made(plan, 1);
+    REQUIRE(made.senders().size() == 2);
+    const program::channel& first = made.senders()[0];
+    CHECK(first.peer == 1);
+    REQUIRE(first.groups.size() == 2);
+    CHECK(first.groups[0].count == 2);
+    CHECK(first.groups[1].round == 2);
+    CHECK(made.step_order()[static_cast<std::size_t>(first.groups[0].first)] == 0);
+    CHECK(made.step_order()[static_cast<std::size_t>(first.groups[0].first) + 1] == 2);
+    CHECK(made.receivers().size() == 1);
+    CHECK(made.receivers()[0].peer == 2);
+    CHECK(made.writes_output());
+}
+
+TEST_CASE("a program that only sends does not write to the output") {
+    CHECK_FALSE(program(point_to_point_send(1), 1).writes_output());
+    CHECK(program(point_to_point_recv(1), 1).writes_output());
+}

@@ -1,0 +1,113 @@
+// Engines around a table: each its own rank, joined by links in memory on one loop of virtual time, without communicators.
+#pragma once
+
+#include "engine/engine.hpp"
+#include "transport/memory_link.hpp"
+
+#include <tutti/future.hpp>
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+#include <tuple>
+#include <vector>
+
+namespace tutti::test {
+
+class table {
+public:
+    /// One rank's place: remembers what its engine reports.
+    class seat final : private engine_observer {
+    public:
+        seat(table& at, rank me, int size, const engine_settings& settings)
+            : at_(at), me_(me), engine_(new class engine(at.loop_, engine_identity{"table", 7, me, size}, settings, *this)) {}
+        ~seat() { engine_->shut_down(); }
+
+        class engine& engine() noexcept { return *engine_; }
+        future<> issue(const request& what, duration deadline = duration::max()) { return future<>(engine_->issue(what, deadline)); }
+
+        std::vector<report> failures;
+        std::vector<std::pair<rank, std::error_code>> lost;
+        std::vector<std::pair<rank, lane_kind>> wishes;  // that nobody fulfilled
+
+    private:
+        void wanted(rank peer, lane_kind kind) noexcept override {
+            if (at_.automatic_) at_.connect(me_, peer, kind);
+            else wishes.emplace_back(peer, kind);
+        }
+        void failed(const report& why) noexcept override { failures.push_back(why); }
+        void link_lost(rank peer, std::error_code why) noexcept override { lost.emplace_back(peer, why); }
+
+        table& at_;
+        rank me_;
+        std::shared_ptr<class engine> engine_;
+    };
+
+    explicit table(int size, engine_settings settings = engine_settings(), std::size_t capacity_bytes = 256 * KiB) : capacity_bytes_(capacity_bytes) {
+        for (rank me = 0; me < size; ++me) seats_.push_back(std::make_unique<seat>(*this, me, size, settings));
+    }
+
+    seat& at(rank me) { return *seats_[static_cast<std::size_t>(me)]; }
+    seat& operator[](rank me) { return at(me); }
+    event_loop& loop() noexcept { return loop_; }
+    int size() const noexcept { return static_cast<int>(seats_.size()); }
+    /// Everything that can happen without another call.
+    void settle() { loop_.run(); }
+
+    /// Lanes are made only by `connect`.
+    void by_hand() noexcept { automatic_ = false; }
+    void connect(rank one, rank other, lane_kind kind) {
+        if (!connected_.insert({std::min(one, other), std::max(one, other), kind}).second) return;
+        auto ends = links(one, other);
+        at(one).engine().attach(other, kind, std::move(ends.first));
+        at(other).engine().attach(one, kind, std::move(ends.second));
+    }
+    /// The other end of a lane of `me`, for a test that plays `peer` itself.
+    std::unique_ptr<link> play(rank me, rank peer, lane_kind kind) {
+        auto ends = links(me, peer);
+        at(me).engine().attach(peer, kind, std::move(ends.first));
+        return std::move(ends.second);
+    }
+
+private:
+    std::pair<std::unique_ptr<link>, std::unique_ptr<link>> links(rank one, rank other) {
+        return make_memory_links({loop_, fmt::format("rank {}", one)}, {loop_, fmt::format("rank {}", other)}, capacity_bytes_);
+    }
+
+    event_loop loop_{event_loop::virtual_time};
+    const std::size_t capacity_bytes_;
+    bool automatic_ = true;
+    std::set<std::tuple<rank, rank, lane_kind>> connected_;
+    std::vector<std::unique_ptr<seat>> seats_;
+};
+
+/// Typed requests for tests.
+template <class T>
+request asking(collective kind, std::vector<T>& data, reduce_op op = sum, rank root = 0) {
+    request what;
+    what.kind = kind;
+    what.type = type_of<T>;
+    what.op = op;
+    what.root = root;
+    what.count = data.size();
+    what.output = data.data();
+    if (kind == collective::send) what.input = std::exchange(what.output, nullptr);
+    return what;
+}
+inline request asking_barrier() { return request(); }
+
+/// The failure of a future that has ended; a bare report when it went well.
+inline report why(future<>& ended) {
+    report pending;
+    pending.code = std::make_error_code(std::errc::operation_in_progress);
+    if (!ended.ready()) return pending;
+    try {
+        ended.get();
+    } catch (const failure& caught) {
+        return caught.details();
+    }
+    return {};
+}
+
+}  // namespace tutti::test
