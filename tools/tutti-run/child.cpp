@@ -17,8 +17,7 @@
 namespace launch {
 namespace {
 
-// Not "[" + ...: with -O3, g++ 12 warns of that, wrongly.
-std::string prefix(const job& run, int rank) { return run.wanted.prefix ? std::string("[").append(std::to_string(rank)).append("] ") : ""; }
+std::string prefix(const job& run, int rank) { return run.wanted.prefix ? "[" + std::to_string(rank) + "] " : ""; }
 
 int open_pipe(descriptor& reading, descriptor& writing) {
     int ends[2];
