@@ -31,7 +31,7 @@ struct context_options {
 class context {
 public:
     explicit context(context_options options = {});
-    /// Embedded: `progress` makes the progress, over `network`. Whoever runs the loop must not block it.
+    /// Embedded: `progress` makes the progress, over `network`, or over TCP when that is null. Whoever runs the loop must not block it.
     context(event_loop& progress, std::unique_ptr<transport> network, context_options options = {});
     context(const context&) = delete;
     context& operator=(const context&) = delete;

@@ -117,3 +117,9 @@ TEST_CASE("beginning a collective does not wait for the other ranks") {
 }
 
 TEST_CASE("futures may be waited for on threads of their own") { run_over_tcp(3, wait_on_plain_threads); }
+
+TEST_CASE("ranks may be guests of one loop, over TCP and without a thread of ours") {
+    event_loop loop;
+    const programme all = test::mixed(3, {0, 1, 5000}, 3);
+    test::run_ranks(loop, 3, [](event_loop&) { return std::unique_ptr<transport>(); }, [&all](communicator& world) { return test::rehearse(world, all); });
+}
