@@ -16,6 +16,6 @@ std::vector<rank> roots(collective kind, int size);
 std::vector<schedule> build_all(const algorithm& entry, int size, rank root);
 
 verdict verify(const algorithm& entry, int size, rank root);
-verdict verify_sliced(const algorithm& entry, int size, rank root, int slices, std::uint32_t seed);
+verdict verify_sliced(const algorithm& entry, int size, rank root, int slices, std::uint32_t seed, int window = 0);
 
 }  // namespace tutti

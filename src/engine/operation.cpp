@@ -129,6 +129,11 @@ bool operation::may_begin(int round, std::size_t slice) noexcept {
     return true;
 }
 
+bool operation::may_send(int round, std::size_t slice, std::size_t ahead) noexcept {
+    const std::size_t past = ended_[static_cast<std::size_t>(round)];
+    return (slice < past || slice - past < ahead) && may_begin(round, slice);
+}
+
 void operation::prepare(std::size_t slice) noexcept {
     for (; prepared_ <= slice; ++prepared_) {
         const layout& output = space_of(space::output);

@@ -87,6 +87,8 @@ public:
 
     /// Whether slice `slice` of a transfer of `round` may begin: slice by slice, all earlier rounds have ended here.
     bool may_begin(int round, std::size_t slice) noexcept;
+    /// The same for a send, which is also not more than `ahead` slices ahead of what has ended in its round.
+    bool may_send(int round, std::size_t slice, std::size_t ahead) noexcept;
     std::size_t transfer_bytes(int step, std::size_t slice) const noexcept;
     void runs_of(int step, std::size_t slice, std::vector<std::span<std::byte>>& into) const;
     void runs_of(int step, std::size_t slice, std::vector<std::span<const std::byte>>& into) const;

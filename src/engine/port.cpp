@@ -39,13 +39,15 @@ void port::feed() noexcept {
     while (senders_.first && !senders_.first->queued) {
         send_channel& next = *senders_.first;
         operation& of = next.at.of();
-        if (!of.may_begin(next.at.round(), next.at.slice())) break;
+        const std::size_t bytes = of.transfer_bytes(next.at.step(), next.at.slice());
+        const std::size_t ahead = std::max<std::size_t>(1, lane_->window() / std::max<std::size_t>(1, bytes));
+        if (!of.may_send(next.at.round(), next.at.slice(), ahead)) break;
         next.head.kind = frame_kind::data;
         next.head.epoch = of.epoch;
         next.head.sequence = of.sequence;
         next.head.round = static_cast<std::uint32_t>(next.at.round());
         next.head.slice = static_cast<std::uint32_t>(next.at.slice());
-        next.head.payload_bytes = of.transfer_bytes(next.at.step(), next.at.slice());
+        next.head.payload_bytes = bytes;
         next.head.what = of.what;
         next.queued = true;
         if (next.at.last()) senders_.pop();  // the next operation's frames may follow in the same batch

@@ -67,6 +67,7 @@ public:
     /// Whether every queued byte is with the kernel.
     bool flushed() const noexcept { return first_ == nullptr; }
 
+    std::size_t window() const noexcept { return link_->window(); }
     std::string peer() const { return link_->peer(); }
 
 private:

@@ -55,11 +55,13 @@ TEST_CASE("every plan in the catalogue is correct for every size and root") {
 
 TEST_CASE("every plan in the catalogue is correct in slices, whatever the order of events") {
     for (const int slices : {2, 3})
-        for (std::uint32_t seed = 1; seed <= 3; ++seed) {
-            CAPTURE(slices);
-            CAPTURE(seed);
-            for_every_plan(10, [&](const algorithm& entry, int size, rank root) { return verify_sliced(entry, size, root, slices, seed); });
-        }
+        for (const int window : {0, 1})
+            for (std::uint32_t seed = 1; seed <= 3; ++seed) {
+                CAPTURE(slices);
+                CAPTURE(window);
+                CAPTURE(seed);
+                for_every_plan(10, [&](const algorithm& entry, int size, rank root) { return verify_sliced(entry, size, root, slices, seed, window); });
+            }
 }
 
 TEST_CASE("with one rank a plan is empty, or one copy where input becomes output") {
