@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/future.hpp>
+#include <tutti/reduction.hpp>
 #include <tutti/task.hpp>
 #include <tutti/types.hpp>
 
@@ -21,7 +22,7 @@ struct group_deleter {
 /// A vector, array or span of elements that will outlive the call: an lvalue, or a view.
 template <class Range>
 concept elements = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> && std::ranges::borrowed_range<Range> &&
-                   element<std::ranges::range_value_t<Range>>;
+    transferable<std::ranges::range_value_t<Range>>;
 template <class Range>
 concept writable_elements = elements<Range> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<Range>>>;
 template <class One, class Other>
@@ -29,11 +30,15 @@ concept alike = std::same_as<std::ranges::range_value_t<One>, std::ranges::range
 
 template <elements Range>
 const_buffer reading(Range&& from) noexcept {
-    return {std::ranges::data(from), std::ranges::size(from), type_of<std::ranges::range_value_t<Range>>};
+    return std::span<const std::ranges::range_value_t<Range>>(std::ranges::data(from), std::ranges::size(from));
 }
 template <writable_elements Range>
 buffer writing(Range&& to) noexcept {
-    return {std::ranges::data(to), std::ranges::size(to), type_of<std::ranges::range_value_t<Range>>};
+    return std::span<std::ranges::range_value_t<Range>>(std::ranges::data(to), std::ranges::size(to));
+}
+template <class Range, class Op>
+constexpr reduction reducing(Op&& op) noexcept {
+    return combining<std::ranges::range_value_t<Range>>(std::forward<Op>(op));
 }
 }  // namespace detail
 
@@ -48,8 +53,8 @@ struct call_options {
 /// Order. All ranks call the collectives of a communicator in the same order. A call takes its place in that order when it returns, not
 /// when its future is awaited. Ranks that disagree about an operation get error::mismatch, all of them.
 ///
-/// Memory. Buffers are borrowed: they stay alive and untouched until the future ends. Counts are elements. An output may be the very
-/// memory of the input where a function says so; any other overlap is error::invalid_argument.
+/// Memory. Buffers, and operators of the user's, are borrowed: they stay alive and untouched until the future ends. Counts are elements.
+/// An output may be the very memory of the input where a function says so; any other overlap is error::invalid_argument.
 ///
 /// Failure. The first failure on any rank fails the communicator on all of them: what is pending and what is called later ends with that
 /// cause. The content of outputs is then indeterminate; inputs are as they were. That holds for a call with wrong arguments too, because
@@ -69,19 +74,19 @@ public:
     const std::string& name() const noexcept;
 
     /// Combines `data` over all ranks, in place, on all ranks: the same bits everywhere.
-    future<> all_reduce(buffer data, reduce_op op, call_options options = {});
+    future<> all_reduce(buffer data, reduction op, call_options options = {});
     /// The same out of place. `to` has as many elements as `from`, and may be `from`.
-    future<> all_reduce(const_buffer from, buffer to, reduce_op op, call_options options = {});
+    future<> all_reduce(const_buffer from, buffer to, reduction op, call_options options = {});
     /// Copies the root's `data` to all ranks.
     future<> broadcast(buffer data, tutti::rank root, call_options options = {});
     /// Combines `data` over all ranks, in place on the root; on the other ranks it is only read.
-    future<> reduce(buffer data, reduce_op op, tutti::rank root, call_options options = {});
+    future<> reduce(buffer data, reduction op, tutti::rank root, call_options options = {});
     /// `to` is used on the root only, where it may be `from`; elsewhere it may be empty.
-    future<> reduce(const_buffer from, buffer to, reduce_op op, tutti::rank root, call_options options = {});
+    future<> reduce(const_buffer from, buffer to, reduction op, tutti::rank root, call_options options = {});
     /// Puts every rank's `from` behind each other into `to`, which has size() times as many elements. `from` may be this rank's part of `to`.
     future<> all_gather(const_buffer from, buffer to, call_options options = {});
     /// Combines `from`, of size() parts, over all ranks; rank r gets part r. `to` may be this rank's part of `from`.
-    future<> reduce_scatter(const_buffer from, buffer to, reduce_op op, call_options options = {});
+    future<> reduce_scatter(const_buffer from, buffer to, reduction op, call_options options = {});
     /// Part p of `from` goes to rank p, and part p of `to` comes from rank p. No overlap.
     future<> all_to_all(const_buffer from, buffer to, call_options options = {});
     /// Ends when every rank has called it.
@@ -105,39 +110,37 @@ public:
     /// longer than `within`, and the failure of a communicator that has failed; it is closed then too.
     task<> close(duration within = std::chrono::seconds(30));
 
-    // The same for typed memory: vectors, arrays and spans of element types. Mixed types do not compile.
-    template <detail::writable_elements Data>
-    future<> all_reduce(Data&& data, reduce_op op, call_options options = {}) {
-        return all_reduce(detail::writing(data), op, options);
+    // The same for typed memory: vectors, arrays and spans. Mixed types do not compile, nor does an operator that is known by its type
+    // (`sum`, premul_sum, a custom_op; not a reduce_op) and is not defined for the elements. Elements without a data_type of their own,
+    // such as structs, are moved as they are; a custom_op combines them.
+    template <detail::writable_elements Data, detail::operation_on_elements Op>
+    future<> all_reduce(Data&& data, Op&& op, call_options options = {}) {
+        return all_reduce(detail::writing(data), detail::reducing<Data>(std::forward<Op>(op)), options);
     }
-    template <detail::elements From, detail::writable_elements To>
-        requires detail::alike<From, To>
-    future<> all_reduce(From&& from, To&& to, reduce_op op, call_options options = {}) {
-        return all_reduce(detail::reading(from), detail::writing(to), op, options);
-    }
+    template <detail::elements From, detail::writable_elements To, detail::operation_on_elements Op>
+        requires detail::alike<From, To> future<> all_reduce(From&& from, To&& to, Op&& op, call_options options = {}) {
+            return all_reduce(detail::reading(from), detail::writing(to), detail::reducing<From>(std::forward<Op>(op)), options);
+        }
     template <detail::writable_elements Data>
     future<> broadcast(Data&& data, tutti::rank root, call_options options = {}) {
         return broadcast(detail::writing(data), root, options);
     }
-    template <detail::writable_elements Data>
-    future<> reduce(Data&& data, reduce_op op, tutti::rank root, call_options options = {}) {
-        return reduce(detail::writing(data), op, root, options);
+    template <detail::writable_elements Data, detail::operation_on_elements Op>
+    future<> reduce(Data&& data, Op&& op, tutti::rank root, call_options options = {}) {
+        return reduce(detail::writing(data), detail::reducing<Data>(std::forward<Op>(op)), root, options);
     }
+    template <detail::elements From, detail::writable_elements To, detail::operation_on_elements Op>
+        requires detail::alike<From, To> future<> reduce(From&& from, To&& to, Op&& op, tutti::rank root, call_options options = {}) {
+            return reduce(detail::reading(from), detail::writing(to), detail::reducing<From>(std::forward<Op>(op)), root, options);
+        }
     template <detail::elements From, detail::writable_elements To>
-        requires detail::alike<From, To>
-    future<> reduce(From&& from, To&& to, reduce_op op, tutti::rank root, call_options options = {}) {
-        return reduce(detail::reading(from), detail::writing(to), op, root, options);
-    }
-    template <detail::elements From, detail::writable_elements To>
-        requires detail::alike<From, To>
-    future<> all_gather(From&& from, To&& to, call_options options = {}) {
-        return all_gather(detail::reading(from), detail::writing(to), options);
-    }
-    template <detail::elements From, detail::writable_elements To>
-        requires detail::alike<From, To>
-    future<> reduce_scatter(From&& from, To&& to, reduce_op op, call_options options = {}) {
-        return reduce_scatter(detail::reading(from), detail::writing(to), op, options);
-    }
+        requires detail::alike<From, To> future<> all_gather(From&& from, To&& to, call_options options = {}) {
+            return all_gather(detail::reading(from), detail::writing(to), options);
+        }
+    template <detail::elements From, detail::writable_elements To, detail::operation_on_elements Op>
+        requires detail::alike<From, To> future<> reduce_scatter(From&& from, To&& to, Op&& op, call_options options = {}) {
+            return reduce_scatter(detail::reading(from), detail::writing(to), detail::reducing<From>(std::forward<Op>(op)), options);
+        }
     template <detail::elements From, detail::writable_elements To>
         requires detail::alike<From, To>
     future<> all_to_all(From&& from, To&& to, call_options options = {}) {

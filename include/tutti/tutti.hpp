@@ -7,6 +7,7 @@
 #include <tutti/event_loop.hpp>
 #include <tutti/future.hpp>
 #include <tutti/reducer.hpp>
+#include <tutti/reduction.hpp>
 #include <tutti/result.hpp>
 #include <tutti/scope.hpp>
 #include <tutti/sleep.hpp>

@@ -46,6 +46,8 @@ struct algorithm {
     std::string_view name;     // "ring"
     schedule (*build)(place);  // pure
     bool (*serves)(int size);  // null: every size
+    /// Contributions are combined in the order of ranks, so an operator need not commute.
+    bool ordered = false;
 };
 
 /// In a fixed order that all ranks share; an algorithm's index is its number on the wire.
@@ -56,6 +58,9 @@ const algorithm* find(collective kind, std::string_view name) noexcept;
 /// Its place in the catalogue.
 int number(const algorithm& entry) noexcept;
 constexpr bool serves(const algorithm& entry, int size) noexcept { return entry.serves == nullptr || entry.serves(size); }
+constexpr bool reduces(collective kind) noexcept {
+    return kind == collective::all_reduce || kind == collective::reduce || kind == collective::reduce_scatter;
+}
 constexpr bool has_root(collective kind) noexcept { return kind == collective::broadcast || kind == collective::reduce; }
 
 }  // namespace tutti

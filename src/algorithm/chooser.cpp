@@ -50,10 +50,10 @@ const algorithm* cheapest(const std::vector<candidate>& all, std::size_t bytes, 
     return best;
 }
 
-std::vector<candidate> candidates(collective kind, int size) {
+std::vector<candidate> candidates(collective kind, int size, bool ordered) {
     std::vector<candidate> all;
     for (const algorithm& entry : catalogue())
-        if (entry.kind == kind && serves(entry, size)) all.push_back({&entry, costs_of(entry, size)});
+        if (entry.kind == kind && serves(entry, size) && (entry.ordered || !ordered)) all.push_back({&entry, costs_of(entry, size)});
     return all;
 }
 
@@ -81,14 +81,19 @@ double estimated_seconds(const algorithm& entry, int size, std::size_t vector_by
 }
 
 chooser::chooser(int size, const cost_model& model, std::span<const algorithm* const> forced) {
-    for (std::size_t kind = 0; kind < table_.size(); ++kind)
-        table_[kind] = ranges_of(candidates(static_cast<collective>(kind), size), model);
-    for (const algorithm* each : forced)
-        if (serves(*each, size)) table_[static_cast<std::size_t>(each->kind)] = {{0, each}};
+    for (std::size_t kind = 0; kind < table_.size(); ++kind) {
+        table_[kind] = ranges_of(candidates(static_cast<collective>(kind), size, false), model);
+        ordered_[kind] = ranges_of(candidates(static_cast<collective>(kind), size, true), model);
+    }
+    for (const algorithm* each : forced) {
+        if (!serves(*each, size)) continue;
+        table_[static_cast<std::size_t>(each->kind)] = {{0, each}};
+        if (each->ordered) ordered_[static_cast<std::size_t>(each->kind)] = {{0, each}};
+    }
 }
 
-const algorithm& chooser::choose(collective kind, std::size_t vector_bytes) const noexcept {
-    const std::vector<range>& all = ranges(kind);
+const algorithm& chooser::choose(collective kind, std::size_t vector_bytes, bool ordered) const noexcept {
+    const std::vector<range>& all = ranges(kind, ordered);
     TUTTI_CHECK(!all.empty(), "no algorithm to choose from");
     std::size_t index = all.size() - 1;
     while (all[index].from_bytes > vector_bytes) --index;

@@ -33,18 +33,20 @@ public:
     /// `forced` are taken whatever they cost, where they serve the size.
     explicit chooser(int size, const cost_model& model = {}, std::span<const algorithm* const> forced = {});
 
-    /// For a collective that is in the catalogue.
-    const algorithm& choose(collective kind, std::size_t vector_bytes) const noexcept;
+    /// For a collective that is in the catalogue. `ordered`: among those that combine in the order of ranks; forced ones only if they do.
+    const algorithm& choose(collective kind, std::size_t vector_bytes, bool ordered = false) const noexcept;
 
     struct range {
         std::size_t from_bytes;
         const algorithm* choice;
     };
     /// From 0 bytes on, each up to the next.
-    const std::vector<range>& ranges(collective kind) const noexcept { return table_[static_cast<std::size_t>(kind)]; }
+    const std::vector<range>& ranges(collective kind, bool ordered = false) const noexcept {
+        return (ordered ? ordered_ : table_)[static_cast<std::size_t>(kind)];
+    }
 
 private:
-    std::array<std::vector<range>, 9> table_;  // by collective
+    std::array<std::vector<range>, 9> table_, ordered_;  // by collective
 };
 
 }  // namespace tutti

@@ -22,8 +22,9 @@ static bool point_to_point(collective kind) noexcept { return kind == collective
 
 /// Bytes of the whole vector that a plan works on.
 static std::size_t vector_bytes(const request& what, int size) noexcept {
-    const bool blocks = what.kind == collective::all_gather || what.kind == collective::reduce_scatter || what.kind == collective::all_to_all;
-    return what.count * size_of(what.type) * (blocks ? static_cast<std::size_t>(size) : 1);
+    const bool blocks =
+        what.kind == collective::all_gather || what.kind == collective::reduce_scatter || what.kind == collective::all_to_all;
+    return what.count * what.element_bytes() * (blocks ? static_cast<std::size_t>(size) : 1);
 }
 
 static std::shared_ptr<const program> one_step(const request& what) {
@@ -32,7 +33,8 @@ static std::shared_ptr<const program> one_step(const request& what) {
 }
 
 engine::prepared& engine::prepare(const request& what, std::uint8_t& number) {
-    const algorithm* chosen = point_to_point(what.kind) ? nullptr : &choose_.choose(what.kind, vector_bytes(what, who_.size));
+    const algorithm* chosen =
+        point_to_point(what.kind) ? nullptr : &choose_.choose(what.kind, vector_bytes(what, who_.size), what.op.ordered());
     number = chosen ? static_cast<std::uint8_t>(tutti::number(*chosen)) : std::uint8_t{0};
     prepared& found = programs_[{static_cast<int>(what.kind), number, what.root}];
     if (!found.plan) found.plan = chosen ? compile(*chosen, {who_.me, who_.size, what.root}) : one_step(what);
@@ -47,13 +49,6 @@ operation& engine::take_from(operation_list& free) {
     operation& taken = *free.first;
     free.remove(taken);
     return taken;
-}
-
-/// Both sides of a message describe it alike, as the sender's call.
-static descriptor describe(const request& what) noexcept {
-    const bool point = point_to_point(what.kind);
-    return {static_cast<std::uint8_t>(point ? collective::send : what.kind), static_cast<std::uint8_t>(what.type), static_cast<std::uint8_t>(what.op),
-            0, point ? 0 : what.root, what.count, 0};
 }
 
 operation& engine::issue(const request& what, duration default_deadline) {
@@ -338,6 +333,16 @@ void engine::cancel(operation& which, const char* reason) noexcept {
     why.root = who_.me;
     why.peers = {who_.me};
     why.cause = fmt::format("rank {} ended {} #{} early: {}", who_.me, which.name(), which.sequence, reason);
+    fail_locked(std::move(why), true);
+}
+
+void engine::operator_threw(operation& which, const char* what) noexcept {
+    report why;
+    why.code = error::aborted;
+    why.root = who_.me;
+    why.peers = {who_.me};
+    why.cause = fmt::format("operator '{}' threw on rank {} in {} #{}: {}", which.asked.op.user()->name(), who_.me, which.name(),
+                            which.sequence, what);
     fail_locked(std::move(why), true);
 }
 

@@ -80,6 +80,8 @@ public:
     // For operations and ports.
     void cancel(operation& which, const char* reason) noexcept;
     void overdue(operation& which) noexcept;
+    /// With the guard held: what a custom_op threw.
+    void operator_threw(operation& which, const char* what) noexcept;
     void take_back(operation& which) noexcept;
 
 private:

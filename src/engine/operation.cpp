@@ -90,7 +90,7 @@ std::byte* operation::scratch(std::size_t bytes) {
 
 void operation::place_memory() {
     const shape& shape = plan_->plan().spaces();
-    const std::size_t element = size_of(asked.type), count = asked.count, all = count * static_cast<std::size_t>(size_);
+    const std::size_t element = asked.element_bytes(), count = asked.count, all = count * static_cast<std::size_t>(size_);
     auto* in = static_cast<std::byte*>(const_cast<void*>(asked.input));  // no plan writes to its input: the verifier sees to that
     auto* out = static_cast<std::byte*>(asked.output);
     const bool spreads = asked.kind == collective::reduce_scatter || asked.kind == collective::all_to_all;
@@ -101,9 +101,12 @@ void operation::place_memory() {
     const std::size_t block = std::max(input.blocks > 0 ? input.block(0).count : 0, output.blocks > 0 ? output.block(0).count : 0);
     const std::size_t blocks = block * static_cast<std::size_t>(shape.scratch);
     // A rank that is not the root of a reduce has no output: partial sums go to a copy of its input, or nowhere if it only sends.
-    const bool needs_copy = out == nullptr && in != nullptr && output.blocks > 0 && plan_->writes_output();
-    std::byte* own = scratch((blocks + (needs_copy ? count : 0)) * element);
+    // What is scaled first goes to memory of its own where the plan takes it from the input, or has no output.
+    const bool needs_copy = out == nullptr && in != nullptr && output.blocks > 0 && (plan_->writes_output() || scales());
+    const bool scales_input = scales() && input.blocks > 0;
+    std::byte* own = scratch((blocks + (needs_copy ? count : 0) + (scales_input ? input.count : 0)) * element);
     spaces_[static_cast<int>(space::scratch)] = {own, blocks, element, shape.scratch};
+    if (scales_input) input.data = own + (blocks + (needs_copy ? count : 0)) * element;
     if (out == nullptr) output.data = needs_copy ? own + blocks * element : in;
     place_input_copy();
 }
@@ -111,15 +114,21 @@ void operation::place_memory() {
 /// Plans whose contribution is expected in the output: what of the input must be copied there first.
 void operation::place_input_copy() noexcept {
     copied_count_ = 0;
+    copied_to_ = space::output;
     const layout& output = space_of(space::output);
     copied_from_ = static_cast<const std::byte*>(asked.input);
+    if (!copied_from_ && scales()) copied_from_ = output.data;
     if (!copied_from_ || asked.count == 0) return;
     if (asked.kind == collective::all_gather) {
         copied_first_ = me_;
         copied_count_ = copied_from_ == output.at(output.block(me_).first) ? 0 : 1;
     } else if (asked.kind == collective::all_reduce || asked.kind == collective::reduce) {
         copied_first_ = 0;
-        copied_count_ = copied_from_ == output.data ? 0 : output.blocks;
+        copied_count_ = copied_from_ == output.data && !scales() ? 0 : output.blocks;
+    } else if (scales()) {
+        copied_to_ = space::input;
+        copied_first_ = 0;
+        copied_count_ = space_of(space::input).blocks;
     }
 }
 
@@ -136,12 +145,13 @@ bool operation::may_send(int round, std::size_t slice, std::size_t ahead) noexce
 
 void operation::prepare(std::size_t slice) noexcept {
     for (; prepared_ <= slice; ++prepared_) {
-        const layout& output = space_of(space::output);
-        const std::size_t origin = output.block(copied_first_).first;
+        const layout& target = space_of(copied_to_);
+        const std::size_t origin = target.block(copied_first_).first;
         for (int index = copied_first_; index < copied_first_ + copied_count_; ++index) {
-            const part one = output.slice(index, slices_, prepared_);
-            if (one.count > 0)
-                std::memcpy(output.at(one.first), copied_from_ + (one.first - origin) * output.element_bytes, one.count * output.element_bytes);
+            const part one = target.slice(index, slices_, prepared_);
+            const std::byte* from = copied_from_ + (one.first - origin) * target.element_bytes;
+            if (scales()) scale(asked.type, target.at(one.first), from, one.count, asked.op.factor());
+            else if (one.count > 0) std::memcpy(target.at(one.first), from, one.count * target.element_bytes);
         }
     }
 }
@@ -188,7 +198,7 @@ std::uint64_t operation::total_bytes() const noexcept {
         if (one.what == action::copy) continue;
         for (int block = one.here.first; block < one.here.first + one.here.count; ++block) bytes += space_of(one.here.where).block(block).count;
     }
-    return bytes * size_of(asked.type);
+    return bytes * asked.element_bytes();
 }
 
 bool operation::transfers_done(int round, std::size_t slice) const noexcept {
@@ -211,6 +221,7 @@ bool operation::advance() noexcept {
         for (; past < limit && transfers_done(round, past); any = true) {
             if (round == 0) prepare(past);
             apply(round, past);
+            if (ended) return false;  // an operator threw
             if (round + 1 == rounds()) finish_slice(past);
             ++past;
         }
@@ -222,7 +233,7 @@ bool operation::advance() noexcept {
 
 void operation::apply(int round, std::size_t slice) noexcept {
     const int end = plan_->first_step(round + 1);
-    for (int index = plan_->first_step(round); index < end; ++index) {
+    for (int index = plan_->first_step(round); index < end && !ended; ++index) {
         const step& one = step_at(index);
         if (one.what == action::recv_reduce) apply_reduction(index, slice);
         else if (one.what == action::copy) apply_copy(one, slice);
@@ -239,12 +250,25 @@ void operation::apply_reduction(int index, std::size_t slice) noexcept {
     for (int block = one.here.first; block < one.here.first + one.here.count; ++block) {
         const part which = memory.slice(block, slices_, slice);
         std::byte* mine = memory.at(which.first);
-        // The lower rank's operand goes first, so both sides of an exchange compute the same bits.
-        if (one.peer < me_) combine(asked.op, asked.type, mine, arrived, mine, which.count);
-        else combine(asked.op, asked.type, mine, mine, arrived, which.count);
+        if (which.count > 0 && !combine_with(mine, arrived, which.count, one.peer < me_)) return;
         arrived += which.count * memory.element_bytes;
     }
     from->release(*this, index, slice);
+}
+
+/// The lower rank's operand goes first, so both sides of an exchange compute the same bits. False when the user's operator threw: then
+/// everything has ended, this operation too.
+bool operation::combine_with(std::byte* mine, const std::byte* arrived, std::size_t count, bool arrived_first) noexcept {
+    try {
+        if (arrived_first) combine(asked.op, asked.type, mine, arrived, mine, count);
+        else combine(asked.op, asked.type, mine, mine, arrived, count);
+        return true;
+    } catch (const std::exception& thrown) {
+        owner_->operator_threw(*this, thrown.what());
+    } catch (...) {
+        owner_->operator_threw(*this, "something that is no std::exception");
+    }
+    return false;
 }
 
 void operation::apply_copy(const step& one, std::size_t slice) noexcept {
@@ -260,7 +284,7 @@ void operation::apply_copy(const step& one, std::size_t slice) noexcept {
 
 /// The slice holds its result: an average is divided here, while it is still in cache.
 void operation::finish_slice(std::size_t slice) noexcept {
-    if (asked.op != reduce_op::avg) return;
+    if (asked.op.kind() != reduce_op::avg) return;
     const bool everywhere = asked.kind == collective::all_reduce || asked.kind == collective::reduce_scatter;
     if (!everywhere && !(asked.kind == collective::reduce && asked.root == me_)) return;
     const layout& output = space_of(space::output);

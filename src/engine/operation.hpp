@@ -116,6 +116,7 @@ private:
     void place_memory();
     void place_input_copy() noexcept;
     std::byte* scratch(std::size_t bytes);
+    bool scales() const noexcept { return asked.op.kind() == reduce_op::premul; }
     int rounds() const noexcept { return plan_->plan().rounds(); }
     const step& step_at(int index) const noexcept { return plan_->plan().steps()[static_cast<std::size_t>(index)]; }
     const layout& space_of(space where) const noexcept { return spaces_[static_cast<std::size_t>(where)]; }
@@ -125,6 +126,7 @@ private:
     bool transfers_done(int round, std::size_t slice) const noexcept;
     void apply(int round, std::size_t slice) noexcept;
     void apply_reduction(int index, std::size_t slice) noexcept;
+    bool combine_with(std::byte* mine, const std::byte* arrived, std::size_t count, bool arrived_first) noexcept;
     void apply_copy(const step& one, std::size_t slice) noexcept;
     void finish_slice(std::size_t slice) noexcept;
 
@@ -136,8 +138,9 @@ private:
     std::unique_ptr<std::byte[]> scratch_;
     std::size_t scratch_bytes_ = 0;     // the plan's scratch blocks, and a copy of the input where a plan overwrites what it may not
     std::size_t slices_ = 1;
-    std::size_t prepared_ = 0;          // slices of the input copied to the output
-    int copied_first_ = 0;              // into these blocks of it
+    std::size_t prepared_ = 0;         // slices of the input copied (of a premul, scaled) to where the plan takes them
+    space copied_to_ = space::output;  // into these blocks of it
+    int copied_first_ = 0;
     int copied_count_ = 0;
     const std::byte* copied_from_ = nullptr;
     int first_open_ = 0;                // rounds before it have ended for all slices

@@ -1,6 +1,8 @@
 // What a caller asks of the engine, checked already.
 #pragma once
 
+#include <tutti/reduction.hpp>
+
 #include "algorithm/catalogue.hpp"
 #include "transport/frame.hpp"
 
@@ -11,16 +13,22 @@ namespace tutti {
 struct request {
     collective kind = collective::barrier;
     data_type type = data_type::f32;
-    reduce_op op = reduce_op::sum;
+    std::size_t opaque_bytes = 0;    // of one element, where the type is opaque
+    reduction op = reduce_op::sum;
     rank root = 0;                   // or the peer, of send and recv
     std::size_t count = 0;           // elements, as the caller counts them: per rank where ranks contribute blocks
     const void* input = nullptr;     // null where the collective has none, or works in place
     void* output = nullptr;
     duration deadline{};             // 0: the communicator's default
     const char* label = nullptr;     // outlives the operation
+
+    std::size_t element_bytes() const noexcept { return type == data_type::opaque ? opaque_bytes : size_of(type); }
 };
 
-/// "all_reduce f32 sum count 1024", "broadcast f64 count 7 root 2".
+/// What the ranks must agree about. Both sides of a message describe it alike, as the sender's call.
+descriptor describe(const request& what) noexcept;
+
+/// "all_reduce f32 sum count 1024", "broadcast f64 count 7 root 2", "send opaque(24 bytes) count 3".
 std::string to_string(const descriptor& what);
 
 /// Two calls that should be alike, each in words that show the difference.

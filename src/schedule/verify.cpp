@@ -111,6 +111,10 @@ bool fulfils(const expressions& formulas, expressions::id found, piece wanted, i
     return true;
 }
 
+bool in_rank_order(const std::vector<piece>& pieces) {
+    return std::is_sorted(pieces.begin(), pieces.end(), [](const piece& one, const piece& other) { return one.owner < other.owner; });
+}
+
 std::string text(piece wanted) {
     const std::string part = "part " + std::to_string(wanted.index) + " of ";
     return wanted.owner == every_rank ? part + "every rank" : part + "rank " + std::to_string(wanted.owner);
@@ -138,6 +142,8 @@ private:
         const std::string holds = "rank " + std::to_string(who) + " ends with " + to_string(where) + " = " + formulas_.text(found);
         if (!fulfils(formulas_, found, wanted, static_cast<int>(promise_.ranks.size()), promise_.repeats_allowed))
             return {flaw::wrong_result, holds + ", expected " + text(wanted)};
+        if (combined && promise_.ordered && !in_rank_order(formulas_.pieces(found)))
+            return {flaw::not_in_order, holds + ", which is not the order of ranks"};
         if (agreed && *agreed != expressions::nothing && !promise_.repeats_allowed)
             return {flaw::different_order, holds + ", another rank with " + formulas_.text(*agreed)};
         if (agreed) *agreed = found;
@@ -170,8 +176,8 @@ verdict verify_run(std::span<const schedule> plans, const contract& promise, int
 }  // namespace
 
 std::string_view name(flaw what) noexcept {
-    constexpr std::string_view names[] = {"none",        "bad step", "input written",  "race",         "orphan",         "size mismatch",
-                                          "split round", "deadlock", "unwritten read", "wrong result", "different order"};
+    constexpr std::string_view names[] = {"none",        "bad step", "input written",  "race",         "orphan",          "size mismatch",
+                                          "split round", "deadlock", "unwritten read", "wrong result", "different order", "not in order"};
     return names[static_cast<int>(what)];
 }
 

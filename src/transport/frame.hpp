@@ -28,7 +28,8 @@ struct descriptor {
     std::uint8_t algorithm = 0;  // its number in the catalogue
     std::int32_t root = 0;       // 0 where there is none
     std::uint64_t count = 0;     // elements
-    std::uint64_t digest = 0;    // of what does not fit here: a bucket list, v-counts; 0 where there is nothing
+    std::uint64_t digest = 0;    // of what does not fit here: a bucket list, v-counts, an operator's name; 0 where there is nothing
+    std::uint32_t opaque_bytes = 0;  // of one element that has no type; 0 where there is one
 
     friend bool operator==(const descriptor&, const descriptor&) = default;
 };

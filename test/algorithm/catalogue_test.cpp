@@ -64,6 +64,27 @@ TEST_CASE("every plan in the catalogue is correct in slices, whatever the order 
             }
 }
 
+TEST_CASE("the algorithms marked as ordered combine in the order of ranks at every size and root, the others do not") {
+    for (const algorithm& entry : catalogue()) {
+        if (!reduces(entry.kind)) {
+            CHECK_FALSE(entry.ordered);
+            continue;
+        }
+        bool always = true;
+        for (int size = 1; size <= 33; ++size)
+            for (const rank root : roots(entry.kind, size)) {
+                if (!serves(entry, size)) continue;
+                const verdict found = verify_ordered(entry, size, root);
+                INFO(name(entry.kind), " ", entry.name, ", ", size, " ranks, root ", root, ": ", name(found.what), ": ", found.why);
+                CHECK((found.correct() || (!entry.ordered && found.what == flaw::not_in_order)));
+                always &= found.correct();
+            }
+        CAPTURE(name(entry.kind));
+        CAPTURE(entry.name);
+        CHECK(always == entry.ordered);
+    }
+}
+
 TEST_CASE("with one rank a plan is empty, or one copy where input becomes output") {
     for (const algorithm& entry : catalogue()) {
         CAPTURE(entry.name);

@@ -72,6 +72,30 @@ TEST_CASE("a choice costs no more than any other algorithm") {
     }
 }
 
+TEST_CASE("an ordered choice is an ordered algorithm, the cheapest of them, at every size and for every number of bytes") {
+    const cost_model model;
+    const algorithm* const ring = find(all_reduce, "ring");
+    const algorithm* const star = find(all_reduce, "star");
+    for (const int size : {1, 2, 3, 4, 5, 7, 8, 9, 16, 33})
+        for (const std::size_t bytes : {std::size_t{0}, std::size_t{4}, 48 * KiB, 700 * KiB, 3 * GiB}) {
+            const chooser choices(size, model);
+            for (const collective kind : {all_reduce, reduce, reduce_scatter}) {
+                CAPTURE(size);
+                CAPTURE(bytes);
+                CAPTURE(name(kind));
+                const algorithm& choice = choices.choose(kind, bytes, true);
+                CHECK(choice.kind == kind);
+                CHECK(choice.ordered);
+                for (const algorithm& other : catalogue())
+                    if (other.kind == kind && other.ordered)
+                        CHECK(estimated_seconds(choice, size, bytes, model) <= estimated_seconds(other, size, bytes, model) * (1 + 1e-6));
+            }
+            // Forcing what keeps no order does not force it where order counts.
+            CHECK(chooser(size, model, std::span(&ring, 1)).choose(all_reduce, bytes, true).ordered);
+            CHECK(&chooser(size, model, std::span(&star, 1)).choose(all_reduce, bytes, true) == star);
+        }
+}
+
 TEST_CASE("a threshold is exact: one byte less is the range before") {
     const chooser choices(4);
     const auto& ranges = choices.ranges(collective::all_reduce);

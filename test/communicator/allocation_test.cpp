@@ -14,6 +14,8 @@ struct data_of_rank {
     std::vector<float> small = std::vector<float>(100), large = std::vector<float>(100'000), parts = std::vector<float>(400), part = std::vector<float>(100);
 };
 
+const custom_op<float> least("least", commutes::no, [](float a, float b) { return a < b ? a : b; });
+
 /// One of each, some at the same time; coroutine frames come from a pool and are not of the heap.
 task<> one_step(communicator& world, data_of_rank& data) {
     co_await world.barrier();
@@ -27,6 +29,10 @@ task<> one_step(communicator& world, data_of_rank& data) {
     co_await std::move(scattered);
     co_await std::move(spread);
     co_await world.reduce(data.small, prod, 1);
+    auto smallest = world.all_reduce(data.large, least);
+    auto scaled = world.reduce_scatter(data.parts, data.part, premul_sum(0.5));
+    co_await std::move(smallest);
+    co_await std::move(scaled);
     auto received = world.recv(data.small, (world.rank() + 1) % 4);
     auto sent = world.send(data.part, (world.rank() + 3) % 4);
     co_await std::move(received);

@@ -34,7 +34,7 @@ const row rows[] = {
     {"the input has no data type", [](communicator& c) { return c.all_reduce(at(0, 4, no_type), sum); }},
     {"4611686018427387904 elements of f32 for each of 1 ranks are more than memory can hold", [](communicator& c) { return c.all_reduce(at(0, too_many), sum); }},
     {overlap, [](communicator& c) { return c.all_reduce(at(0, 4), at(4, 4), sum); }},
-    {"there is no operator number 9", [](communicator& c) { return c.all_reduce(at(0, 4), static_cast<reduce_op>(9)); }},
+    {"there is no operator number 77", [](communicator& c) { return c.all_reduce(at(0, 4), static_cast<reduce_op>(77)); }},
     {"root 3 is not among the ranks 0 to 2", [](communicator& c) { return c.broadcast(at(0, 4), 3); }},
     {"root -1 is not among the ranks 0 to 2", [](communicator& c) { return c.broadcast(at(0, 4), -1); }},
     {"the buffer of 4 elements is a null pointer", [](communicator& c) { return c.broadcast(buffer(nullptr, 4, data_type::f32), 0); }},

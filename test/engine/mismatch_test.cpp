@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+
 using namespace tutti;
 using test::asking;
 using test::why;
@@ -24,8 +26,14 @@ frame right_frame() {
     head.sequence = 1;
     head.payload_bytes = 16;
     const algorithm& used = *find(collective::all_reduce, "recursive_doubling");
-    head.what = {static_cast<std::uint8_t>(collective::all_reduce), static_cast<std::uint8_t>(data_type::f32), static_cast<std::uint8_t>(sum),
-                 static_cast<std::uint8_t>(number(used)), 0, 4, 0};
+    head.what = {static_cast<std::uint8_t>(collective::all_reduce),
+                 static_cast<std::uint8_t>(data_type::f32),
+                 static_cast<std::uint8_t>(reduce_op::sum),
+                 static_cast<std::uint8_t>(number(used)),
+                 0,
+                 4,
+                 0,
+                 0};
     return head;
 }
 
@@ -71,8 +79,9 @@ TEST_CASE("every field in which two calls differ is told by both ranks, and noth
         {"barrier", [](descriptor& d) { d.kind = static_cast<std::uint8_t>(collective::barrier); }, "barrier"},
         {"unknown kind", [](descriptor& d) { d.kind = 77; }, "collective 77"},
         {"type", [](descriptor& d) { d.type = static_cast<std::uint8_t>(data_type::f64); }, "all_reduce f64 sum count 4"},
-        {"operator", [](descriptor& d) { d.op = static_cast<std::uint8_t>(max); }, "all_reduce f32 max count 4"},
+        {"operator", [](descriptor& d) { d.op = static_cast<std::uint8_t>(reduce_op::max); }, "all_reduce f32 max count 4"},
         {"count", [](descriptor& d) { d.count = 5; }, "all_reduce f32 sum count 5"},
+        {"size of an element", [](descriptor& d) { d.opaque_bytes = 24; }, "all_reduce f32(24 bytes) sum count 4"},
         {"digest", [](descriptor& d) { d.digest = 0xabc; }, "all_reduce f32 sum count 4 digest 0000000000000abc"},
         {"algorithm", [](descriptor& d) { d.algorithm = static_cast<std::uint8_t>(number(*find(collective::all_reduce, "ring"))); },
          "all_reduce f32 sum count 4 by ring", "all_reduce f32 sum count 4 by recursive_doubling"},
@@ -207,6 +216,39 @@ TEST_CASE("both sides of a message must agree about type and count") {
     CHECK(told.cause == "rank 1 waits for f64 count 3 from rank 0, which called send f32 count 3 (message #1)");
     CHECK(told.operation == "recv f64 count 3");
     CHECK(!why(sent).code);
+}
+
+TEST_CASE("both sides of a message must agree about the size of elements that have no type") {
+    test::table table(2);
+    std::vector<std::array<char, 24>> data(3);
+    std::vector<std::array<char, 12>> there(3);
+    auto sent = table[0].issue(asking(collective::send, data, sum, 1));
+    auto received = table[1].issue(asking(collective::recv, there, sum, 0));
+    table.settle();
+    const report told = why(received);
+    CHECK(told.code == error::mismatch);
+    CHECK(told.cause ==
+          "rank 1 waits for opaque(12 bytes) count 3 from rank 0, which called send opaque(24 bytes) count 3 (message #1)");
+    CHECK(!why(sent).code);
+}
+
+TEST_CASE("ranks that combine with operators of different names, or in another order, disagree") {
+    const auto least = [](float a, float b) { return std::min(a, b); };
+    const custom_op<float> one("one", commutes::yes, least), other("other", commutes::yes, least), ordered("one", commutes::no, least);
+    for (const custom_op<float>* theirs : {&other, &ordered}) {
+        test::table table(2);
+        std::vector<float> data(4), there(4);
+        auto mine = table[0].issue(asking(collective::all_reduce, data, one));
+        auto different = table[1].issue(asking(collective::all_reduce, there, *theirs));
+        table.settle();
+        const report told = why(mine);
+        CHECK(told.code == error::mismatch);
+        CHECK(told.cause ==
+              fmt::format(
+                  "rank 0 called all_reduce f32 custom count 4 digest {:016x} where rank 1 called all_reduce f32 custom count 4 digest "
+                  "{:016x} (operation #1)",
+                  one.digest(), theirs->digest()));
+    }
 }
 
 TEST_CASE("a message out of its turn is a protocol error") {

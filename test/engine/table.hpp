@@ -84,10 +84,11 @@ private:
 
 /// Typed requests for tests.
 template <class T>
-request asking(collective kind, std::vector<T>& data, reduce_op op = sum, rank root = 0) {
+request asking(collective kind, std::vector<T>& data, reduction op = sum, rank root = 0) {
     request what;
     what.kind = kind;
     what.type = type_of<T>;
+    what.opaque_bytes = element<T> ? 0 : sizeof(T);
     what.op = op;
     what.root = root;
     what.count = data.size();
