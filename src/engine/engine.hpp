@@ -76,6 +76,9 @@ public:
     std::optional<report> failed() noexcept;
     const engine_identity& who() const noexcept { return who_; }
     const engine_settings& settings() const noexcept { return settings_; }
+    const algorithm& chosen(collective kind, std::size_t vector_bytes) const noexcept { return choose_.choose(kind, vector_bytes); }
+    /// On all ranks between the same two operations, while nothing is under way: algorithms are chosen by other costs from now on.
+    void reprice(const cost_model& costs);
 
     // For operations and ports.
     void cancel(operation& which, const char* reason) noexcept;
@@ -117,7 +120,7 @@ private:
 
     event_loop& loop_;
     const engine_identity who_;
-    const engine_settings settings_;
+    engine_settings settings_;
     chooser choose_;
     engine_observer* observer_;
 
