@@ -12,7 +12,8 @@ namespace tutti {
 /// The choice for one group, worked out once; asking is a short search.
 class chooser {
 public:
-    /// `forced` are taken whatever they cost, where they serve the size.
+    /// `forced` are taken whatever they cost, where they serve the size. The engine leaves `slice_bytes` as it is, whatever its own are, so
+    /// that they do not decide in which order sums of fractions are made.
     explicit chooser(int size, const cost_model& model = {}, std::span<const algorithm* const> forced = {},
                      std::size_t slice_bytes = default_slice_bytes);
 

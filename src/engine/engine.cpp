@@ -9,7 +9,7 @@
 namespace tutti {
 
 engine::engine(event_loop& loop, engine_identity who, engine_settings settings, engine_observer& observer)
-    : loop_(loop), who_(std::move(who)), settings_(std::move(settings)), choose_(who_.size, settings_.costs, settings_.forced, settings_.slice_bytes), observer_(&observer),
+    : loop_(loop), who_(std::move(who)), settings_(std::move(settings)), choose_(who_.size, settings_.costs, settings_.forced), observer_(&observer),
       point_sent_(static_cast<std::size_t>(who_.size)), point_received_(static_cast<std::size_t>(who_.size)),
       ports_(static_cast<std::size_t>(who_.size) * lane_kinds) {}
 
@@ -31,7 +31,7 @@ static std::shared_ptr<const program> one_step(const request& what) {
 }
 
 void engine::reprice(const cost_model& costs) {
-    chooser other(who_.size, costs, settings_.forced, settings_.slice_bytes);
+    chooser other(who_.size, costs, settings_.forced);
     const std::lock_guard lock(guard_);
     TUTTI_CHECK(pending_ == 0, "costs change while nothing is under way");
     settings_.costs = costs;
