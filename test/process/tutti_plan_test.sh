@@ -21,7 +21,7 @@ expect 0 "round 3: send to 2 output[2]" print all_reduce ring --ranks 4 --rank 1
 expect 0 "rank 2 of 3: 1 rounds, 1 steps" print broadcast tree --ranks 3 --root 1
 expect 0 "all_reduce      ring                33 of 33 correct" verify
 expect 0 "4 of 4 correct" verify all_gather pairwise --ranks 5..8 --slices 3 --seed 7
-expect 0 "77.4  chosen" cost all_reduce --ranks 4 --bytes 64KiB
+expect 0 "77.36  chosen" cost all_reduce --ranks 4 --bytes 64KiB
 expect 0 "barrier of 0 bytes" cost barrier --ranks 4 --bytes 8
 expect 0 "halving_doubling from 48781 bytes" choose all_reduce --ranks 4
 expect 0 "recursive_doubling from 48781 bytes" choose all_reduce --ranks 4 --bytes 48781 --costs round=20e-6

@@ -128,7 +128,7 @@ void costs(options given) {
             sent = std::max(sent, mine.bytes(mine.sent, static_cast<double>(given.bytes)));
             reduced = std::max(reduced, mine.bytes(mine.reduced, static_cast<double>(given.bytes)));
         }
-        fmt::print("{:<19} {:>7} {:>9} {:>14.0f} {:>14.0f} {:>14.1f}{}\n", entry.name, rounds, messages, sent, reduced,
+        fmt::print("{:<19} {:>7} {:>9} {:>14.0f} {:>14.0f} {:>14.2f}{}\n", entry.name, rounds, messages, sent, reduced,
                    estimate(entry, given.size, costs).seconds(static_cast<double>(given.bytes)) * 1e6, &entry == &choice ? "  chosen" : "");
     }
     std::vector<std::string> ranges;
