@@ -46,13 +46,20 @@ std::string operation::name() const {
 }
 
 void operation::begin(std::shared_ptr<engine> owner, const request& asking) {
-    owner_ = std::move(owner);
     asked = asking;
+    list_.assign(asking.list.begin(), asking.list.end());
+    asked.list = list_;
     plan_.reset();
+    again(std::move(owner));
+}
+
+void operation::again(std::shared_ptr<engine> owner) {
+    owner_ = std::move(owner);
     renew();
     ended = false;
     failed.reset();
     done_bytes_ = 0;
+    if (plan_) rewind();
 }
 
 void operation::plan(std::shared_ptr<const program> plan, rank me, int size, std::size_t slice_bytes) {
@@ -66,13 +73,17 @@ void operation::plan(std::shared_ptr<const program> plan, rank me, int size, std
         if (each.blocks > 0) longest = std::max(longest, each.block(0).count * each.element_bytes);
     longest *= static_cast<std::size_t>(plan_->largest_transfer());
     slices_ = std::max<std::size_t>(1, (longest + slice_bytes - 1) / slice_bytes);
-    prepared_ = copied_count_ > 0 ? 0 : slices_;
+    if (senders_.size() < plan_->senders().size()) senders_.resize(plan_->senders().size());
+    if (receivers_.size() < plan_->receivers().size()) receivers_.resize(plan_->receivers().size());
+    rewind();
+}
 
+/// To where nothing has travelled.
+void operation::rewind() {
+    prepared_ = copied_count_ > 0 ? 0 : slices_;
     first_open_ = 0;
     done_.assign(plan_->plan().steps().size(), 0);
     ended_.assign(static_cast<std::size_t>(rounds()), 0);
-    if (senders_.size() < plan_->senders().size()) senders_.resize(plan_->senders().size());
-    if (receivers_.size() < plan_->receivers().size()) receivers_.resize(plan_->receivers().size());
     for (std::size_t index = 0; index < plan_->senders().size(); ++index) {
         senders_[index].at.begin(*this, plan_->senders()[index]);
         senders_[index].queued = false;
@@ -105,7 +116,16 @@ void operation::place_memory() {
     std::byte* own = scratch((blocks + (needs_copy ? count : 0)) * element);
     spaces_[static_cast<int>(space::scratch)] = {own, blocks, element, shape.scratch};
     if (out == nullptr) output.data = needs_copy ? own + blocks * element : in;
+    if (!asked.list.empty()) place_list();
     place_input_copy();
+}
+
+/// The output is cut into blocks and slices like one vector; its elements stay where they are.
+void operation::place_list() {
+    listed_.clear();
+    layout& output = spaces_[static_cast<int>(space::output)];
+    for (const buffer& each : asked.list) listed_.add(static_cast<std::byte*>(each.data), each.count, output.element_bytes);
+    output.scattered = &listed_;
 }
 
 /// Plans whose contribution is expected in the output: what of the input must be copied there first.
