@@ -83,8 +83,8 @@ public:
     future<> all_reduce(buffer data, reduce_op op, call_options options = {});
     /// The same out of place. `to` has as many elements as `from`, and may be `from`.
     future<> all_reduce(const_buffer from, buffer to, reduce_op op, call_options options = {});
-    /// Combines the buffers of `list` over all ranks, in place, as if they lay behind each other in one: one operation, which copies
-    /// none of them. They have one element type and do not overlap; their number and sizes are the same on all ranks, and none, or an
+    /// Combines the buffers of `list` over all ranks, in place, as if they lay behind each other in one: one operation. They stay
+    /// where they are; only where they are shorter than 1 KiB on average they are packed on their way. They have one element type and do not overlap; their number and sizes are the same on all ranks, and none, or an
     /// empty one, is as good as any other. The list itself is copied by the call.
     future<> all_reduce(std::span<const buffer> list, reduce_op op, call_options options = {});
     future<> all_reduce(std::initializer_list<buffer> list, reduce_op op, call_options options = {}) {

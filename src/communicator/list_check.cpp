@@ -28,7 +28,8 @@ complaint list_check::overlap(std::span<const buffer> list) {
         const auto begin = reinterpret_cast<std::uintptr_t>(list[index].data);
         if (list[index].count > 0) ranges_.push_back({begin, begin + list[index].bytes(), index});
     }
-    std::sort(ranges_.begin(), ranges_.end(), [](const range& one, const range& other) { return one.begin < other.begin; });
+    const auto before = [](const range& one, const range& other) { return one.begin < other.begin; };
+    if (!std::is_sorted(ranges_.begin(), ranges_.end(), before)) std::sort(ranges_.begin(), ranges_.end(), before);
     const auto found =
         std::adjacent_find(ranges_.begin(), ranges_.end(), [](const range& one, const range& next) { return next.begin < one.end; });
     if (found == ranges_.end()) return {};

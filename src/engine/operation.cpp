@@ -111,21 +111,23 @@ void operation::place_memory() {
 
     const std::size_t block = std::max(input.blocks > 0 ? input.block(0).count : 0, output.blocks > 0 ? output.block(0).count : 0);
     const std::size_t blocks = block * static_cast<std::size_t>(shape.scratch);
+    place_list(output);
     // A rank that is not the root of a reduce has no output: partial sums go to a copy of its input, or nowhere if it only sends.
-    const bool needs_copy = out == nullptr && in != nullptr && output.blocks > 0 && plan_->writes_output();
+    const bool needs_copy = packed_ || (out == nullptr && in != nullptr && output.blocks > 0 && plan_->writes_output());
     std::byte* own = scratch((blocks + (needs_copy ? count : 0)) * element);
     spaces_[static_cast<int>(space::scratch)] = {own, blocks, element, shape.scratch};
     if (out == nullptr) output.data = needs_copy ? own + blocks * element : in;
-    if (!asked.list.empty()) place_list();
     place_input_copy();
 }
 
-/// The output is cut into blocks and slices like one vector; its elements stay where they are.
-void operation::place_list() {
+/// The output is cut into blocks and slices like one vector; its elements stay where they are. Only where they lie in very small pieces it
+/// is cheaper to copy them, slice by slice, than to name each one to the system.
+void operation::place_list(layout& output) {
+    constexpr std::size_t small_piece_bytes = 1 * KiB;
     listed_.clear();
-    layout& output = spaces_[static_cast<int>(space::output)];
     for (const buffer& each : asked.list) listed_.add(static_cast<std::byte*>(each.data), each.count, output.element_bytes);
-    output.scattered = &listed_;
+    packed_ = output.blocks > 0 && listed_.size() > 1 && output.count * output.element_bytes / listed_.size() < small_piece_bytes;
+    if (listed_.size() > 0 && !packed_) output.scattered = &listed_;
 }
 
 /// Plans whose contribution is expected in the output: what of the input must be copied there first.
@@ -133,6 +135,10 @@ void operation::place_input_copy() noexcept {
     copied_count_ = 0;
     const layout& output = space_of(space::output);
     copied_from_ = static_cast<const std::byte*>(asked.input);
+    if (packed_) {
+        copied_first_ = 0;
+        copied_count_ = output.blocks;
+    }
     if (!copied_from_ || asked.count == 0) return;
     if (asked.kind == collective::all_gather) {
         copied_first_ = me_;
@@ -155,11 +161,30 @@ void operation::prepare(std::size_t slice) noexcept {
         const std::size_t origin = output.block(copied_first_).first;
         for (int index = copied_first_; index < copied_first_ + copied_count_; ++index) {
             const part one = output.slice(index, slices_, prepared_);
-            if (one.count > 0)
+            if (packed_) pack(one);
+            else if (one.count > 0)
                 std::memcpy(output.at(one.first), copied_from_ + (one.first - origin) * output.element_bytes,
                             one.count * output.element_bytes);
         }
     }
+}
+
+void operation::pack(part which) noexcept {
+    const layout& output = space_of(space::output);
+    std::byte* to = output.at(which.first);
+    listed_.each_run(which.first, which.count, output.element_bytes, [&](const std::byte* data, std::size_t count) {
+        std::memcpy(to, data, count * output.element_bytes);
+        to += count * output.element_bytes;
+    });
+}
+
+void operation::unpack(part which) noexcept {
+    const layout& output = space_of(space::output);
+    const std::byte* from = output.at(which.first);
+    listed_.each_run(which.first, which.count, output.element_bytes, [&](std::byte* data, std::size_t count) {
+        std::memcpy(data, from, count * output.element_bytes);
+        from += count * output.element_bytes;
+    });
 }
 
 std::size_t operation::transfer_bytes(int index, std::size_t slice) const noexcept {
@@ -284,8 +309,14 @@ void operation::apply_copy(const step& one, std::size_t slice) noexcept {
     }
 }
 
-/// The slice holds its result: an average is divided here, while it is still in cache.
+/// The slice holds its result, and is still in cache.
 void operation::finish_slice(std::size_t slice) noexcept {
+    average(slice);
+    const layout& output = space_of(space::output);
+    for (int block = 0; packed_ && block < output.blocks; ++block) unpack(output.slice(block, slices_, slice));
+}
+
+void operation::average(std::size_t slice) noexcept {
     if (asked.op != reduce_op::avg) return;
     const bool everywhere = asked.kind == collective::all_reduce || asked.kind == collective::reduce_scatter;
     if (!everywhere && !(asked.kind == collective::reduce && asked.root == me_)) return;

@@ -119,7 +119,7 @@ private:
     void recycle() noexcept override;
     void rewind();
     void place_memory();
-    void place_list();
+    void place_list(layout& output);
     void place_input_copy() noexcept;
     std::byte* scratch(std::size_t bytes);
     int rounds() const noexcept { return plan_->plan().rounds(); }
@@ -133,6 +133,9 @@ private:
     void apply_reduction(int index, std::size_t slice) noexcept;
     void apply_copy(const step& one, std::size_t slice) noexcept;
     void finish_slice(std::size_t slice) noexcept;
+    void average(std::size_t slice) noexcept;
+    void pack(part which) noexcept;
+    void unpack(part which) noexcept;
 
     std::shared_ptr<engine> owner_;
     std::shared_ptr<const program> plan_;
@@ -141,6 +144,7 @@ private:
     layout spaces_[3];
     std::vector<buffer> list_;  // of the request
     pieces listed_;             // where their elements are
+    bool packed_ = false;       // they are copied to the output and back
     std::unique_ptr<std::byte[]> scratch_;
     std::size_t scratch_bytes_ = 0;     // the plan's scratch blocks, and a copy of the input where a plan overwrites what it may not
     std::size_t slices_ = 1;

@@ -111,7 +111,7 @@ task<> disagree(communicator& world, const row& one) {
 task<> count_allocations(communicator& world, std::size_t& most) {
     std::vector<std::size_t> counts(161);
     std::mt19937_64 lengths{161};
-    for (auto& each : counts) each = lengths() % 700;
+    for (auto& each : counts) each = lengths() % 7000;
     const scattered large(data_type::f32, counts), small(data_type::f32, std::span(counts).first(5));
     for (int step = 0; step < 70; ++step) {
         co_await world.barrier();

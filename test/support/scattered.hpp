@@ -37,7 +37,8 @@ private:
 
 inline std::size_t total(std::span<const std::size_t> counts) { return std::accumulate(counts.begin(), counts.end(), std::size_t{0}); }
 
-/// Lists of every awkward kind: none, empty buffers, single elements, buffers within a slice and over many.
+/// Lists of every awkward kind: none, empty buffers, single elements, buffers within a slice and over many; small ones, which are packed,
+/// and large ones, which stay where they are.
 inline const std::vector<std::vector<std::size_t>>& awkward_lists() {
     static const std::vector<std::vector<std::size_t>> all = {
         {},
@@ -52,6 +53,9 @@ inline const std::vector<std::vector<std::size_t>>& awkward_lists() {
         {500, 1, 0, 3, 505},
         std::vector<std::size_t>(100, 1),
         {997, 13, 1, 1, 211},
+        {5000, 1, 0, 3001, 7},
+        {1, 2, 9000, 0, 0, 1},
+        {1031, 1499},
     };
     return all;
 }
