@@ -1,8 +1,9 @@
-#include <tutti/communicator.hpp>
+#include <tutti/persistent.hpp>
 
 #include "communicator/check.hpp"
 #include "communicator/group.hpp"
 #include "communicator/home.hpp"
+#include "engine/repeated_call.hpp"
 
 #include <fmt/format.h>
 
@@ -49,10 +50,11 @@ request make(collective kind, const_buffer shape, const void* input, void* outpu
     what.output = output;
     what.deadline = options.deadline;
     what.label = options.label;
+    what.keep = options.keep;
     return what;
 }
 
-/// Issues `what`. A call that cannot be right fails the communicator, because the other ranks wait for it.
+/// Issues `what`, or keeps it for later. A call that cannot be right fails the communicator, because the other ranks wait for it.
 future<> issue(detail::group& group, const request& what, complaint wrong) {
     if (!wrong) wrong = detail::check_op(what);
     const complaint unsupported = wrong ? complaint() : detail::check_defined(what);
@@ -69,7 +71,11 @@ future<> issue(detail::group& group, const request& what, complaint wrong) {
         else why.cause = fmt::format("rank {} called {}: {}", me, to_string(tried), *unsupported);
         group.engine().fail_and_tell(std::move(why));
     }
-    return future<>(group.engine().issue(what, group.home().options().operation));
+    const duration deadline = group.home().options().operation;
+    if (!what.keep) return future<>(group.engine().issue(what, deadline));
+    if (what.keep->valid()) throw failure(error::invalid_argument, "a persistent call has called communicators more than once");
+    *what.keep = persistent(*group.engine().keep(what, deadline).release());
+    return {};
 }
 
 }  // namespace
@@ -83,6 +89,16 @@ future<> communicator::all_reduce(const_buffer from, buffer to, reduction op, ca
                  first_of(check_same_type(from, to), check_count("output", to.count, from.count), check_memory("input", from),
                           check_memory("output", to), check_total(from, from.count, 1),
                           check_overlap(from, to, to.data == from.data ? to.data : nullptr)));
+}
+
+future<> communicator::all_reduce(std::span<const buffer> list, reduction op, call_options options) {
+    const const_buffer shape(nullptr, 0, list.empty() ? data_type::f32 : list.front().type);
+    request what = make(collective::all_reduce, shape, nullptr, nullptr, options);
+    what.op = op;
+    complaint wrong = group_->lists()(list, what.count);
+    what.list = list;
+    what.digest = digest_of_list(list);
+    return issue(*group_, what, std::move(wrong));
 }
 
 future<> communicator::broadcast(buffer data, tutti::rank root, call_options options) {

@@ -2,6 +2,7 @@
 
 #include "algorithm/point_to_point.hpp"
 #include "base/check.hpp"
+#include "engine/repeated_call.hpp"
 #include "runtime/shift.hpp"
 
 #include <fmt/format.h>
@@ -17,8 +18,6 @@ engine::engine(event_loop& loop, engine_identity who, engine_settings settings, 
 engine::~engine() { TUTTI_CHECK(shut_, "an engine is shut down before it is destroyed"); }
 
 // ---- issuing
-
-static bool point_to_point(collective kind) noexcept { return kind == collective::send || kind == collective::recv; }
 
 /// Bytes of the whole vector that a plan works on.
 static std::size_t vector_bytes(const request& what, int size) noexcept {
@@ -62,18 +61,10 @@ operation& engine::take_from(operation_list& free) {
 operation& engine::issue(const request& what, duration default_deadline) {
     bool alone = false;
     operation& made = accept(what, default_deadline, alone);
-    if (!alone) return made;
-    if (const detail::shift here(loop_); here) {
-        start_fresh();
-        return made;
-    }
-    const std::lock_guard lock(guard_);
-    post_fresh();
+    if (alone) start_alone();
     return made;
 }
 
-/// Gives the operation its place in the order. `alone`: nothing else is under way and there is little to send, so whoever can be on the
-/// loop starts it at once.
 operation& engine::accept(const request& what, duration default_deadline, bool& alone) {
     const std::lock_guard lock(guard_);
     descriptor described = describe(what);
@@ -88,14 +79,32 @@ operation& engine::accept(const request& what, duration default_deadline, bool& 
         return made;
     }
     made.plan(ready->plan, who_.me, who_.size, settings_.slice_bytes);
-    made.started = loop_.now();
     if (made.asked.deadline == duration{}) made.asked.deadline = default_deadline;
+    alone = enter(made);
+    return made;
+}
+
+/// Gives an operation its place in the order. True when nothing else is under way and there is little to send: then the caller starts it
+/// with `start_alone`, without the guard.
+bool engine::enter(operation& made) noexcept {
+    const request& what = made.asked;
+    made.started = loop_.now();
     if (point_to_point(what.kind)) made.sequence = ++(what.kind == collective::send ? point_sent_ : point_received_)[static_cast<std::size_t>(what.root)];
     else made.sequence = next_sequence_++;
     fresh_.push(made);
-    alone = ++pending_ == 1 && !fresh_posted_ && lane_of(what) != lane_kind::bulk;
+    const bool alone = ++pending_ == 1 && !fresh_posted_ && lane_of(what) != lane_kind::bulk;
     if (!alone) post_fresh();
-    return made;
+    return alone;
+}
+
+/// Whoever can be on the loop starts the operation at once.
+void engine::start_alone() noexcept {
+    if (const detail::shift here(loop_); here) {
+        start_fresh();
+        return;
+    }
+    const std::lock_guard lock(guard_);
+    post_fresh();
 }
 
 void engine::post_fresh() noexcept {
@@ -221,8 +230,11 @@ void engine::finish_ended() noexcept {
 
 void engine::take_back(operation& which) noexcept {
     const std::lock_guard lock(guard_);
-    const plan_key key{static_cast<int>(which.asked.kind), which.what.algorithm, which.asked.root};
-    (which.plan_ ? programs_.at(key).free : free_).push(which);
+    (which.call ? which.call->free : home_of(which)).push(which);
+}
+
+operation_list& engine::home_of(const operation& which) noexcept {
+    return which.plan_ ? programs_.at({static_cast<int>(which.asked.kind), which.what.algorithm, which.asked.root}).free : free_;
 }
 
 // ---- lanes
@@ -419,7 +431,9 @@ void engine::shut_down() noexcept {
             if (each) {
                 each->stop();
                 each->close();
+                each.reset();  // futures and persistent calls may keep the engine for longer than the loop lives
             }
+        wanted_.clear();
         shut_ = true;
         end_all();
         loop_.withdraw(on_fresh_);

@@ -19,6 +19,9 @@ namespace tutti {
 class engine;
 class operation;
 class port;
+namespace detail {
+class repeated_call;
+}
 
 /// The way of an operation's frames from or to one peer: which step and slice is next.
 class cursor {
@@ -66,6 +69,8 @@ public:
 
     /// Makes a fresh or recycled object ready.
     void begin(std::shared_ptr<engine> owner, const request& what);
+    /// The same once more, with plan and memory as they are.
+    void again(std::shared_ptr<engine> owner);
     void plan(std::shared_ptr<const program> plan, rank me, int size, std::size_t slice_bytes);
 
     std::uint64_t sequence = 0;
@@ -79,6 +84,7 @@ public:
     std::optional<tutti::failure> failed;
     operation* next = nullptr;      // in one of the engine's lists
     operation* previous = nullptr;
+    detail::repeated_call* call = nullptr;  // that it belongs to
 
     std::span<send_channel> senders() noexcept { return {senders_.data(), plan_->senders().size()}; }
     std::span<recv_channel> receivers() noexcept { return {receivers_.data(), plan_->receivers().size()}; }
@@ -113,7 +119,9 @@ private:
     friend class engine;
 
     void recycle() noexcept override;
+    void rewind();
     void place_memory();
+    void place_list(layout& output);
     void place_input_copy() noexcept;
     std::byte* scratch(std::size_t bytes);
     bool scales() const noexcept { return asked.op.kind() == reduce_op::premul; }
@@ -129,12 +137,18 @@ private:
     bool combine_with(std::byte* mine, const std::byte* arrived, std::size_t count, bool arrived_first) noexcept;
     void apply_copy(const step& one, std::size_t slice) noexcept;
     void finish_slice(std::size_t slice) noexcept;
+    void average(std::size_t slice) noexcept;
+    void pack(part which) noexcept;
+    void unpack(part which) noexcept;
 
     std::shared_ptr<engine> owner_;
     std::shared_ptr<const program> plan_;
     rank me_ = 0;
     int size_ = 1;
     layout spaces_[3];
+    std::vector<buffer> list_;  // of the request
+    pieces listed_;             // where their elements are
+    bool packed_ = false;       // they are copied to the output and back
     std::unique_ptr<std::byte[]> scratch_;
     std::size_t scratch_bytes_ = 0;     // the plan's scratch blocks, and a copy of the input where a plan overwrites what it may not
     std::size_t slices_ = 1;
