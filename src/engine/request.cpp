@@ -7,7 +7,7 @@ namespace tutti {
 std::string to_string(const descriptor& what) {
     // The numbers may come from another program: what has no name is shown as a number.
     const auto kind = static_cast<collective>(what.kind);
-    if (what.kind > static_cast<std::uint8_t>(collective::recv)) return fmt::format("collective {}", what.kind);
+    if (what.kind > static_cast<std::uint8_t>(collective::barrier)) return fmt::format("collective {}", what.kind);
     std::string text{name(kind)};
     if (kind == collective::barrier) return text;
     if (what.type < data_type_count) fmt::format_to(std::back_inserter(text), " {}", name(static_cast<data_type>(what.type)));

@@ -12,7 +12,7 @@ struct request {
     collective kind = collective::barrier;
     data_type type = data_type::f32;
     reduce_op op = reduce_op::sum;
-    rank root = 0;                   // or the peer, of send and recv
+    rank root = 0;
     std::size_t count = 0;           // elements, as the caller counts them: per rank where ranks contribute blocks
     const void* input = nullptr;     // null where the collective has none, or works in place
     void* output = nullptr;
