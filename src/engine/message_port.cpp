@@ -36,6 +36,14 @@ void message_port::flush() noexcept {
     if (lane_) lane_->flush();
 }
 
+void message_port::expect() noexcept {
+    if (lane_) lane_->expect();
+}
+
+bool message_port::awaits() const noexcept {
+    return !expected_.empty() || !offered_.empty() || owner_.match().waiting(peer_) || owner_.match().waiting(any_source);
+}
+
 // ---- sending
 
 void message_port::give_to_lane(outgoing& one, frame_kind kind, std::uint64_t number) noexcept {

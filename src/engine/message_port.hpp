@@ -28,6 +28,8 @@ public:
     /// `receiver` takes a message that was kept. It may end at once.
     void accept(message& receiver, unexpected& kept) noexcept;
     void flush() noexcept;
+    /// A receive waits for this peer.
+    void expect() noexcept;
     void sent(message& which) noexcept;
 
     void say_goodbye() noexcept;
@@ -69,6 +71,7 @@ private:
 
     landing arrived(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept override;
     void landed(const frame& head) noexcept override;
+    bool awaits() const noexcept override;
     void lost(std::error_code why) noexcept override;
 
     void feed() noexcept;

@@ -1,6 +1,7 @@
 #include "engine/messenger.hpp"
 
 #include "engine/engine.hpp"
+#include "runtime/shift.hpp"
 
 #include <fmt/format.h>
 
@@ -8,6 +9,9 @@
 #include <cstring>
 
 namespace tutti {
+
+// Messages under way with which a caller may still do the loop's work.
+static constexpr std::size_t few = 4;
 
 messenger::messenger(engine& owner) : engine_(owner), matcher_(owner.who().size), ports_(static_cast<std::size_t>(owner.who().size)) {}
 
@@ -20,22 +24,52 @@ std::uint32_t messenger::epoch() const noexcept { return engine_.who().epoch; }
 
 // ---- calls
 
-message& messenger::issue(const message_call& what, duration default_deadline) {
+/// A call: takes the guard, and afterwards brings to the loop what only the loop can do.
+template <class Call>
+message* messenger::enter(Call call) {
+    message* made = nullptr;
+    {
+        const std::lock_guard lock(engine_.guard_);
+        calling_ = true;
+        made = call();
+        calling_ = false;
+        if (!std::exchange(due_, false)) return made;
+        if (working_ || pending_ > few) {
+            post_work();
+            return made;
+        }
+    }
+    // With little under way whoever can be on the loop works at once.
+    if (const detail::shift here(engine_.loop_); here) {
+        work();
+        return made;
+    }
     const std::lock_guard lock(engine_.guard_);
+    post_work();
+    return made;
+}
+
+message& messenger::issue(const message_call& what, duration default_deadline) {
+    return *enter([&] { return &begin_one(what, default_deadline); });
+}
+
+message* messenger::try_recv(const message_call& what, duration default_deadline) {
+    return enter([&]() -> message* {
+        const bool over = engine_.failure_ || engine_.shut_;
+        if (!over && !matcher_.find(what.peer, what.tag)) return nullptr;
+        return &begin_one(what, default_deadline);
+    });
+}
+
+message& messenger::exchange(std::span<const transfer> parts, const message_call& whole, duration default_deadline) {
+    return *enter([&] { return &begin_all(parts, whole, default_deadline); });
+}
+
+message& messenger::begin_one(const message_call& what, duration default_deadline) {
     message& made = begin(what, default_deadline);
     if (refused(made)) return made;
     start(made);
     return settle(made);
-}
-
-message* messenger::try_recv(const message_call& what, duration default_deadline) {
-    const std::lock_guard lock(engine_.guard_);
-    const bool over = engine_.failure_ || engine_.shut_;
-    if (!over && !matcher_.find(what.peer, what.tag)) return nullptr;
-    message& made = begin(what, default_deadline);
-    if (refused(made)) return &made;
-    start(made);
-    return &settle(made);
 }
 
 result<std::optional<received>> messenger::try_probe(rank source, message_tag tag) noexcept {
@@ -49,8 +83,7 @@ result<std::optional<received>> messenger::try_probe(rank source, message_tag ta
     return found ? std::optional(found->what) : std::nullopt;
 }
 
-message& messenger::exchange(std::span<const transfer> parts, const message_call& whole, duration default_deadline) {
-    const std::lock_guard lock(engine_.guard_);
+message& messenger::begin_all(std::span<const transfer> parts, const message_call& whole, duration default_deadline) {
     message& made = begin(whole, default_deadline);
     if (refused(made)) return made;
     made.open_parts = parts.size() + 1;  // one for the start itself
@@ -182,7 +215,14 @@ void messenger::recv(message& made) noexcept {
     const rank source = made.asked.peer;
     if (unexpected* const kept = matcher_.find(source, made.asked.tag)) accept(made, *kept);
     else if (gone(source)) complain_of_leaving(made, source);
-    else matcher_.post(made);
+    else post(made);
+}
+
+void messenger::post(message& receiver) noexcept {
+    matcher_.post(receiver);
+    if (receiver.asked.peer == any_source) return;
+    const auto& at = ports_[static_cast<std::size_t>(receiver.asked.peer)];
+    if (at) at->expect();
 }
 
 void messenger::accept(message& receiver, unexpected& kept) noexcept {
@@ -267,7 +307,11 @@ void messenger::touch(message_port& at) noexcept {
 }
 
 void messenger::post_work() noexcept {
-    if (std::exchange(working_, true)) return;
+    if (calling_) {
+        due_ = true;
+        return;
+    }
+    if (engine_.shut_ || std::exchange(working_, true)) return;
     engine_.loop_.post(on_work_);
 }
 

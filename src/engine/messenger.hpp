@@ -69,6 +69,10 @@ public:
     void take_back(message& which) noexcept;                   // the same
 
 private:
+    template <class Call>
+    message* enter(Call call);
+    message& begin_one(const message_call& what, duration default_deadline);
+    message& begin_all(std::span<const transfer> parts, const message_call& whole, duration default_deadline);
     message& take(const message_call& what, bool part);
     message& begin(const message_call& what, duration default_deadline);
     message& settle(message& made);
@@ -77,6 +81,7 @@ private:
     void send(message& made) noexcept;
     void send_here(message& made) noexcept;
     void recv(message& made) noexcept;
+    void post(message& receiver) noexcept;
     void accept(message& receiver, unexpected& kept) noexcept;
     void deliver_here(message& receiver, message& sender) noexcept;
     void probe(message& made) noexcept;
@@ -104,6 +109,8 @@ private:
     message_queue probes_;
     std::vector<message_port*> dirty_;
     std::vector<std::unique_ptr<message>> owned_;
+    bool calling_ = false;  // a call is on its way in,
+    bool due_ = false;      // and has something for the loop
     bool working_ = false;  // on_work_ is posted
     detail::callback<&messenger::work> on_work_{*this};
     detail::callback<&messenger::finish_ended> on_ended_{*this};

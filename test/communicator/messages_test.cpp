@@ -7,7 +7,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <deque>
+#include <map>
 #include <numeric>
+#include <random>
 
 using namespace tutti;
 using namespace std::chrono_literals;
@@ -118,6 +123,59 @@ task<> ask_often(communicator& world) {
     co_await world.send(nothing, 0, stop);
 }
 
+// ---- anything, over networks of all kinds
+
+/// Every rank sends so many messages of each tag to every rank, in random order and lengths, and receives them in another.
+task<> scramble(communicator& world, std::uint64_t seed) {
+    constexpr int each_way = 6;
+    constexpr message_tag tags = 3;
+    std::mt19937_64 random{seed * 64 + static_cast<std::uint64_t>(world.rank())};
+    std::vector<transfer> parts;
+    std::deque<std::vector<std::uint32_t>> memory;
+    std::deque<received> told;
+    std::vector<std::pair<rank, message_tag>> ways;
+    for (rank peer = 0; peer < world.size(); ++peer)
+        for (message_tag tag = 0; tag < tags; ++tag)
+            for (int index = 0; index < each_way; ++index) ways.emplace_back(peer, tag);
+    std::shuffle(ways.begin(), ways.end(), random);
+    std::map<std::pair<rank, message_tag>, std::uint32_t> numbers;
+    for (const auto& [peer, tag] : ways) {
+        auto& data = memory.emplace_back(random() % 3 == 0 ? 1 + random() % 20'000 : 1 + random() % 10);
+        data.assign(data.size(), numbers[{peer, tag}]++);
+        parts.push_back(send_to(data, peer, tag));
+    }
+    std::shuffle(ways.begin(), ways.end(), random);
+    const std::size_t sends = parts.size();
+    for (const auto& [peer, tag] : ways) {
+        // One of the tags is received from anybody.
+        parts.push_back(recv_from(memory.emplace_back(20'000), tag == 2 ? any_source : peer, tag, &told.emplace_back()));
+    }
+    std::vector<future<>> begun;
+    for (std::size_t first = 0; first < parts.size();) {
+        const std::size_t count = std::min<std::size_t>(1 + random() % 5, parts.size() - first);
+        begun.push_back(world.exchange(std::span(parts).subspan(first, count)));
+        first += count;
+        if (random() % 4 == 0) co_await sleep_for(std::chrono::microseconds(random() % 1000));
+    }
+    for (auto& each : begun) co_await std::move(each);
+    numbers.clear();
+    for (std::size_t index = 0; index < told.size(); ++index) {
+        const received& what = told[index];
+        const auto& data = memory[sends + index];
+        REQUIRE(what.tag == ways[index].second);
+        if (what.tag != 2) REQUIRE(what.source == ways[index].first);
+        // In the order of their sends.
+        const std::uint32_t number = numbers[{what.source, what.tag}]++;
+        REQUIRE(std::all_of(data.begin(), data.begin() + static_cast<std::ptrdiff_t>(what.count),
+                            [number](auto each) { return each == number; }));
+    }
+}
+
+std::uint64_t seeds() {
+    const char* more = std::getenv("TUTTI_SEEDS");
+    return more ? std::strtoull(more, nullptr, 10) : 20;
+}
+
 // ---- ends
 
 task<> expect_nothing_more(communicator& world) {
@@ -214,6 +272,24 @@ TEST_CASE("a server answers whoever asks") {
     int served = 0;
     run_ranks(6, [&served](communicator& world) { return world.rank() == 0 ? serve(world, served) : ask_often(world); });
     CHECK(served == 100);
+}
+
+TEST_CASE("messages of random tags, lengths and times arrive in their order over every simulated network") {
+    for (std::uint64_t seed = 0; seed < seeds(); ++seed) {
+        CAPTURE(seed);
+        std::mt19937_64 random{seed};
+        line_options line;
+        line.latency = std::chrono::microseconds(random() % 200);
+        line.jitter = std::chrono::microseconds(random() % 500);
+        line.window_bytes = std::size_t{1} << (6 + random() % 11);
+        context_options options;
+        options.slice_bytes = std::size_t{1} << (6 + random() % 13);
+        event_loop loop(event_loop::virtual_time);
+        simulated_network network(seed, line);
+        run_ranks(
+            loop, 1 + static_cast<int>(seed % 5), [&network](event_loop& on) { return std::make_unique<simulated_transport>(on, network); },
+            [seed](communicator& world) { return scramble(world, seed); }, options);
+    }
 }
 
 TEST_CASE("a probe that nobody can fulfil any more ends with peer_left, and nothing else does") { run_ranks(4, expect_nothing_more); }
