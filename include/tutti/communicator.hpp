@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/future.hpp>
+#include <tutti/message.hpp>
 #include <tutti/reduction.hpp>
 #include <tutti/task.hpp>
 #include <tutti/types.hpp>
@@ -10,7 +11,9 @@
 #include <chrono>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <ranges>
+#include <span>
 #include <string>
 
 namespace tutti {
@@ -45,6 +48,16 @@ constexpr reduction reducing(Op&& op) noexcept {
     return combining<std::ranges::range_value_t<Range>>(std::forward<Op>(op));
 }
 }  // namespace detail
+
+/// Parts of communicator::exchange, of typed memory.
+template <detail::elements Data>
+transfer send_to(Data&& from, rank peer, message_tag tag = 0) noexcept {
+    return send_to(detail::reading(from), peer, tag);
+}
+template <detail::writable_elements Data>
+transfer recv_from(Data&& to, rank peer, message_tag tag = 0, received* told = nullptr) noexcept {
+    return recv_from(detail::writing(to), peer, tag, told);
+}
 
 /// How one call differs from the others of its communicator.
 struct call_options {
@@ -110,10 +123,30 @@ public:
     /// Ends when every rank has called it.
     future<> barrier(call_options options = {});
 
-    /// To another rank. Messages between two ranks match in the order of their calls, independent of collectives.
-    future<> send(const_buffer data, tutti::rank peer, call_options options = {});
-    /// `data` has the type and count of the matching send.
-    future<> recv(buffer data, tutti::rank peer, call_options options = {});
+    // Messages, independent of collectives and of their order. A receive takes the first message that has its source and tag: messages
+    // with the same source and tag are received in the order of their sends, others stay until they are asked for. The receiver keeps
+    // short messages that nobody has asked for yet, so their sends end early; long ones wait with their sender.
+
+    /// To any rank, this one included. Ends when `data` is free again, which says nothing about the receiver.
+    future<> send(const_buffer data, tutti::rank to, message_tag tag = 0, call_options options = {});
+    /// The message may have fewer elements than `data`, and the result tells how many. One that has more, or another type, is
+    /// error::mismatch, which fails the communicator like any other.
+    future<received> recv(buffer data, tutti::rank from, message_tag tag = 0, call_options options = {});
+    /// The same when a message has come already, and nothing otherwise. A short one ends at once; a long one is on its way.
+    std::optional<future<received>> try_recv(buffer data, tutti::rank from, message_tag tag = 0, call_options options = {});
+    /// Ends when a message is there that a receive with the same arguments would take, and leaves it there. Cancelling or dropping a probe,
+    /// or its deadline, ends nothing but the probe; so does error::peer_left, when nobody is left who could send.
+    future<received> probe(tutti::rank from, message_tag tag = 0, call_options options = {});
+    /// The same for a message that has come already. Throws `failure` when the communicator has failed.
+    std::optional<received> try_probe(tutti::rank from, message_tag tag = 0);
+    /// Starts all `parts` at once, made by send_to and recv_from; ends when all have. Their order matters only among sends to one rank with
+    /// one tag, and among receives that fit the same message.
+    future<> exchange(std::span<const transfer> parts, call_options options = {});
+    template <std::same_as<transfer>... Parts>
+    future<> exchange(const Parts&... parts) {
+        const std::array<transfer, sizeof...(Parts)> all{parts...};
+        return exchange(std::span<const transfer>(all));
+    }
 
     /// A communicator of the ranks that give the same `color`, ordered by `key` and then by rank here. All ranks call it; its exchange is
     /// under way when the call returns. The child works beside its parent and may outlive it; names are "world/1" for color 1.
@@ -165,12 +198,16 @@ public:
         return all_to_all(detail::reading(from), detail::writing(to), options);
     }
     template <detail::elements Data>
-    future<> send(Data&& data, tutti::rank peer, call_options options = {}) {
-        return send(detail::reading(data), peer, options);
+    future<> send(Data&& data, tutti::rank to, message_tag tag = 0, call_options options = {}) {
+        return send(detail::reading(data), to, tag, options);
     }
     template <detail::writable_elements Data>
-    future<> recv(Data&& data, tutti::rank peer, call_options options = {}) {
-        return recv(detail::writing(data), peer, options);
+    future<received> recv(Data&& data, tutti::rank from, message_tag tag = 0, call_options options = {}) {
+        return recv(detail::writing(data), from, tag, options);
+    }
+    template <detail::writable_elements Data>
+    std::optional<future<received>> try_recv(Data&& data, tutti::rank from, message_tag tag = 0, call_options options = {}) {
+        return try_recv(detail::writing(data), from, tag, options);
     }
 
     /// For the library: takes over a formed group.

@@ -8,10 +8,9 @@
 
 namespace tutti {
 
-enum class collective : std::uint8_t { all_reduce, broadcast, reduce, all_gather, reduce_scatter, all_to_all, barrier, send, recv };
+enum class collective : std::uint8_t { all_reduce, broadcast, reduce, all_gather, reduce_scatter, all_to_all, barrier };
 constexpr std::string_view name(collective kind) noexcept {
-    constexpr std::string_view names[] = {"all_reduce", "broadcast", "reduce", "all_gather", "reduce_scatter",
-                                          "all_to_all", "barrier",   "send",   "recv"};
+    constexpr std::string_view names[] = {"all_reduce", "broadcast", "reduce", "all_gather", "reduce_scatter", "all_to_all", "barrier"};
     return names[static_cast<int>(kind)];
 }
 
@@ -28,7 +27,6 @@ constexpr std::string_view name(collective kind) noexcept {
 //   reduce_scatter  input: `size` equal blocks, the contribution. output: one block; at the end block `me` of the result.
 //   all_to_all      input: `size` equal blocks, block p for rank p. output: `size` equal blocks, at the end block p from rank p.
 //   barrier         output: one block of zero bytes, which is really exchanged. No rank ends before all have begun.
-//   send, recv      one step with one block, input and output; not in the catalogue, see point_to_point.hpp.
 //
 // A scratch block is as large as the largest block of the other spaces and holds nothing at the start. Plans use scratch only in
 // collectives with equal blocks, so a transfer from or to scratch has the size of every other. With one rank the plan is

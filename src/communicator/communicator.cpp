@@ -161,23 +161,6 @@ future<> communicator::all_to_all(const_buffer from, buffer to, call_options opt
 
 future<> communicator::barrier(call_options options) { return issue(*group_, make(collective::barrier, const_buffer(), nullptr, nullptr, options), {}); }
 
-static complaint check_peer(rank peer, rank me, int size) {
-    if (peer == me) return fmt::format("rank {} cannot send to or receive from itself", me);
-    return check_rank("peer", peer, size);
-}
-
-future<> communicator::send(const_buffer data, tutti::rank peer, call_options options) {
-    request what = make(collective::send, data, data.data, nullptr, options);
-    what.root = peer;
-    return issue(*group_, what, first_of(check_peer(peer, rank(), size()), check_memory("buffer", data), check_total(data, data.count, 1)));
-}
-
-future<> communicator::recv(buffer data, tutti::rank peer, call_options options) {
-    request what = make(collective::recv, data, nullptr, data.data, options);
-    what.root = peer;
-    return issue(*group_, what, first_of(check_peer(peer, rank(), size()), check_memory("buffer", data), check_total(data, data.count, 1)));
-}
-
 void communicator::abort(std::string reason) {
     report why;
     why.code = error::aborted;

@@ -1,6 +1,5 @@
 #include "engine/engine.hpp"
 
-#include "algorithm/point_to_point.hpp"
 #include "base/check.hpp"
 #include "engine/repeated_call.hpp"
 #include "runtime/shift.hpp"
@@ -12,7 +11,6 @@ namespace tutti {
 
 engine::engine(event_loop& loop, engine_identity who, engine_settings settings, engine_observer& observer)
     : loop_(loop), who_(std::move(who)), settings_(std::move(settings)), choose_(who_.size, settings_.costs, settings_.forced), observer_(&observer),
-      point_sent_(static_cast<std::size_t>(who_.size)), point_received_(static_cast<std::size_t>(who_.size)),
       ports_(static_cast<std::size_t>(who_.size) * lane_kinds) {}
 
 engine::~engine() { TUTTI_CHECK(shut_, "an engine is shut down before it is destroyed"); }
@@ -26,11 +24,6 @@ static std::size_t vector_bytes(const request& what, int size) noexcept {
     return what.count * what.element_bytes() * (blocks ? static_cast<std::size_t>(size) : 1);
 }
 
-static std::shared_ptr<const program> one_step(const request& what) {
-    const bool sends = what.kind == collective::send;
-    return std::make_shared<const program>(sends ? point_to_point_send(what.root) : point_to_point_recv(what.root), 1);
-}
-
 void engine::reprice(const cost_model& costs) {
     chooser other(who_.size, costs, settings_.forced);
     const std::lock_guard lock(guard_);
@@ -40,11 +33,10 @@ void engine::reprice(const cost_model& costs) {
 }
 
 engine::prepared& engine::prepare(const request& what, std::uint8_t& number) {
-    const algorithm* chosen =
-        point_to_point(what.kind) ? nullptr : &choose_.choose(what.kind, vector_bytes(what, who_.size), what.op.ordered());
-    number = chosen ? static_cast<std::uint8_t>(tutti::number(*chosen)) : std::uint8_t{0};
+    const algorithm& chosen = choose_.choose(what.kind, vector_bytes(what, who_.size), what.op.ordered());
+    number = static_cast<std::uint8_t>(tutti::number(chosen));
     prepared& found = programs_[{static_cast<int>(what.kind), number, what.root}];
-    if (!found.plan) found.plan = chosen ? compile(*chosen, {who_.me, who_.size, what.root}) : one_step(what);
+    if (!found.plan) found.plan = compile(chosen, {who_.me, who_.size, what.root});
     return found;
 }
 
@@ -89,8 +81,7 @@ operation& engine::accept(const request& what, duration default_deadline, bool& 
 bool engine::enter(operation& made) noexcept {
     const request& what = made.asked;
     made.started = loop_.now();
-    if (point_to_point(what.kind)) made.sequence = ++(what.kind == collective::send ? point_sent_ : point_received_)[static_cast<std::size_t>(what.root)];
-    else made.sequence = next_sequence_++;
+    made.sequence = next_sequence_++;
     fresh_.push(made);
     const bool alone = ++pending_ == 1 && !fresh_posted_ && lane_of(what) != lane_kind::bulk;
     if (!alone) post_fresh();
@@ -132,7 +123,6 @@ void engine::too_many(const descriptor& next) {
 }
 
 lane_kind engine::lane_of(const request& what) const noexcept {
-    if (point_to_point(what.kind)) return lane_kind::point;
     return vector_bytes(what, who_.size) <= settings_.small_bytes ? lane_kind::small : lane_kind::bulk;
 }
 
@@ -140,7 +130,7 @@ port& engine::port_to(rank peer, lane_kind kind) {
     auto& place = ports_[static_cast<std::size_t>(peer) * lane_kinds + static_cast<std::size_t>(kind)];
     if (!place) {
         place = std::make_unique<port>(*this, peer, kind);
-        wanted_.push_back(place.get());
+        wanted_.push_back({peer, kind});
     }
     return *place;
 }
@@ -178,10 +168,8 @@ port* engine::join(Channel& channel, lane_kind kind, port* left) noexcept {
 }
 
 void engine::start(operation& which) noexcept {
-    if (!point_to_point(which.asked.kind)) {
-        recent_[which.sequence % recent_.size()] = which.what;
-        started_ = which.sequence;
-    }
+    recent_[which.sequence % recent_.size()] = which.what;
+    started_ = which.sequence;
     const lane_kind kind = lane_of(which.asked);
     port* left = nullptr;
     for (send_channel& each : which.senders()) left = join(each, kind, left);
@@ -246,6 +234,10 @@ void engine::attach(rank peer, lane_kind kind, std::unique_ptr<link> over) {
             over->close();
             return;
         }
+        if (kind == lane_kind::point) {
+            messages_.attach(peer, std::move(over));
+            return;
+        }
         port& at = port_to(peer, kind);
         if (at.attached()) return;
         at.attach(std::make_unique<lane>(loop_, guard_, std::move(over), at.as_owner()));
@@ -257,14 +249,15 @@ void engine::peer_left(rank peer, lane_kind kind) {
     {
         const std::lock_guard lock(guard_);
         auto& at = ports_[static_cast<std::size_t>(peer) * lane_kinds + static_cast<std::size_t>(kind)];
-        if (at && !at->attached()) at->peer_left();
+        if (kind == lane_kind::point) messages_.peer_left(peer);
+        else if (at && !at->attached()) at->peer_left();
     }
     tell_observer();
 }
 
 bool engine::idle() noexcept {
     const std::lock_guard lock(guard_);
-    if (pending_ > 0) return false;
+    if (pending_ > 0 || messages_.under_way() || !messages_.flushed()) return false;
     for (auto& each : ports_)
         if (each && each->busy()) return false;
     return true;
@@ -274,6 +267,7 @@ void engine::say_goodbye() noexcept {
     const std::lock_guard lock(guard_);
     for (auto& each : ports_)
         if (each) each->say_goodbye();
+    messages_.say_goodbye();
 }
 
 // ---- failure
@@ -293,6 +287,7 @@ void engine::fail_locked(report why, bool tell) noexcept {
     failure_ = std::move(why);
     for (auto& each : ports_)
         if (each) each->stop();
+    messages_.end_all();
     end_all();
     telling_ = tell;
     post_news();
@@ -305,7 +300,7 @@ std::optional<report> engine::failed() noexcept {
 
 void engine::drop() noexcept {
     const std::lock_guard lock(guard_);
-    if (failure_ || shut_ || pending_ == 0) return;
+    if (failure_ || shut_ || (pending_ == 0 && !messages_.under_way())) return;
     report why;
     why.code = error::aborted;
     why.root = who_.me;
@@ -400,7 +395,7 @@ void engine::hear_news() noexcept {
 
 /// What the ports found, told without the guard.
 void engine::tell_observer() noexcept {
-    std::vector<port*> wanted;
+    std::vector<wish> wanted;
     std::vector<lost_link> lost;
     std::optional<report> failed;
     {
@@ -410,6 +405,7 @@ void engine::tell_observer() noexcept {
         if (failure_) {
             for (auto& each : ports_)
                 if (each) each->close();
+            messages_.close();
             if (telling_) failed = failure_;
             telling_ = false;
         } else {
@@ -418,8 +414,7 @@ void engine::tell_observer() noexcept {
         }
     }
     if (failed) observer_->failed(*failed);
-    for (const port* each : wanted)
-        if (!each->attached()) observer_->wanted(each->peer(), each->kind());
+    for (const wish& each : wanted) observer_->wanted(each.peer, each.kind);
     for (const lost_link& each : lost) observer_->link_lost(each.peer, each.why);
 }
 
@@ -434,13 +429,17 @@ void engine::shut_down() noexcept {
                 each.reset();  // futures and persistent calls may keep the engine for longer than the loop lives
             }
         wanted_.clear();
+        messages_.end_all();
+        messages_.close();
         shut_ = true;
         end_all();
+        messages_.withdraw();
         loop_.withdraw(on_fresh_);
         loop_.withdraw(on_ended_);
         loop_.withdraw(on_news_);
     }
     finish_ended();
+    messages_.finish_ended();
 }
 
 }  // namespace tutti

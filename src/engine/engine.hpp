@@ -5,6 +5,7 @@
 #include <tutti/event_loop.hpp>
 
 #include "algorithm/chooser.hpp"
+#include "engine/messenger.hpp"
 #include "engine/operation_list.hpp"
 #include "engine/port.hpp"
 
@@ -22,7 +23,8 @@ struct engine_settings {
     std::size_t small_bytes = 64 * KiB;         // up to here an operation uses the small lane
     cost_model costs;
     std::vector<const algorithm*> forced;       // taken whatever they cost, where they serve the size
-    std::size_t pending_limit = 1 << 20;        // operations under way on one communicator
+    std::size_t pending_limit = 1 << 20;        // operations under way on one communicator, and as many messages
+    message_settings messages;
 };
 
 struct engine_identity {
@@ -58,6 +60,7 @@ public:
     std::unique_ptr<detail::repeated_call> keep(const request& what, duration default_deadline);
     operation& issue(detail::repeated_call& call);
     void forget(detail::repeated_call& call) noexcept;
+    messenger& messages() noexcept { return messages_; }
 
     /// On the loop: a lane is there.
     void attach(rank peer, lane_kind kind, std::unique_ptr<link> over);
@@ -93,6 +96,7 @@ public:
 
 private:
     friend class port;
+    friend class messenger;
 
     using plan_key = std::array<int, 3>;  // collective, algorithm, root
 
@@ -142,7 +146,6 @@ private:
     std::mutex guard_;
     std::uint64_t next_sequence_ = 1;
     std::uint64_t started_ = 0;             // every collective up to this one has been registered at its ports
-    std::vector<std::uint64_t> point_sent_, point_received_;  // messages so far, by peer
     std::size_t pending_ = 0;
     operation_list fresh_, live_, ended_, free_;      // free_: of those that were refused
     std::array<descriptor, 64> recent_{};   // by sequence, to name what a straggler speaks of
@@ -158,8 +161,13 @@ private:
         std::error_code why;
     };
     std::vector<lost_link> lost_;
-    std::vector<port*> wanted_;
+    struct wish {
+        rank peer;
+        lane_kind kind;
+    };
+    std::vector<wish> wanted_;
     std::vector<std::unique_ptr<operation>> owned_;
+    messenger messages_{*this};
     detail::callback<&engine::take_fresh> on_fresh_{*this};
     detail::callback<&engine::finish_ended> on_ended_{*this};
     detail::callback<&engine::hear_news> on_news_{*this};

@@ -39,12 +39,6 @@ void send_channel::sent() noexcept { over->sent(*this); }
 
 // ---- operation
 
-std::string operation::name() const {
-    descriptor called = what;
-    called.kind = static_cast<std::uint8_t>(asked.kind);
-    return to_string(called);
-}
-
 void operation::begin(std::shared_ptr<engine> owner, const request& asking) {
     asked = asking;
     list_.assign(asking.list.begin(), asking.list.end());

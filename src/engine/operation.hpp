@@ -78,8 +78,7 @@ public:
     descriptor what;
     request asked;
     time_point started{};
-    /// What this rank called; `what` describes a message as its sender's call.
-    std::string name() const;
+    std::string name() const { return to_string(what); }
     bool ended = false;             // its end is decided; the caller hears of it on the loop
     std::optional<tutti::failure> failed;
     operation* next = nullptr;      // in one of the engine's lists

@@ -110,11 +110,6 @@ landing port::expected(const frame& head, recv_channel& front, std::vector<std::
 /// A frame of an operation that expects nothing here: it is early, or the ranks do not run the same program.
 landing port::unexpected(const frame& head) noexcept {
     recv_channel* front = receivers_.first;
-    if (kind_ == lane_kind::point) {
-        if (!front) return landing::park;
-        return refuse(error::protocol_error,
-                      fmt::format("rank {} sent message #{}, rank {} waits for #{}", peer_, head.sequence, owner_.who_.me, front->at.of().sequence));
-    }
     const auto& recent = owner_.recent_;
     const bool started = head.sequence <= owner_.started_;
     if (started && owner_.started_ - head.sequence < recent.size()) {
@@ -131,9 +126,6 @@ landing port::unexpected(const frame& head) noexcept {
 
 landing port::disagreed(const descriptor& mine, const frame& head) noexcept {
     const auto names = tell_apart(mine, head.what);
-    if (kind_ == lane_kind::point)
-        return refuse(error::mismatch, fmt::format("rank {} waits for {} from rank {}, which called {} (message #{})", owner_.who_.me,
-                                                   std::string_view(names.mine).substr(std::string_view("send ").size()), peer_, names.theirs, head.sequence));
     return refuse(error::mismatch, fmt::format("rank {} called {} where rank {} called {} (operation #{})", owner_.who_.me, names.mine, peer_, names.theirs,
                                                head.sequence));
 }

@@ -8,15 +8,12 @@
 
 namespace tutti {
 
-bool point_to_point(collective kind) noexcept { return kind == collective::send || kind == collective::recv; }
-
 descriptor describe(const request& what) noexcept {
-    const bool point = point_to_point(what.kind);
     descriptor made;
-    made.kind = static_cast<std::uint8_t>(point ? collective::send : what.kind);
+    made.kind = static_cast<std::uint8_t>(what.kind);
     made.type = static_cast<std::uint8_t>(what.type);
     made.op = static_cast<std::uint8_t>(what.op.kind());
-    made.root = point ? 0 : what.root;
+    made.root = what.root;
     made.count = what.count;
     made.digest = what.digest ^ what.op.digest();
     made.opaque_bytes = static_cast<std::uint32_t>(what.opaque_bytes);
@@ -42,7 +39,7 @@ static bool in_list(const descriptor& what) noexcept {
 std::string to_string(const descriptor& what) {
     // The numbers may come from another program: what has no name is shown as a number.
     const auto kind = static_cast<collective>(what.kind);
-    if (what.kind > static_cast<std::uint8_t>(collective::recv)) return fmt::format("collective {}", what.kind);
+    if (what.kind > static_cast<std::uint8_t>(collective::barrier)) return fmt::format("collective {}", what.kind);
     std::string text{name(kind)};
     if (kind == collective::barrier) return text;
     if (what.type < data_type_count) fmt::format_to(std::back_inserter(text), " {}", name(static_cast<data_type>(what.type)));

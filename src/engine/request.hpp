@@ -18,7 +18,7 @@ struct request {
     data_type type = data_type::f32;
     std::size_t opaque_bytes = 0;    // of one element, where the type is opaque
     reduction op = reduce_op::sum;
-    rank root = 0;                   // or the peer, of send and recv
+    rank root = 0;
     std::size_t count = 0;           // elements, as the caller counts them: per rank where ranks contribute blocks
     const void* input = nullptr;     // null where the collective has none, or works in place
     void* output = nullptr;
@@ -37,9 +37,8 @@ descriptor describe(const request& what) noexcept;
 /// "all_reduce f32 sum count 1024", "broadcast f64 count 7 root 2", "send opaque(24 bytes) count 3".
 std::string to_string(const descriptor& what);
 
-bool point_to_point(collective kind) noexcept;
 
-/// Without the algorithm. Both sides of a message describe it alike, as the sender's call.
+/// Without the algorithm.
 descriptor describe(const request& what) noexcept;
 
 /// Tells one list's number of buffers and their sizes from another's; never 0.

@@ -91,12 +91,16 @@ const row rows[] = {
     {"the input has 4 elements, a multiple of 3 is expected", [](communicator& c) { return c.all_to_all(at(0, 4), at(64, 4)); }},
     {"the output has 6 elements, 3 are expected", [](communicator& c) { return c.all_to_all(at(0, 3), at(64, 6)); }},
     {overlap, [](communicator& c) { return c.all_to_all(at(0, 3), at(0, 3)); }},
-    {"rank 1 cannot send to or receive from itself", [](communicator& c) { return c.send(at(0, 3), 1); }},
-    {"rank 1 cannot send to or receive from itself", [](communicator& c) { return c.recv(at(0, 3), 1); }},
     {"peer 3 is not among the ranks 0 to 2", [](communicator& c) { return c.send(at(0, 3), 3); }},
-    {"peer -2 is not among the ranks 0 to 2", [](communicator& c) { return c.recv(at(0, 3), -2); }},
+    {"peer -2 is not among the ranks 0 to 2", [](communicator& c) { return c.exchange(send_to(at(0, 3), 0), recv_from(at(64, 3), -2)); }},
+    {"peer -1 is not among the ranks 0 to 2", [](communicator& c) { return c.send(at(0, 3), any_source); }},
+    {"any_tag is for receivers", [](communicator& c) { return c.send(at(0, 3), 0, any_tag); }},
     {"the buffer is not aligned for f32", [](communicator& c) { return c.send(at(3, 3), 0); }},
-    {"the buffer of 1 elements is a null pointer", [](communicator& c) { return c.recv(buffer(nullptr, 1, data_type::f32), 0); }},
+    {"the buffer has no data type", [](communicator& c) { return c.send(at(0, 4, no_type), 0); }},
+    {"4611686018427387904 elements of f32 for each of 1 ranks are more than memory can hold",
+     [](communicator& c) { return c.exchange(recv_from(at(0, too_many), any_source, any_tag)); }},
+    {"the buffer of 1 elements is a null pointer",
+     [](communicator& c) { return c.exchange(recv_from(buffer(nullptr, 1, data_type::f32), 0)); }},
 };
 
 task<> expect_failure(future<> begun, error code, std::string cause) {
@@ -136,8 +140,8 @@ const row calls[] = {
     {"reduce_scatter f32 avg count 3", [](communicator& c) { return c.reduce_scatter(at(0, 6), at(64, 3), avg); }},
     {"all_to_all f32 count 2", [](communicator& c) { return c.all_to_all(at(0, 4), at(64, 4)); }},
     {"barrier", [](communicator& c) { return c.barrier(); }},
-    {"send f32 count 3", [](communicator& c) { return c.send(at(0, 3), 1 - c.rank()); }},
-    {"recv f32 count 3", [](communicator& c) { return c.recv(at(0, 3), 1 - c.rank()); }},
+    {"send f32 count 3 to rank 1 tag 4", [](communicator& c) { return c.send(at(0, 3), 1, 4); }},
+    {"exchange of 2 messages", [](communicator& c) { return c.exchange(send_to(at(0, 3), 1), recv_from(at(64, 3), 0)); }},
 };
 
 task<> expect_all_fail(communicator& world, error code, std::string cause) {

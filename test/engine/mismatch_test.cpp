@@ -207,34 +207,6 @@ TEST_CASE("bytes that are no frame end the link, not the process") {
     CHECK(why(called).code == error::timed_out);
 }
 
-TEST_CASE("both sides of a message must agree about type and count") {
-    test::table table(2);
-    std::vector<float> data(3);
-    std::vector<double> there(3);
-    auto sent = table[0].issue(asking(collective::send, data, sum, 1));
-    auto received = table[1].issue(asking(collective::recv, there, sum, 0));
-    table.settle();
-    const report told = why(received);
-    CHECK(told.code == error::mismatch);
-    CHECK(told.cause == "rank 1 waits for f64 count 3 from rank 0, which called send f32 count 3 (message #1)");
-    CHECK(told.operation == "recv f64 count 3");
-    CHECK(!why(sent).code);
-}
-
-TEST_CASE("both sides of a message must agree about the size of elements that have no type") {
-    test::table table(2);
-    std::vector<std::array<char, 24>> data(3);
-    std::vector<std::array<char, 12>> there(3);
-    auto sent = table[0].issue(asking(collective::send, data, sum, 1));
-    auto received = table[1].issue(asking(collective::recv, there, sum, 0));
-    table.settle();
-    const report told = why(received);
-    CHECK(told.code == error::mismatch);
-    CHECK(told.cause ==
-          "rank 1 waits for opaque(12 bytes) count 3 from rank 0, which called send opaque(24 bytes) count 3 (message #1)");
-    CHECK(!why(sent).code);
-}
-
 TEST_CASE("ranks that combine with operators of different names, or in another order, disagree") {
     const auto least = [](float a, float b) { return std::min(a, b); };
     const custom_op<float> one("one", commutes::yes, least), other("other", commutes::yes, least), ordered("one", commutes::no, least);
@@ -252,18 +224,4 @@ TEST_CASE("ranks that combine with operators of different names, or in another o
                   "{:016x} (operation #1)",
                   one.digest(), theirs->digest()));
     }
-}
-
-TEST_CASE("a message out of its turn is a protocol error") {
-    test::table table(2);
-    table.by_hand();
-    const auto played = table.play(0, 1, lane_kind::point);
-    std::vector<float> data(4);
-    auto called = table[0].issue(asking(collective::recv, data, sum, 1));
-    frame wrong = right_frame();
-    wrong.sequence = 5;
-    put(*played, wrong, 16);
-    table.settle();
-    CHECK(why(called).code == error::protocol_error);
-    CHECK(table[0].failures.at(0).cause == "rank 1 sent message #5, rank 0 waits for #1");
 }
