@@ -23,7 +23,7 @@ struct unexpected {
     links<unexpected> turn;
 };
 
-using unexpected_queue = chain<unexpected, &unexpected::turn>;
+using unexpected_queue = linked_queue<unexpected, &unexpected::turn>;
 
 /// Of several messages that fit a receive the one that arrived first is taken; of several receives that fit a message the one that was
 /// called first. So messages with one source and tag are received in the order in which they were sent.

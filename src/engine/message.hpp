@@ -5,7 +5,7 @@
 #include <tutti/event_loop.hpp>
 #include <tutti/message.hpp>
 
-#include "engine/chain.hpp"
+#include "engine/linked_queue.hpp"
 #include "transport/lane.hpp"
 
 #include <memory>
@@ -93,7 +93,7 @@ private:
     messenger* owner_ = nullptr;
 };
 
-using message_queue = chain<message, &message::turn>;
-using message_list = chain<message, &message::life>;
+using message_queue = linked_queue<message, &message::turn>;
+using message_list = linked_queue<message, &message::life>;
 
 }  // namespace tutti

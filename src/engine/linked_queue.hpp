@@ -10,7 +10,7 @@ struct links {
 };
 
 template <class T, links<T> T::*Links>
-class chain {
+class linked_queue {
 public:
     T* first() const noexcept { return first_; }
     bool empty() const noexcept { return !first_; }
