@@ -16,7 +16,7 @@ struct repeated_call_deleter {
 };
 }  // namespace detail
 
-/// A collective or message of any kind with its arguments checked, its plan chosen and its memory laid out, for programs that repeat it:
+/// A collective of any kind with its arguments checked, its plan chosen and its memory laid out, for programs that repeat it:
 ///
 ///     tutti::persistent step([&](tutti::call_options how) { return world.all_reduce(gradients, tutti::sum, how); });
 ///     for (...) co_await step.start();

@@ -89,7 +89,8 @@ TEST_CASE("an ordered choice is an ordered algorithm, the cheapest of them, at e
                 CHECK(choice.ordered);
                 for (const algorithm& other : catalogue())
                     if (other.kind == kind && other.ordered)
-                        CHECK(estimated_seconds(choice, size, bytes, model) <= estimated_seconds(other, size, bytes, model) * (1 + 1e-6));
+                        CHECK(estimate(choice, size, model).seconds(static_cast<double>(bytes)) <=
+                              estimate(other, size, model).seconds(static_cast<double>(bytes)) * (1 + 1e-6));
             }
             // Forcing what keeps no order does not force it where order counts.
             CHECK(chooser(size, model, std::span(&ring, 1)).choose(all_reduce, bytes, true).ordered);

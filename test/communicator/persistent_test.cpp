@@ -65,21 +65,6 @@ task<> repeat_list(communicator& world) {
     for (auto& each : held) co_await std::move(each);
 }
 
-task<> repeat_messages(communicator& world) {
-    const int next = (world.rank() + 1) % world.size(), previous = (world.rank() + world.size() - 1) % world.size();
-    std::vector<int> mine(5000), theirs(5000);
-    persistent sending([&](call_options how) { return world.send(mine, next, how); });
-    persistent receiving([&](call_options how) { return world.recv(theirs, previous, how); });
-    for (int turn = 0; turn < 10; ++turn) {
-        std::fill(mine.begin(), mine.end(), 100 * turn + world.rank());
-        auto sent = sending.start();
-        auto received = receiving.start();
-        co_await std::move(sent);
-        co_await std::move(received);
-        CHECK(theirs == std::vector<int>(5000, 100 * turn + previous));
-    }
-}
-
 task<> outlive(communicator& world) {
     std::vector<float> data(50'000, 1);
     future<> begun;
@@ -213,7 +198,6 @@ TEST_CASE("every collective may be made once and started often") {
 }
 
 TEST_CASE("a list of buffers may be started often, whoever still holds the futures") { run_ranks(4, repeat_list, slices_of(256)); }
-TEST_CASE("messages may be started often") { run_ranks(3, repeat_messages, slices_of(4 * KiB)); }
 TEST_CASE("a persistent call may go while it is under way") { run_ranks(3, outlive); }
 TEST_CASE("a start before the end of the one before is an error on all ranks") { run_ranks(3, start_too_early); }
 TEST_CASE("a persistent call with wrong arguments fails the communicator, and every start says why") { run_ranks(3, make_wrongly); }

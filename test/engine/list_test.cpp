@@ -69,7 +69,7 @@ TEST_CASE("every algorithm combines every list of buffers where they are") {
                     CAPTURE(&counts - test::awkward_lists().data());
                     const test::call what = next_call(test::total(counts), turn += 3);
                     CAPTURE(name(what.type));
-                    CAPTURE(name(what.op));
+                    CAPTURE(name(what.op.kind()));
                     REQUIRE(carry_out(table, what, counts) == "right");
                 }
             }
