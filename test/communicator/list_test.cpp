@@ -29,8 +29,8 @@ std::deque<entry> programme(int size) {
     int turn = size;
     for (const auto& counts : test::awkward_lists())
         for (int some = 0; some < 3; ++some, turn += 7) {
-            const auto type = static_cast<data_type>(turn % data_type_count);
-            const auto op = static_cast<reduce_op>(turn % reduce_op_count);
+            const reduction op = test::all_ops[static_cast<std::size_t>(turn) % std::size(test::all_ops)];
+            const data_type type = test::type_for(op, static_cast<std::size_t>(turn));
             all.emplace_back(counts, test::call{collective::all_reduce, type, op, 0, test::total(counts)}, size,
                              static_cast<std::uint64_t>(turn));
         }

@@ -40,8 +40,8 @@ std::string carry_out(test::table& table, const test::call& what, std::span<cons
 
 /// Types and operators in turn.
 test::call next_call(std::size_t count, int turn) {
-    const auto type = static_cast<data_type>(turn % data_type_count);
-    return {collective::all_reduce, type, static_cast<reduce_op>(turn / 2 % reduce_op_count), 0, count};
+    const reduction op = test::all_ops[static_cast<std::size_t>(turn / 2) % std::size(test::all_ops)];
+    return {collective::all_reduce, test::type_for(op, static_cast<std::size_t>(turn)), op, 0, count};
 }
 
 engine_settings only(const algorithm& entry, std::size_t slice_bytes) {
