@@ -6,6 +6,11 @@
 
 #include <fmt/format.h>
 
+#include "transport/arena.hpp"
+
+#include <limits>
+#include <new>
+
 namespace tutti {
 
 using detail::check_count;
@@ -36,6 +41,13 @@ communicator::~communicator() = default;
 int communicator::rank() const noexcept { return group_->who().me; }
 int communicator::size() const noexcept { return group_->size(); }
 const std::string& communicator::name() const noexcept { return group_->who().name; }
+void detail::arena_deleter::operator()(std::byte* memory) const noexcept { from->free(memory, bytes); }
+
+detail::arena_memory communicator::allocate_bytes(std::size_t count, std::size_t element_bytes) {
+    if (count > std::numeric_limits<std::size_t>::max() / 2 / element_bytes) throw std::bad_alloc();
+    return group_->home().allocate(count * element_bytes);
+}
+
 std::string communicator::route(tutti::rank peer) const { return group_->engine().route(peer); }
 
 namespace {
@@ -56,8 +68,13 @@ request make(collective kind, const_buffer shape, const void* input, void* outpu
 future<> issue(detail::group& group, const request& what, complaint wrong) {
     if (!wrong) wrong = detail::check_op(what.op);
     if (wrong) {
-        const descriptor tried{static_cast<std::uint8_t>(what.kind), static_cast<std::uint8_t>(what.type), static_cast<std::uint8_t>(what.op), 0, what.root,
-                               what.count, 0};
+        const descriptor tried{static_cast<std::uint8_t>(what.kind),
+                               static_cast<std::uint8_t>(what.type),
+                               static_cast<std::uint8_t>(what.op),
+                               0,
+                               what.root,
+                               what.count,
+                               0};
         report why;
         why.code = error::invalid_argument;
         why.root = group.who().me;
@@ -75,14 +92,17 @@ future<> communicator::all_reduce(buffer data, reduce_op op, call_options option
 future<> communicator::all_reduce(const_buffer from, buffer to, reduce_op op, call_options options) {
     request what = make(collective::all_reduce, from, from.data, to.data, options);
     what.op = op;
-    return issue(*group_, what, first_of(check_same_type(from, to), check_count("output", to.count, from.count), check_memory("input", from),
-                                         check_memory("output", to), check_total(from.count, 1, from.type), check_overlap(from, to, to.data == from.data ? to.data : nullptr)));
+    return issue(*group_, what,
+                 first_of(check_same_type(from, to), check_count("output", to.count, from.count), check_memory("input", from),
+                          check_memory("output", to), check_total(from.count, 1, from.type),
+                          check_overlap(from, to, to.data == from.data ? to.data : nullptr)));
 }
 
 future<> communicator::broadcast(buffer data, tutti::rank root, call_options options) {
     request what = make(collective::broadcast, data, nullptr, data.data, options);
     what.root = root;
-    return issue(*group_, what, first_of(check_rank("root", root, size()), check_memory("buffer", data), check_total(data.count, 1, data.type)));
+    return issue(*group_, what,
+                 first_of(check_rank("root", root, size()), check_memory("buffer", data), check_total(data.count, 1, data.type)));
 }
 
 future<> communicator::reduce(buffer data, reduce_op op, tutti::rank root, call_options options) {
@@ -103,7 +123,8 @@ future<> communicator::reduce(const_buffer from, buffer to, reduce_op op, tutti:
 
 future<> communicator::all_gather(const_buffer from, buffer to, call_options options) {
     const request what = make(collective::all_gather, from, from.data, to.data, options);
-    complaint wrong = first_of(check_total(from.count, size(), from.type), check_same_type(from, to), check_memory("input", from), check_memory("output", to));
+    complaint wrong = first_of(check_total(from.count, size(), from.type), check_same_type(from, to), check_memory("input", from),
+                               check_memory("output", to));
     const auto ranks = static_cast<std::size_t>(size());
     if (!wrong) wrong = first_of(check_count("output", to.count, from.count * ranks));
     if (!wrong) {
@@ -116,7 +137,8 @@ future<> communicator::all_gather(const_buffer from, buffer to, call_options opt
 future<> communicator::reduce_scatter(const_buffer from, buffer to, reduce_op op, call_options options) {
     request what = make(collective::reduce_scatter, to, from.data, to.data, options);
     what.op = op;
-    complaint wrong = first_of(check_total(to.count, size(), to.type), check_same_type(from, to), check_memory("input", from), check_memory("output", to));
+    complaint wrong = first_of(check_total(to.count, size(), to.type), check_same_type(from, to), check_memory("input", from),
+                               check_memory("output", to));
     if (!wrong) wrong = check_count("input", from.count, to.count * static_cast<std::size_t>(size()));
     if (!wrong) {
         const auto* mine = static_cast<const std::byte*>(from.data) + const_buffer(to).bytes() * static_cast<std::size_t>(rank());
@@ -128,14 +150,16 @@ future<> communicator::reduce_scatter(const_buffer from, buffer to, reduce_op op
 future<> communicator::all_to_all(const_buffer from, buffer to, call_options options) {
     request what = make(collective::all_to_all, from, from.data, to.data, options);
     what.count = from.count / static_cast<std::size_t>(size());
-    complaint wrong = first_of(check_total(what.count, size(), from.type), check_same_type(from, to), check_memory("input", from), check_memory("output", to),
-                               check_count("output", to.count, from.count), check_overlap(from, to, nullptr));
+    complaint wrong = first_of(check_total(what.count, size(), from.type), check_same_type(from, to), check_memory("input", from),
+                               check_memory("output", to), check_count("output", to.count, from.count), check_overlap(from, to, nullptr));
     if (!wrong && from.count % static_cast<std::size_t>(size()) != 0)
         wrong = fmt::format("the input has {} elements, a multiple of {} is expected", from.count, size());
     return issue(*group_, what, wrong);
 }
 
-future<> communicator::barrier(call_options options) { return issue(*group_, make(collective::barrier, const_buffer(), nullptr, nullptr, options), {}); }
+future<> communicator::barrier(call_options options) {
+    return issue(*group_, make(collective::barrier, const_buffer(), nullptr, nullptr, options), {});
+}
 
 static complaint check_peer(rank peer, rank me, int size) {
     if (peer == me) return fmt::format("rank {} cannot send to or receive from itself", me);
@@ -145,13 +169,15 @@ static complaint check_peer(rank peer, rank me, int size) {
 future<> communicator::send(const_buffer data, tutti::rank peer, call_options options) {
     request what = make(collective::send, data, data.data, nullptr, options);
     what.root = peer;
-    return issue(*group_, what, first_of(check_peer(peer, rank(), size()), check_memory("buffer", data), check_total(data.count, 1, data.type)));
+    return issue(*group_, what,
+                 first_of(check_peer(peer, rank(), size()), check_memory("buffer", data), check_total(data.count, 1, data.type)));
 }
 
 future<> communicator::recv(buffer data, tutti::rank peer, call_options options) {
     request what = make(collective::recv, data, nullptr, data.data, options);
     what.root = peer;
-    return issue(*group_, what, first_of(check_peer(peer, rank(), size()), check_memory("buffer", data), check_total(data.count, 1, data.type)));
+    return issue(*group_, what,
+                 first_of(check_peer(peer, rank(), size()), check_memory("buffer", data), check_total(data.count, 1, data.type)));
 }
 
 void communicator::abort(std::string reason) {

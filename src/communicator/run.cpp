@@ -74,6 +74,7 @@ int run(std::function<task<int>(communicator&)> main, context_options options) {
     try {
         context home(*given);
         event_loop loop;
+        loop.help(&home.progress());
         return run(loop, whole(home, *who, main));
     } catch (const failure& why) {
         const bool named = why.details().local >= 0;

@@ -229,17 +229,41 @@ void operation::apply_reduction(int index, std::size_t slice) noexcept {
     port* from = nullptr;
     for (const recv_channel& each : receivers())
         if (each.at.peer() == one.peer) from = each.over;
+    if (from->near() && plan_->reduces_at_once(index)) return;  // it was, when it arrived
     const std::byte* arrived = from->landed_in(*this, index, slice);
     const layout& memory = space_of(one.here.where);
     for (int block = one.here.first; block < one.here.first + one.here.count; ++block) {
         const part which = memory.slice(block, slices_, slice);
-        std::byte* mine = memory.at(which.first);
-        // The lower rank's operand goes first, so both sides of an exchange compute the same bits.
-        if (one.peer < me_) combine(asked.op, asked.type, mine, arrived, mine, which.count);
-        else combine(asked.op, asked.type, mine, mine, arrived, which.count);
+        combine_from(one.peer, memory.at(which.first), arrived, which.count);
         arrived += which.count * memory.element_bytes;
     }
     from->release(*this, index, slice);
+}
+
+/// The lower rank's operand goes first, so both sides of an exchange compute the same bits.
+void operation::combine_from(rank peer, std::byte* mine, const std::byte* theirs, std::size_t count) noexcept {
+    if (peer < me_) combine(asked.op, asked.type, mine, theirs, mine, count);
+    else combine(asked.op, asked.type, mine, mine, theirs, count);
+}
+
+std::size_t operation::reduce(int index, std::size_t slice, std::uint64_t offset, std::span<const std::byte> part) noexcept {
+    const step& one = step_at(index);
+    const layout& memory = space_of(one.here.where);
+    const std::size_t element = memory.element_bytes;
+    std::size_t at = static_cast<std::size_t>(offset), used = 0;
+    for (int block = one.here.first; block < one.here.first + one.here.count; ++block) {
+        const tutti::part which = memory.slice(block, slices_, slice);
+        if (at >= which.count * element) {
+            at -= which.count * element;
+            continue;
+        }
+        const std::size_t first = at / element, count = std::min(which.count - first, (part.size() - used) / element);
+        combine_from(one.peer, memory.at(which.first + first), part.data() + used, count);
+        used += count * element;
+        at = 0;
+        if (first + count < which.count) break;
+    }
+    return used;
 }
 
 void operation::apply_copy(const step& one, std::size_t slice) noexcept {

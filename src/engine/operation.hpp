@@ -91,6 +91,8 @@ public:
     void runs_of(int step, std::size_t slice, std::vector<std::span<std::byte>>& into) const;
     void runs_of(int step, std::size_t slice, std::vector<std::span<const std::byte>>& into) const;
     bool reduces(int step) const noexcept { return step_at(step).what == action::recv_reduce; }
+    /// Combines a part of a slice of a recv_reduce, from byte `offset` of it on, with what stands here. Says how many bytes: whole elements.
+    std::size_t reduce(int step, std::size_t slice, std::uint64_t offset, std::span<const std::byte> part) noexcept;
 
     /// One more slice of a step's transfer is done. A received slice of recv_reduce lies in `bounce` until the round's end.
     void transferred(int step, std::size_t bytes) noexcept;
@@ -123,6 +125,7 @@ private:
     bool transfers_done(int round, std::size_t slice) const noexcept;
     void apply(int round, std::size_t slice) noexcept;
     void apply_reduction(int index, std::size_t slice) noexcept;
+    void combine_from(rank peer, std::byte* mine, const std::byte* theirs, std::size_t count) noexcept;
     void apply_copy(const step& one, std::size_t slice) noexcept;
     void finish_slice(std::size_t slice) noexcept;
 

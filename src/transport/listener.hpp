@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -34,13 +35,13 @@ class socket_listener final : public listener {
 public:
     using socket = typename Protocol::socket;
     /// Makes a link of what came, or null for somebody who is turned away.
-    using maker = std::unique_ptr<link> (*)(event_loop& loop, socket from);
+    using maker = std::function<std::unique_ptr<link>(event_loop& loop, socket from)>;
 
     socket_listener(event_loop& loop, typename Protocol::acceptor acceptor, maker make)
         : loop_(loop),
           acceptor_(std::move(acceptor)),
-          make_(make),
-          incoming_(loop) {}
+          make_(std::move(make)),
+          incoming_(loop, acceptor_, socket::wait_read) {}
 
     bool open() const noexcept override { return acceptor_.is_open(); }
     std::unique_ptr<link> next(std::error_code& code) override {
@@ -58,7 +59,7 @@ public:
     }
     void when_any(detail::runnable& work) override {
         work_ = &work;
-        if (!std::exchange(waiting_, true)) incoming_.start(acceptor_, socket::wait_read, ready_);
+        if (!std::exchange(waiting_, true)) incoming_.start(ready_);
     }
     void forget() noexcept override { work_ = nullptr; }
     void close() noexcept override {
@@ -77,7 +78,7 @@ private:
     event_loop& loop_;
     typename Protocol::acceptor acceptor_;
     const maker make_;
-    socket_wait incoming_;
+    socket_wait<typename Protocol::acceptor> incoming_;
     detail::runnable* work_ = nullptr;
     bool waiting_ = false;
     detail::callback<&socket_listener::ready> ready_{*this};

@@ -32,12 +32,13 @@ result<file_handle> make_shared_file(const char* name, std::size_t bytes) {
     return file;
 }
 
-result<mapping> mapping::of(const file_handle& file, std::size_t bytes, access how) {
+result<mapping> mapping::of(const file_handle& file, access how) {
     struct stat about {};
     const int seals = ::fcntl(file.number(), F_GET_SEALS);
     if (::fstat(file.number(), &about) != 0 || seals < 0 || (seals & F_SEAL_SHRINK) == 0 ||
-        static_cast<std::size_t>(about.st_size) != bytes)
-        return failure(error::protocol_error, fmt::format("this is no shared memory of {} bytes", bytes));
+        about.st_size <= 0)
+        return failure(error::protocol_error, "this is no shared memory");
+    const auto bytes = static_cast<std::size_t>(about.st_size);
     const int rights = how == access::write ? PROT_READ | PROT_WRITE : PROT_READ;
     void* const place = ::mmap(nullptr, bytes, rights, MAP_SHARED | MAP_NORESERVE, file.number(), 0);
     if (place == MAP_FAILED) return refused_by_system("shared memory cannot be mapped");

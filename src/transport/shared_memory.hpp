@@ -39,8 +39,8 @@ public:
     enum class access { read, write };
 
     mapping() = default;
-    /// Fails with error::protocol_error for a file that is not of this size, or whose size may change.
-    static result<mapping> of(const file_handle& file, std::size_t bytes, access how);
+    /// Fails with error::protocol_error for a file whose size may change.
+    static result<mapping> of(const file_handle& file, access how);
     mapping(mapping&& other) noexcept : memory_(std::exchange(other.memory_, {})) {}
     mapping& operator=(mapping&& other) noexcept {
         std::swap(memory_, other.memory_);

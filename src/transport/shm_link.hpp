@@ -2,6 +2,7 @@
 // and the death of the other process is noticed.
 #pragma once
 
+#include "transport/arena.hpp"
 #include "transport/local_socket.hpp"
 
 #include <tutti/event_loop.hpp>
@@ -12,9 +13,9 @@
 
 namespace tutti {
 
-/// The side that connected: makes the memory and sends it to the other.
-result<std::unique_ptr<link>> open_shm_link(event_loop& loop, file_handle connected, std::string peer);
+/// The side that connected: makes the memory and sends it to the other. What lies in `mine`, an arena, can be lent to the other side.
+result<std::unique_ptr<link>> open_shm_link(event_loop& loop, file_handle connected, std::string peer, std::shared_ptr<arena> mine);
 /// The side that accepted: the link works as soon as the memory has come. Null when the other side belongs to another user.
-std::unique_ptr<link> accept_shm_link(event_loop& loop, local_protocol::socket accepted);
+std::unique_ptr<link> accept_shm_link(event_loop& loop, local_protocol::socket accepted, std::shared_ptr<arena> mine);
 
 }  // namespace tutti

@@ -11,6 +11,8 @@ constexpr std::size_t chunk_bytes = 32 * KiB;
 /// A sender that found the ring full is woken when this much is free, not for every few bytes.
 constexpr std::size_t worthwhile_bytes = ring_bytes / 4;
 
+constexpr std::size_t grain = 64;
+
 std::size_t place_of(std::uint64_t position) noexcept { return static_cast<std::size_t>(position % ring_bytes); }
 
 }  // namespace
@@ -27,9 +29,11 @@ moved ring_sender::send(std::span<const std::span<const std::byte>> parts) noexc
     std::size_t free = ring_bytes - static_cast<std::size_t>(sent_ - received_), total = 0, unpublished = 0;
     for (auto part : parts) {
         while (!part.empty()) {
-            if (free == 0 && (free = room()) == 0) break;
+            if (free < std::min(part.size(), grain)) free = room();
             const std::size_t at = place_of(sent_);
-            const std::size_t bytes = std::min({part.size(), free, ring_bytes - at, chunk_bytes});
+            std::size_t bytes = std::min({part.size(), free, ring_bytes - at, chunk_bytes});
+            if (bytes == free && bytes < part.size()) bytes = bytes / grain * grain;
+            if (bytes == 0) break;
             std::memcpy(over_.bytes + at, part.data(), bytes);
             part = part.subspan(bytes);
             sent_ += bytes;
@@ -74,6 +78,19 @@ moved ring_receiver::recv(std::span<const std::span<std::byte>> parts) noexcept 
     }
     if (total > 0) over_.state->received.store(received_);
     return {total, total == 0 && broken_ ? make_error_code(error::protocol_error) : std::error_code()};
+}
+
+moved ring_receiver::peek(std::span<const std::byte>& run) noexcept {
+    std::size_t there = static_cast<std::size_t>(sent_ - received_);
+    if (there == 0) there = waiting();
+    const std::size_t at = place_of(received_);
+    run = {over_.bytes + at, std::min(there, ring_bytes - at)};
+    return {run.size(), there == 0 && broken_ ? make_error_code(error::protocol_error) : std::error_code()};
+}
+
+void ring_receiver::skip(std::size_t bytes) noexcept {
+    received_ += bytes;
+    over_.state->received.store(received_);
 }
 
 bool ring_receiver::must_wake() noexcept {

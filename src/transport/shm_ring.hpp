@@ -23,6 +23,8 @@ struct ring_state {
     alignas(64) std::atomic<std::uint64_t> received{0};  // by the receiver
     alignas(64) std::atomic<std::uint32_t> receiver_sleeps{0};
     alignas(64) std::atomic<std::uint32_t> sender_sleeps{0};
+    alignas(64) std::atomic<std::uint64_t> returned{0};  // by the receiver: how many references it has given back
+    alignas(64) std::atomic<std::uint32_t> lender_sleeps{0};
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
 
@@ -36,7 +38,7 @@ class ring_sender {
 public:
     explicit ring_sender(ring over) noexcept : over_(over) {}
 
-    /// Copies as much as there is room for. The other side may take the first bytes while the last are being copied.
+    /// Copies as much as there is room for; a part that does not fit is split at a multiple of 64 bytes, so no element is. The other side may take the first bytes while the last are being copied.
     moved send(std::span<const std::span<const std::byte>> parts) noexcept;
     /// Whether it is worth trying: there is room again, for a good part of the ring when it was full.
     bool ready() noexcept;
@@ -59,6 +61,9 @@ public:
 
     /// Copies what has come, as far as there is place for it.
     moved recv(std::span<const std::span<std::byte>> parts) noexcept;
+    /// The same bytes where they lie, as far as they lie together, and the step beyond them.
+    moved peek(std::span<const std::byte>& run) noexcept;
+    void skip(std::size_t bytes) noexcept;
     /// Whether something has come, or never will.
     bool ready() noexcept { return waiting() > 0 || broken_; }
     void sleep(bool wish) noexcept { over_.state->receiver_sleeps.store(wish ? 1 : 0); }

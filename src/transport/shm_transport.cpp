@@ -8,7 +8,7 @@
 
 namespace tutti {
 
-result<std::unique_ptr<shm_transport>> shm_transport::listen(event_loop& loop) {
+result<std::unique_ptr<shm_transport>> shm_transport::listen(event_loop& loop, std::shared_ptr<arena> mine) {
     auto host = host_identity();
     if (!host) return host.failure();
     std::string name;
@@ -19,20 +19,24 @@ result<std::unique_ptr<shm_transport>> shm_transport::listen(event_loop& loop) {
     if (acceptor.assign(local_protocol(), file->number(), code)) return failure(error::system, code.message());
     file->release();
     acceptor.non_blocking(true, code);
-    return std::unique_ptr<shm_transport>(new shm_transport(loop, fmt::format("shm1:{}/", *host), std::move(name), std::move(acceptor)));
+    return std::unique_ptr<shm_transport>(
+        new shm_transport(loop, fmt::format("shm1:{}/", *host), std::move(name), std::move(acceptor), std::move(mine)));
 }
 
-shm_transport::shm_transport(event_loop& loop, std::string here, std::string name, local_protocol::acceptor acceptor)
+shm_transport::shm_transport(event_loop& loop, std::string here, std::string name, local_protocol::acceptor acceptor,
+                             std::shared_ptr<arena> mine)
     : loop_(loop),
       here_(std::move(here)),
       address_(here_ + name),
-      door_(loop, std::move(acceptor), accept_shm_link),
+      mine_(std::move(mine)),
+      door_(loop, std::move(acceptor),
+            [this](event_loop& on, local_protocol::socket came) { return accept_shm_link(on, std::move(came), mine_); }),
       entrance_(loop, {&door_}) {}
 
 result<std::unique_ptr<link>> shm_transport::try_connect(const std::string& address) {
     auto connected = connect_locally(std::string_view(address).substr(here_.size()));
     if (!connected) return connected.failure();
-    return open_shm_link(loop_, std::move(*connected), address);
+    return open_shm_link(loop_, std::move(*connected), address, mine_);
 }
 
 task<result<std::unique_ptr<link>>> shm_transport::connect(std::string address, time_point deadline) {

@@ -1,6 +1,7 @@
 // Ranks on one host, through shared memory.
 #pragma once
 
+#include "transport/arena.hpp"
 #include "transport/attempts.hpp"
 #include "transport/listener.hpp"
 #include "transport/local_socket.hpp"
@@ -17,8 +18,8 @@ namespace tutti {
 /// On a loop in real time. It outlives the tasks it made; links may outlive it. Talks to processes of the same user only.
 class shm_transport final : public transport {
 public:
-    /// Listens when it returns. Fails with error::system, saying what is missing.
-    static result<std::unique_ptr<shm_transport>> listen(event_loop& loop);
+    /// Listens when it returns. What lies in `mine` need not be copied to be sent. Fails with error::system, saying what is missing.
+    static result<std::unique_ptr<shm_transport>> listen(event_loop& loop, std::shared_ptr<arena> mine = std::make_shared<arena>(true));
     ~shm_transport() override { close(); }
 
     /// "shm1:HOST/NAME": the version of what is shared, the host's identity, and the name of a local socket.
@@ -36,11 +37,12 @@ public:
     listener& door() noexcept { return door_; }
 
 private:
-    shm_transport(event_loop& loop, std::string here, std::string name, local_protocol::acceptor acceptor);
+    shm_transport(event_loop& loop, std::string here, std::string name, local_protocol::acceptor acceptor, std::shared_ptr<arena> mine);
 
     event_loop& loop_;
     const std::string here_;
     const std::string address_;
+    const std::shared_ptr<arena> mine_;
     socket_listener<local_protocol> door_;
     entrance entrance_;
     open_attempts connecting_;

@@ -83,8 +83,8 @@ task<result<std::unique_ptr<link>>> tcp_transport::connect(std::string address, 
             tcp::socket socket(executor_of(loop_));
             boost::system::error_code code;
             if (begin_connect(socket, where, code)) {
-                socket_wait connected{loop_};
-                connected.start(socket, tcp::socket::wait_write, tries.work());
+                socket_wait<tcp::socket> connected{loop_, socket, tcp::socket::wait_write};
+                connected.start(tries.work());
                 if (!co_await tries.worked()) co_return tries.why();
                 code = end_connect(socket);
             }

@@ -121,6 +121,26 @@ task<> look_at_routes(communicator& world, const std::string& begin) {
     }
 }
 
+/// All sizes and steps of a job's usual calls, on memory that need not be copied.
+task<> sum_shared(communicator& world) {
+    for (const std::size_t count : {0u, 1u, 5u, 1000u, 4099u, 100'003u, 3'000'017u}) {
+        auto data = world.allocate<float>(count);
+        auto parts = world.allocate<float>(count * static_cast<std::size_t>(world.size()));
+        std::vector<float> plain(count);
+        for (std::size_t index = 0; index < count; ++index) plain[index] = data[index] = static_cast<float>(index % 1000) + static_cast<float>(world.rank());
+        co_await world.all_reduce(data, sum);
+        co_await world.all_reduce(plain, sum);
+        CHECK(std::equal(plain.begin(), plain.end(), data.begin()));
+        co_await world.all_gather(plain, parts);
+        for (int each = 0; each < world.size(); ++each)
+            CHECK(std::equal(plain.begin(), plain.end(), parts.begin() + static_cast<std::ptrdiff_t>(count) * each));
+        // At once the memory may be written again.
+        std::fill(data.begin(), data.end(), static_cast<float>(world.rank()));
+        co_await world.broadcast(data, world.size() - 1);
+        CHECK(std::all_of(data.begin(), data.end(), [&world](float each) { return each == static_cast<float>(world.size() - 1); }));
+    }
+}
+
 }  // namespace
 
 TEST_CASE("collectives are right over every transport") {
@@ -133,6 +153,10 @@ TEST_CASE("collectives are right over every transport") {
 }
 
 TEST_CASE("32 MiB are summed over every transport") { run_over_each(3, sum_a_lot); }
+
+TEST_CASE("memory that ranks of a host share serves like any other, over every transport") {
+    for (const int size : {2, 3, 4}) run_over_each(size, sum_shared);
+}
 
 TEST_CASE("a collective ends while its caller computes and never yields") { run_over_each(2, compute_meanwhile); }
 
