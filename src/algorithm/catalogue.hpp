@@ -8,10 +8,9 @@
 
 namespace tutti {
 
-enum class collective : std::uint8_t { all_reduce, broadcast, reduce, all_gather, reduce_scatter, all_to_all, barrier, send, recv };
+enum class collective : std::uint8_t { all_reduce, broadcast, reduce, all_gather, reduce_scatter, all_to_all, barrier };
 constexpr std::string_view name(collective kind) noexcept {
-    constexpr std::string_view names[] = {"all_reduce", "broadcast", "reduce", "all_gather", "reduce_scatter",
-                                          "all_to_all", "barrier",   "send",   "recv"};
+    constexpr std::string_view names[] = {"all_reduce", "broadcast", "reduce", "all_gather", "reduce_scatter", "all_to_all", "barrier"};
     return names[static_cast<int>(kind)];
 }
 
@@ -28,7 +27,6 @@ constexpr std::string_view name(collective kind) noexcept {
 //   reduce_scatter  input: `size` equal blocks, the contribution. output: one block; at the end block `me` of the result.
 //   all_to_all      input: `size` equal blocks, block p for rank p. output: `size` equal blocks, at the end block p from rank p.
 //   barrier         output: one block of zero bytes, which is really exchanged. No rank ends before all have begun.
-//   send, recv      one step with one block, input and output; not in the catalogue, see point_to_point.hpp.
 //
 // A scratch block is as large as the largest block of the other spaces and holds nothing at the start. Plans use scratch only in
 // collectives with equal blocks, so a transfer from or to scratch has the size of every other. With one rank the plan is
@@ -46,6 +44,8 @@ struct algorithm {
     std::string_view name;     // "ring"
     schedule (*build)(place);  // pure
     bool (*serves)(int size);  // null: every size
+    /// Contributions are combined in the order of ranks, so an operator need not commute.
+    bool ordered = false;
 };
 
 /// In a fixed order that all ranks share; an algorithm's index is its number on the wire.
@@ -56,6 +56,9 @@ const algorithm* find(collective kind, std::string_view name) noexcept;
 /// Its place in the catalogue.
 int number(const algorithm& entry) noexcept;
 constexpr bool serves(const algorithm& entry, int size) noexcept { return entry.serves == nullptr || entry.serves(size); }
+constexpr bool reduces(collective kind) noexcept {
+    return kind == collective::all_reduce || kind == collective::reduce || kind == collective::reduce_scatter;
+}
 constexpr bool has_root(collective kind) noexcept { return kind == collective::broadcast || kind == collective::reduce; }
 
 }  // namespace tutti

@@ -70,7 +70,8 @@ private:
     };
 
     landing arrived(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept override {
-        if (head.kind == frame_kind::data || head.epoch != owner_.epoch_ || head.payload_bytes > payload_limit) {
+        if (head.kind == frame_kind::data || head.kind > frame_kind::formed || head.epoch != owner_.epoch_ ||
+            head.payload_bytes > payload_limit) {
             owner_.lost(peer_);
             return landing::refuse;
         }

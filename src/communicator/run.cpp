@@ -3,6 +3,8 @@
 #include <tutti/sleep.hpp>
 #include <tutti/when_all.hpp>
 
+#include "algorithm/cost_text.hpp"
+
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -46,6 +48,17 @@ int complain(const std::string& text, int code) {
     return code;
 }
 
+/// False when it makes no sense.
+bool read_costs(context_options& into) {
+    const char* const text = std::getenv("TUTTI_COSTS");
+    if (!text) return true;
+    into.calibrate = std::string_view(text) == "measure";
+    if (into.calibrate) return true;
+    const auto costs = costs_in(text, into.costs);
+    if (costs) into.costs = *costs;
+    return costs.has_value();
+}
+
 task<int> returning_zero(std::function<task<>(communicator&)>& main, communicator& world) {
     auto work = main(world);
     co_await std::move(work);
@@ -71,6 +84,8 @@ int run(std::function<task<int>(communicator&)> main, context_options options) {
     const rank me = who->me;
     auto given = with_environment(options);
     if (!given) return complain(fmt::format("rank {}: {}", me, given.failure().what()), 2);
+    if (!read_costs(*given))
+        return complain(fmt::format("TUTTI_COSTS={} is not understood; measure is, and {}", std::getenv("TUTTI_COSTS"), to_string(cost_model{})), 2);
     try {
         context home(*given);
         event_loop loop;

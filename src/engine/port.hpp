@@ -10,7 +10,7 @@
 
 namespace tutti {
 
-/// Bulk data, small operations, point-to-point: a barrier does not queue behind a gigabyte, and a send not behind a collective.
+/// Bulk data, small operations, messages: a barrier does not queue behind a gigabyte, and a message not behind a collective.
 enum class lane_kind : std::uint8_t { control, bulk, small, point };
 inline constexpr int lane_kinds = 4;
 

@@ -74,6 +74,7 @@ public:
     /// Whether the other side shares memory with this one.
     bool near() const noexcept { return near_ != nullptr; }
 
+    std::size_t window() const noexcept { return link_->window(); }
     std::string peer() const { return link_->peer(); }
 
 private:

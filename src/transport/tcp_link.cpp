@@ -16,7 +16,8 @@ namespace {
 
 using asio::ip::tcp;
 
-constexpr std::size_t max_parts = 64;  // of one system call; the rest waits for the next
+constexpr std::size_t max_parts = 64;           // of one system call; the rest waits for the next
+constexpr std::size_t host_window = 256 * KiB;  // the kernel's pages and the landing place stay in cache
 
 /// The front of `parts` as the kernel wants it; empty parts are left out, because reading nothing looks like the end of the stream.
 template <class Byte>
@@ -54,8 +55,8 @@ bool would_wait() noexcept { return errno == EAGAIN || errno == EWOULDBLOCK; }
 
 class tcp_link final : public link {
 public:
-    tcp_link(event_loop& loop, tcp::socket socket, std::string peer)
-        : socket_(std::move(socket)), handle_(socket_.native_handle()), reader_(loop, socket_, tcp::socket::wait_read), writer_(loop, socket_, tcp::socket::wait_write), peer_(std::move(peer)) {}
+    tcp_link(event_loop& loop, tcp::socket socket, std::string peer, bool same_host)
+        : socket_(std::move(socket)), handle_(socket_.native_handle()), reader_(loop, socket_, tcp::socket::wait_read), writer_(loop, socket_, tcp::socket::wait_write), peer_(std::move(peer)), same_host_(same_host) {}
     ~tcp_link() override { close(); }
 
     moved try_send(std::span<const std::span<const std::byte>> parts) noexcept override {
@@ -111,6 +112,7 @@ public:
         close_gently(std::move(socket_));
     }
 
+    std::size_t window() const noexcept override { return same_host_ ? host_window : link::window(); }
     std::string peer() const override { return peer_; }
 
 private:
@@ -121,6 +123,7 @@ private:
     std::error_code send_code_;
     std::error_code recv_code_;
     const std::string peer_;
+    const bool same_host_;
 };
 
 void set(int handle, int level, int name, int value) noexcept { ::setsockopt(handle, level, name, &value, sizeof value); }
@@ -142,8 +145,9 @@ std::unique_ptr<link> make_tcp_link(event_loop& loop, tcp::socket socket) {
     set(handle, SOL_SOCKET, SO_KEEPALIVE, 1);
     const auto theirs = socket.remote_endpoint(ignored);
     const auto mine = socket.local_endpoint(ignored);
-    if (theirs.address().is_loopback() || theirs.address() == mine.address()) choose_congestion_control(handle);
-    return std::make_unique<tcp_link>(loop, std::move(socket), to_string(theirs));
+    const bool same_host = theirs.address().is_loopback() || theirs.address() == mine.address();
+    if (same_host) choose_congestion_control(handle);
+    return std::make_unique<tcp_link>(loop, std::move(socket), to_string(theirs), same_host);
 }
 
 }  // namespace tutti

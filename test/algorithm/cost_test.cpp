@@ -75,6 +75,7 @@ const claim claims[] = {
     {collective::all_to_all, "direct", one, share, none},
     {collective::all_to_all, "bruck", [](int p) { return tree_depth(p) + 1; }, nullptr, none},
     {collective::barrier, "dissemination", tree_depth, nullptr, nullptr},
+    {collective::reduce, "ordered_tree", tree_depth, one, tree_depth},
 };
 
 }  // namespace
@@ -107,4 +108,10 @@ TEST_CASE("Bruck's all_to_all sends half the vector in each round when the size 
 TEST_CASE("a direct exchange is one message to and from everybody") {
     for (const collective kind : {collective::all_gather, collective::reduce_scatter, collective::all_to_all})
         CHECK(busiest_of(*find(kind, "direct"), 9).messages == 16);
+}
+
+TEST_CASE("an ordered reduce to another root than 0 takes one round more") {
+    const algorithm& entry = *find(collective::reduce, "ordered_tree");
+    for (const int size : {2, 3, 8, 33})
+        CHECK(count(entry.build({0, size, size - 1})).rounds == count(entry.build({0, size, 0})).rounds + 1);
 }

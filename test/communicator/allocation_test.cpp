@@ -1,4 +1,4 @@
-#include "communicator/allocations.hpp"
+#include "support/allocations.hpp"
 #include "support/ranks.hpp"
 
 #include <doctest/doctest.h>
@@ -12,10 +12,17 @@ namespace {
 
 struct data_of_rank {
     std::vector<float> small = std::vector<float>(100), large = std::vector<float>(100'000), parts = std::vector<float>(400), part = std::vector<float>(100);
+    std::vector<float> inbox = std::vector<float>(100), own_inbox = std::vector<float>(100), long_inbox = std::vector<float>(100'000);
 };
+
+const custom_op<float> least("least", commutes::no, [](float a, float b) { return a < b ? a : b; });
 
 /// One of each, some at the same time; coroutine frames come from a pool and are not of the heap.
 task<> one_step(communicator& world, data_of_rank& data) {
+    // Called before the barrier, so that they are there when the messages come.
+    const int next = (world.rank() + 1) % 4, previous = (world.rank() + 3) % 4;
+    auto received = world.recv(data.inbox, next);
+    auto expected = world.exchange(recv_from(data.long_inbox, any_source, 1), recv_from(data.own_inbox, world.rank(), 2));
     co_await world.barrier();
     co_await world.all_reduce(data.small, sum);
     auto large = world.all_reduce(data.large, avg);
@@ -27,10 +34,16 @@ task<> one_step(communicator& world, data_of_rank& data) {
     co_await std::move(scattered);
     co_await std::move(spread);
     co_await world.reduce(data.small, prod, 1);
-    auto received = world.recv(data.small, (world.rank() + 1) % 4);
-    auto sent = world.send(data.part, (world.rank() + 3) % 4);
+    auto smallest = world.all_reduce(data.large, least);
+    auto scaled = world.reduce_scatter(data.parts, data.part, premul_sum(0.5));
+    co_await std::move(smallest);
+    co_await std::move(scaled);
+    auto sent = world.send(data.small, previous);
+    auto exchanged = world.exchange(send_to(data.large, next, 1), send_to(data.small, world.rank(), 2));
     co_await std::move(received);
     co_await std::move(sent);
+    co_await std::move(exchanged);
+    co_await std::move(expected);
 }
 
 task<> count_steps(communicator& world, std::vector<std::size_t>& counted) {

@@ -18,8 +18,8 @@ programme everything(int size) {
     for (const auto kind : {collective::all_reduce, collective::broadcast, collective::reduce, collective::all_gather, collective::reduce_scatter,
                             collective::all_to_all})
         for (const data_type type : test::all_types)
-            for (const reduce_op op : test::all_ops) {
-                if (!test::reduces(kind) && op != sum) continue;
+            for (const reduction& op : test::all_ops) {
+                if (!defined(op.kind(), type) || (!reduces(kind) && op != sum)) continue;
                 // All types with all operators; counts and roots in turn.
                 const std::size_t counts[] = {0, 1, ranks - 1, ranks, ranks + 1, 17, 1009};
                 for (int some = 0; some < 2; ++some, ++turn) {
