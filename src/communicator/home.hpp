@@ -4,6 +4,7 @@
 #include "communicator/doorman.hpp"
 #include "runtime/background.hpp"
 #include "runtime/mailbox.hpp"
+#include "transport/arena.hpp"
 
 #include <tutti/context.hpp>
 #include <tutti/future.hpp>
@@ -26,6 +27,9 @@ public:
     /// From any thread; runs on the loop, or says false.
     bool send(std::function<void()> letter) { return letters_.send(std::move(letter)); }
 
+    /// From any thread: memory that ranks of this host can read, where they can.
+    detail::arena_memory allocate(std::size_t bytes);
+
     // On the loop.
     /// The transport, listening at `address` if there is none yet.
     transport& network(const std::string& address);
@@ -43,6 +47,8 @@ private:
     void end_all() noexcept;
 
     const context_options options_;
+    const std::shared_ptr<arena> arena_;
+    std::atomic<bool> told_of_arena_{false};
     std::unique_ptr<event_loop> own_loop_;
     event_loop* loop_;
     std::unique_ptr<transport> network_;

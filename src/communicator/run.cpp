@@ -67,14 +67,27 @@ task<int> returning_zero(std::function<task<>(communicator&)>& main, communicato
 
 }  // namespace
 
+result<context_options> with_environment(context_options options) {
+    const char* const wanted = std::getenv("TUTTI_TRANSPORT");
+    if (!wanted) return options;
+    const std::string name = wanted;
+    if (name == "auto") options.transport = transport_kind::automatic;
+    else if (name == "tcp") options.transport = transport_kind::tcp;
+    else if (name == "shm") options.transport = transport_kind::shm;
+    else return failure(error::invalid_argument, fmt::format("TUTTI_TRANSPORT={} is not auto, tcp or shm", name));
+    return options;
+}
+
 int run(std::function<task<int>(communicator&)> main, context_options options) {
     auto who = world_from_environment();
     if (!who) return complain(who.failure().what(), 2);
     const rank me = who->me;
-    if (!read_costs(options))
+    auto given = with_environment(options);
+    if (!given) return complain(fmt::format("rank {}: {}", me, given.failure().what()), 2);
+    if (!read_costs(*given))
         return complain(fmt::format("TUTTI_COSTS={} is not understood; measure is, and {}", std::getenv("TUTTI_COSTS"), to_string(cost_model{})), 2);
     try {
-        context home(options);
+        context home(*given);
         event_loop loop;
         loop.help(&home.progress());
         return run(loop, whole(home, *who, main));
