@@ -89,6 +89,7 @@ task<std::unique_ptr<communicator>> join_over(std::shared_ptr<context::state> ho
     mine.addresses.resize(static_cast<std::size_t>(who.size));
     mine.settings.slice_bytes = home->options().slice_bytes;
     mine.settings.small_bytes = home->options().small_bytes;
+    mine.settings.forced = home->forced();
     if (who.size > 1) {
         transport& network = home->network(listen_address(who));
         home->door().expect(mine.job);

@@ -1,5 +1,8 @@
 // A program's main: who am I, join, run, close, and one line for an error.
-#include <tutti/context.hpp>
+#include "communicator/run_as.hpp"
+
+#include "communicator/home.hpp"
+
 #include <tutti/sleep.hpp>
 #include <tutti/when_all.hpp>
 
@@ -25,7 +28,7 @@ task<int> watching(communicator& world) {
     throw *why;
 }
 
-task<int> whole(context& home, world who, main_task& main) {
+task<int> whole(context& home, world who, const main_task& main) {
     auto joining = home.join(std::move(who));
     const auto all = co_await std::move(joining);
     try {
@@ -53,20 +56,24 @@ task<int> returning_zero(std::function<task<>(communicator&)>& main, communicato
 
 }  // namespace
 
+int run_as(const world& who, const std::vector<const algorithm*>& forced, const main_task& main, context_options options) {
+    try {
+        context home(options);
+        home.inner().force(forced);
+        event_loop loop;
+        return run(loop, whole(home, who, main));
+    } catch (const failure& why) {
+        const bool named = why.details().local >= 0;
+        return complain(named ? why.what() : fmt::format("rank {}: {}", who.me, why.what()), why.code() == error::invalid_argument ? 2 : 1);
+    } catch (const std::exception& why) {
+        return complain(fmt::format("rank {}: {}", who.me, why.what()), 1);
+    }
+}
+
 int run(std::function<task<int>(communicator&)> main, context_options options) {
     auto who = world_from_environment();
     if (!who) return complain(who.failure().what(), 2);
-    const rank me = who->me;
-    try {
-        context home(options);
-        event_loop loop;
-        return run(loop, whole(home, *who, main));
-    } catch (const failure& why) {
-        const bool named = why.details().local >= 0;
-        return complain(named ? why.what() : fmt::format("rank {}: {}", me, why.what()), why.code() == error::invalid_argument ? 2 : 1);
-    } catch (const std::exception& why) {
-        return complain(fmt::format("rank {}: {}", me, why.what()), 1);
-    }
+    return run_as(*who, {}, main, options);
 }
 
 int run(std::function<task<>(communicator&)> main, context_options options) {
