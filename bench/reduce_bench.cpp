@@ -42,7 +42,9 @@ struct blocks {
     aligned target, first, second;
 
     blocks(std::size_t bytes, std::size_t offset_bytes)
-        : target(bytes, offset_bytes), first(bytes, offset_bytes), second(bytes, offset_bytes) {}
+        : target(bytes, offset_bytes),
+          first(bytes, offset_bytes),
+          second(bytes, offset_bytes) {}
 
     /// Ones (as floats) and small numbers (as integers): neither subnormals nor NaN slow anything down.
     void fill(data_type type) {
@@ -108,8 +110,7 @@ int main(int argument_count, char** arguments) {
             print(measure(std::string(name(type)) + " " + std::string(name(op)), type, small, large, [=](blocks& b, std::size_t count) {
                 combine(op, type, b.target.data(), b.first.data(), b.second.data(), count);
             }));
-        print(measure(std::string(name(type)) + " divide", type, small, large, [=](blocks& b, std::size_t count) {
-            divide(type, b.first.data(), count, 1);
-        }));
+        print(measure(std::string(name(type)) + " divide", type, small, large,
+                      [=](blocks& b, std::size_t count) { divide(type, b.first.data(), count, 1); }));
     }
 }
