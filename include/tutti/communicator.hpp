@@ -67,6 +67,9 @@ public:
     int rank() const noexcept;
     int size() const noexcept;
     const std::string& name() const noexcept;
+    /// How this rank reaches another for collectives: "shm..." through shared memory, "address:port" over TCP. Empty for itself, and before
+    /// the first transfer between the two.
+    std::string route(tutti::rank peer) const;
 
     /// Combines `data` over all ranks, in place, on all ranks: the same bits everywhere.
     future<> all_reduce(buffer data, reduce_op op, call_options options = {});

@@ -36,6 +36,7 @@ communicator::~communicator() = default;
 int communicator::rank() const noexcept { return group_->who().me; }
 int communicator::size() const noexcept { return group_->size(); }
 const std::string& communicator::name() const noexcept { return group_->who().name; }
+std::string communicator::route(tutti::rank peer) const { return group_->engine().route(peer); }
 
 namespace {
 

@@ -1,26 +1,52 @@
 #include "communicator/home.hpp"
 
 #include "communicator/group.hpp"
-#include "transport/tcp_transport.hpp"
+#include "transport/host_transport.hpp"
 
 #include "base/check.hpp"
 
+#include <fmt/format.h>
+
+#include <cstdio>
+
 namespace tutti {
+namespace {
+
+void to_standard_error(const std::string& sentence) { std::fputs(fmt::format("tutti: {}\n", sentence).c_str(), stderr); }
+
+/// Listens; throws when what was asked for cannot be had.
+std::unique_ptr<transport> open_network(event_loop& loop, const std::string& address, const context_options& options) {
+    const auto tell = options.notice ? options.notice : to_standard_error;
+    if (options.transport == transport_kind::shm) return std::move(shm_transport::listen(loop)).value();
+    auto far = std::move(tcp_transport::listen(loop, tcp_options(address))).value();
+    if (options.transport == transport_kind::tcp) return far;
+    auto near = shm_transport::listen(loop);
+    if (near) return std::make_unique<host_transport>(loop, std::move(far), std::move(*near), tell);
+    tell(fmt::format("no shared memory here, but TCP: {}", near.failure().what()));
+    return far;
+}
+
+}  // namespace
 
 context::state::state(context_options options)
-    : options_(options), own_loop_(std::make_unique<event_loop>()), loop_(own_loop_.get()), letters_(*loop_), work_(*loop_),
+    : options_(options),
+      own_loop_(std::make_unique<event_loop>()),
+      loop_(own_loop_.get()),
+      letters_(*loop_),
+      work_(*loop_),
       thread_([this] { loop_->run(); }) {}
 
 context::state::state(event_loop& progress, std::unique_ptr<transport> network, context_options options)
-    : options_(options), loop_(&progress), network_(std::move(network)), letters_(*loop_), work_(*loop_) {}
+    : options_(options),
+      loop_(&progress),
+      network_(std::move(network)),
+      letters_(*loop_),
+      work_(*loop_) {}
 
 context::state::~state() { TUTTI_CHECK(stopped_ && groups_.empty(), "a context stops before its state is destroyed"); }
 
 transport& context::state::network(const std::string& address) {
-    if (!network_) {
-        auto listening = tcp_transport::listen(*loop_, tcp_options(address));
-        network_ = std::move(listening).value();
-    }
+    if (!network_) network_ = open_network(*loop_, address, options_);
     if (!door_) door_ = std::make_unique<doorman>(*loop_, *network_, options_.handshake, options_.rendezvous);
     return *network_;
 }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstdlib>
 
 namespace tutti {
 namespace {
@@ -56,6 +57,17 @@ task<int> returning_zero(std::function<task<>(communicator&)>& main, communicato
 
 }  // namespace
 
+result<context_options> with_environment(context_options options) {
+    const char* const wanted = std::getenv("TUTTI_TRANSPORT");
+    if (!wanted) return options;
+    const std::string name = wanted;
+    if (name == "auto") options.transport = transport_kind::automatic;
+    else if (name == "tcp") options.transport = transport_kind::tcp;
+    else if (name == "shm") options.transport = transport_kind::shm;
+    else return failure(error::invalid_argument, fmt::format("TUTTI_TRANSPORT={} is not auto, tcp or shm", name));
+    return options;
+}
+
 int run_as(const world& who, const std::vector<const algorithm*>& forced, const main_task& main, context_options options) {
     try {
         context home(options);
@@ -73,7 +85,9 @@ int run_as(const world& who, const std::vector<const algorithm*>& forced, const 
 int run(std::function<task<int>(communicator&)> main, context_options options) {
     auto who = world_from_environment();
     if (!who) return complain(who.failure().what(), 2);
-    return run_as(*who, {}, main, options);
+    auto given = with_environment(options);
+    if (!given) return complain(fmt::format("rank {}: {}", who->me, given.failure().what()), 2);
+    return run_as(*who, {}, main, *given);
 }
 
 int run(std::function<task<>(communicator&)> main, context_options options) {

@@ -23,6 +23,7 @@ public:
     lane_kind kind() const noexcept { return kind_; }
     bool attached() const noexcept { return lane_ != nullptr; }
     bool left() const noexcept { return left_; }
+    std::string route() const { return lane_->peer(); }
     bool busy() const noexcept { return senders_.first || receivers_.first || (lane_ && !lane_->flushed()); }
 
     void attach(std::unique_ptr<lane> over);

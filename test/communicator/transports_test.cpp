@@ -1,4 +1,5 @@
-// Ranks as they are in a program: each with a context and a thread that makes its progress, over real TCP.
+// Ranks as they are in a program: each with a context and a thread that makes its progress, over TCP, over shared memory, or over what is
+// chosen when nobody says.
 #include "communicator/rehearsal.hpp"
 #include "support/ranks.hpp"
 
@@ -17,14 +18,16 @@ task<> join_and_work(context& home, rank me, int size, memory_table& table, cons
 }
 
 /// Every rank is a thread with a loop of its own; its bytes move on the thread of its context.
-void run_over_tcp(int size, const test::rank_body& body) {
+void run_over(transport_kind kind, int size, const test::rank_body& body) {
     memory_table table;
     std::vector<std::string> errors(static_cast<std::size_t>(size));
     std::vector<std::thread> threads;
     for (rank me = 0; me < size; ++me)
         threads.emplace_back([&, me] {
             try {
-                context home;
+                context_options options;
+                options.transport = kind;
+                context home(options);
                 event_loop loop;
                 run(loop, join_and_work(home, me, size, table, body));
             } catch (const std::exception& why) {
@@ -33,6 +36,19 @@ void run_over_tcp(int size, const test::rank_body& body) {
         });
     for (auto& each : threads) each.join();
     for (const auto& each : errors) CHECK(each == "");
+}
+
+struct row {
+    const char* name;
+    transport_kind kind;
+};
+constexpr row all_kinds[] = {{"auto", transport_kind::automatic}, {"tcp", transport_kind::tcp}, {"shm", transport_kind::shm}};
+
+void run_over_each(int size, const test::rank_body& body) {
+    for (const row& each : all_kinds) {
+        CAPTURE(each.name);
+        run_over(each.kind, size, body);
+    }
 }
 
 task<> sum_a_lot(communicator& world) {
@@ -47,8 +63,7 @@ task<> sum_a_lot(communicator& world) {
 
 bool computes_until(const future<>& ended) {
     const auto limit = steady::now() + std::chrono::minutes(1);
-    while (!ended.ready() && steady::now() < limit) {
-    }
+    while (!ended.ready() && steady::now() < limit) {}
     return ended.ready();
 }
 
@@ -96,30 +111,72 @@ task<> wait_on_plain_threads(communicator& world) {
     co_return;
 }
 
-}  // namespace
-
-TEST_CASE("collectives are right over TCP") {
-    for (const int size : {2, 4}) {
-        CAPTURE(size);
-        const programme all = test::mixed(size, {0, 1, 100, 5000, 100'000}, size);
-        run_over_tcp(size, [&all](communicator& world) { return test::rehearse(world, all); });
-        run_over_tcp(size, [&all](communicator& world) { return test::rehearse_at_once(world, all); });
+task<> look_at_routes(communicator& world, const std::string& begin) {
+    std::vector<float> from(3 * 100), to(3 * 100);
+    co_await world.all_to_all(from, to);
+    for (rank each = 0; each < world.size(); ++each) {
+        const std::string route = world.route(each);
+        CAPTURE(route);
+        CHECK((each == world.rank() ? route.empty() : route.starts_with(begin)));
     }
 }
 
-TEST_CASE("32 MiB are summed over TCP") { run_over_tcp(3, sum_a_lot); }
+}  // namespace
 
-TEST_CASE("a collective ends while its caller computes and never yields") { run_over_tcp(2, compute_meanwhile); }
+TEST_CASE("collectives are right over every transport") {
+    for (const int size : {2, 4}) {
+        CAPTURE(size);
+        const programme all = test::mixed(size, {0, 1, 100, 5000, 100'000}, size);
+        run_over_each(size, [&all](communicator& world) { return test::rehearse(world, all); });
+        run_over_each(size, [&all](communicator& world) { return test::rehearse_at_once(world, all); });
+    }
+}
+
+TEST_CASE("32 MiB are summed over every transport") { run_over_each(3, sum_a_lot); }
+
+TEST_CASE("a collective ends while its caller computes and never yields") { run_over_each(2, compute_meanwhile); }
 
 TEST_CASE("beginning a collective does not wait for the other ranks") {
     std::atomic<bool> begun{false};
-    run_over_tcp(2, [&begun](communicator& world) { return begin_before_the_others(world, begun); });
+    run_over_each(2, [&begun](communicator& world) { return begin_before_the_others(world, begun); });
 }
 
-TEST_CASE("futures may be waited for on threads of their own") { run_over_tcp(3, wait_on_plain_threads); }
+TEST_CASE("futures may be waited for on threads of their own") { run_over_each(3, wait_on_plain_threads); }
 
-TEST_CASE("ranks may be guests of one loop, over TCP and without a thread of ours") {
+TEST_CASE("ranks of one host share memory unless they are told not to, and say so") {
+    for (const row& each : all_kinds) {
+        CAPTURE(each.name);
+        const std::string begin = each.kind == transport_kind::tcp ? "127.0.0.1:" : "shm";
+        run_over(each.kind, 3, [&begin](communicator& world) { return look_at_routes(world, begin); });
+    }
+}
+
+TEST_CASE("a rank that may share memory only does not join ranks over TCP, and says why") {
+    memory_table table;
+    std::string told[2];
+    std::vector<std::thread> threads;
+    for (rank me = 0; me < 2; ++me)
+        threads.emplace_back([&, me] {
+            context_options options;
+            options.transport = me == 0 ? transport_kind::tcp : transport_kind::shm;
+            options.rendezvous = std::chrono::milliseconds(300);
+            try {
+                context home(options);
+                event_loop loop;
+                run(loop, join_and_work(home, me, 2, table, [](communicator& world) { return wait_on_plain_threads(world); }));
+            } catch (const std::exception& why) {
+                told[me] = why.what();
+            }
+        });
+    for (auto& each : threads) each.join();
+    CHECK(told[0].find("rank 1") != std::string::npos);
+    CHECK(told[1].find("shares no memory with this host") != std::string::npos);
+}
+
+TEST_CASE("ranks may be guests of one loop, over a transport of their own and without a thread of ours") {
     event_loop loop;
     const programme all = test::mixed(3, {0, 1, 5000}, 3);
-    test::run_ranks(loop, 3, [](event_loop&) { return std::unique_ptr<transport>(); }, [&all](communicator& world) { return test::rehearse(world, all); });
+    test::run_ranks(
+        loop, 3, [](event_loop&) { return std::unique_ptr<transport>(); },
+        [&all](communicator& world) { return test::rehearse(world, all); });
 }
