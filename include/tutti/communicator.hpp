@@ -5,12 +5,16 @@
 #include <tutti/task.hpp>
 #include <tutti/types.hpp>
 
+#include <array>
 #include <chrono>
+#include <initializer_list>
 #include <memory>
 #include <ranges>
 #include <string>
 
 namespace tutti {
+
+class persistent;
 
 namespace detail {
 class group;
@@ -41,7 +45,14 @@ buffer writing(Range&& to) noexcept {
 struct call_options {
     duration deadline{};          // until the end, from the call; 0: the communicator's default
     const char* label = nullptr;  // told in messages; outlives the operation
+    persistent* keep = nullptr;   // for the library: where the call is kept, instead of being issued; see persistent.hpp
 };
+
+/// Vectors, arrays and spans of one element type as a list of buffers.
+template <detail::writable_elements First, detail::writable_elements... Others>
+    requires(detail::alike<First, Others>&&...)
+std::array<buffer, 1 + sizeof...(Others)> buffers(First&& first, Others&&... others)
+noexcept { return {detail::writing(first), detail::writing(others)...}; }
 
 /// Ranks 0 to size - 1 and their collectives. Made by tutti::run, by context::join, or by split; closed with `close`.
 ///
@@ -75,6 +86,13 @@ public:
     future<> all_reduce(buffer data, reduce_op op, call_options options = {});
     /// The same out of place. `to` has as many elements as `from`, and may be `from`.
     future<> all_reduce(const_buffer from, buffer to, reduce_op op, call_options options = {});
+    /// Combines the buffers of `list` over all ranks, in place, as if they lay behind each other in one: one operation, which copies
+    /// none of them. They have one element type and do not overlap; their number and sizes are the same on all ranks, and none, or an
+    /// empty one, is as good as any other. The list itself is copied by the call.
+    future<> all_reduce(std::span<const buffer> list, reduce_op op, call_options options = {});
+    future<> all_reduce(std::initializer_list<buffer> list, reduce_op op, call_options options = {}) {
+        return all_reduce(std::span<const buffer>(list.begin(), list.size()), op, options);
+    }
     /// Copies the root's `data` to all ranks.
     future<> broadcast(buffer data, tutti::rank root, call_options options = {});
     /// Combines `data` over all ranks, in place on the root; on the other ranks it is only read.

@@ -6,6 +6,7 @@
 #include <tutti/error.hpp>
 #include <tutti/event_loop.hpp>
 #include <tutti/future.hpp>
+#include <tutti/persistent.hpp>
 #include <tutti/reducer.hpp>
 #include <tutti/result.hpp>
 #include <tutti/scope.hpp>

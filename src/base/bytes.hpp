@@ -73,5 +73,10 @@ constexpr std::uint64_t digest_of(std::string_view text, std::uint64_t seed = 0x
     for (const char each : text) seed = (seed ^ static_cast<unsigned char>(each)) * 0x100000001b3u;
     return seed;
 }
+/// The same of a number, as eight bytes.
+constexpr std::uint64_t digest_of(std::uint64_t number, std::uint64_t seed) noexcept {
+    for (int shift = 0; shift < 64; shift += 8) seed = (seed ^ ((number >> shift) & 0xff)) * 0x100000001b3u;
+    return seed;
+}
 
 }  // namespace tutti

@@ -3,6 +3,8 @@
 
 #include <tutti/types.hpp>
 
+#include "base/pieces.hpp"
+
 #include <algorithm>
 #include <cstddef>
 
@@ -28,17 +30,23 @@ struct layout {
     std::size_t count = 0;
     std::size_t element_bytes = 1;
     int blocks = 1;
+    const pieces* scattered = nullptr;  // where the elements are, when they are not behind each other from `data`
 
-    part block(int index) const noexcept {
-        return part_of(count, static_cast<std::size_t>(blocks), static_cast<std::size_t>(index));
-    }
+    part block(int index) const noexcept { return part_of(count, static_cast<std::size_t>(blocks), static_cast<std::size_t>(index)); }
     /// Slice `index` of `slices` of block `block_index`, from the start of the memory.
     part slice(int block_index, std::size_t slices, std::size_t index) const noexcept {
         const part whole = block(block_index);
         const part inside = part_of(whole.count, slices, index);
         return {whole.first + inside.first, inside.count};
     }
+    /// Where an element of memory in one place is.
     std::byte* at(std::size_t element) const noexcept { return data + element * element_bytes; }
+    /// Calls run(data, count) for each place where the elements of `which` lie, in order.
+    template <class Run>
+    void each_run(part which, Run&& run) const {
+        if (scattered) scattered->each_run(which.first, which.count, element_bytes, run);
+        else if (which.count > 0) run(at(which.first), which.count);
+    }
 };
 
 }  // namespace tutti

@@ -1,8 +1,9 @@
-#include <tutti/communicator.hpp>
+#include <tutti/persistent.hpp>
 
 #include "communicator/check.hpp"
 #include "communicator/group.hpp"
 #include "communicator/home.hpp"
+#include "engine/repeated_call.hpp"
 
 #include <fmt/format.h>
 
@@ -49,15 +50,21 @@ request make(collective kind, const_buffer shape, const void* input, void* outpu
     what.output = output;
     what.deadline = options.deadline;
     what.label = options.label;
+    what.keep = options.keep;
     return what;
 }
 
-/// Issues `what`. A call that cannot be right fails the communicator, because the other ranks wait for it.
+/// Issues `what`, or keeps it for later. A call that cannot be right fails the communicator, because the other ranks wait for it.
 future<> issue(detail::group& group, const request& what, complaint wrong) {
     if (!wrong) wrong = detail::check_op(what.op);
     if (wrong) {
-        const descriptor tried{static_cast<std::uint8_t>(what.kind), static_cast<std::uint8_t>(what.type), static_cast<std::uint8_t>(what.op), 0, what.root,
-                               what.count, 0};
+        const descriptor tried{static_cast<std::uint8_t>(what.kind),
+                               static_cast<std::uint8_t>(what.type),
+                               static_cast<std::uint8_t>(what.op),
+                               0,
+                               what.root,
+                               what.count,
+                               what.digest};
         report why;
         why.code = error::invalid_argument;
         why.root = group.who().me;
@@ -65,7 +72,11 @@ future<> issue(detail::group& group, const request& what, complaint wrong) {
         why.cause = fmt::format("rank {} called {} with a wrong argument: {}", group.who().me, to_string(tried), *wrong);
         group.engine().fail_and_tell(std::move(why));
     }
-    return future<>(group.engine().issue(what, group.home().options().operation));
+    const duration deadline = group.home().options().operation;
+    if (!what.keep) return future<>(group.engine().issue(what, deadline));
+    if (what.keep->valid()) throw failure(error::invalid_argument, "a persistent call has called communicators more than once");
+    *what.keep = persistent(*group.engine().keep(what, deadline).release());
+    return {};
 }
 
 }  // namespace
@@ -77,6 +88,16 @@ future<> communicator::all_reduce(const_buffer from, buffer to, reduce_op op, ca
     what.op = op;
     return issue(*group_, what, first_of(check_same_type(from, to), check_count("output", to.count, from.count), check_memory("input", from),
                                          check_memory("output", to), check_total(from.count, 1, from.type), check_overlap(from, to, to.data == from.data ? to.data : nullptr)));
+}
+
+future<> communicator::all_reduce(std::span<const buffer> list, reduce_op op, call_options options) {
+    const const_buffer shape(nullptr, 0, list.empty() ? data_type::f32 : list.front().type);
+    request what = make(collective::all_reduce, shape, nullptr, nullptr, options);
+    what.op = op;
+    complaint wrong = group_->lists()(list, what.count);
+    what.list = list;
+    what.digest = digest_of_list(list);
+    return issue(*group_, what, std::move(wrong));
 }
 
 future<> communicator::broadcast(buffer data, tutti::rank root, call_options options) {

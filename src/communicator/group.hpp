@@ -3,6 +3,7 @@
 
 #include "communicator/control.hpp"
 #include "communicator/doorman.hpp"
+#include "communicator/list_check.hpp"
 #include "engine/engine.hpp"
 
 #include <tutti/communicator.hpp>
@@ -54,6 +55,7 @@ public:
     class engine& engine() noexcept { return *engine_; }
     context::state& home() noexcept { return *home_; }
     const std::shared_ptr<context::state>& shared_home() noexcept { return home_; }
+    list_check& lists() noexcept { return lists_; }
     /// A number for the next child, the same on all ranks because all split in the same order.
     std::uint64_t next_child() noexcept { return children_++; }
 
@@ -95,6 +97,7 @@ private:
     const membership who_;
     std::shared_ptr<class engine> engine_;
     control control_;
+    list_check lists_;
     std::vector<passage> passages_;       // by peer and lane
     std::vector<bool> present_;           // control links that are there
     std::vector<rank> departing_;         // whose goodbye the engine has not heard of

@@ -2,6 +2,7 @@
 
 #include "algorithm/point_to_point.hpp"
 #include "base/check.hpp"
+#include "engine/repeated_call.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,8 +17,6 @@ engine::engine(event_loop& loop, engine_identity who, engine_settings settings, 
 engine::~engine() { TUTTI_CHECK(shut_, "an engine is shut down before it is destroyed"); }
 
 // ---- issuing
-
-static bool point_to_point(collective kind) noexcept { return kind == collective::send || kind == collective::recv; }
 
 /// Bytes of the whole vector that a plan works on.
 static std::size_t vector_bytes(const request& what, int size) noexcept {
@@ -48,13 +47,6 @@ operation& engine::take_from(operation_list& free) {
     return taken;
 }
 
-/// Both sides of a message describe it alike, as the sender's call.
-static descriptor describe(const request& what) noexcept {
-    const bool point = point_to_point(what.kind);
-    return {static_cast<std::uint8_t>(point ? collective::send : what.kind), static_cast<std::uint8_t>(what.type), static_cast<std::uint8_t>(what.op),
-            0, point ? 0 : what.root, what.count, 0};
-}
-
 operation& engine::issue(const request& what, duration default_deadline) {
     const std::lock_guard lock(guard_);
     descriptor described = describe(what);
@@ -69,14 +61,20 @@ operation& engine::issue(const request& what, duration default_deadline) {
         return made;
     }
     made.plan(ready->plan, who_.me, who_.size, settings_.slice_bytes);
-    made.started = loop_.now();
     if (made.asked.deadline == duration{}) made.asked.deadline = default_deadline;
+    enter(made);
+    return made;
+}
+
+/// Gives an operation its place in the order.
+void engine::enter(operation& made) noexcept {
+    const request& what = made.asked;
+    made.started = loop_.now();
     if (point_to_point(what.kind)) made.sequence = ++(what.kind == collective::send ? point_sent_ : point_received_)[static_cast<std::size_t>(what.root)];
     else made.sequence = next_sequence_++;
     ++pending_;
     if (!fresh_.first) loop_.post(on_fresh_);
     fresh_.push(made);
-    return made;
 }
 
 /// An operation that ends before its caller sees it.
@@ -188,8 +186,11 @@ void engine::finish_ended() noexcept {
 
 void engine::take_back(operation& which) noexcept {
     const std::lock_guard lock(guard_);
-    const plan_key key{static_cast<int>(which.asked.kind), which.what.algorithm, which.asked.root};
-    (which.plan_ ? programs_.at(key).free : free_).push(which);
+    (which.call ? which.call->free : home_of(which)).push(which);
+}
+
+operation_list& engine::home_of(const operation& which) noexcept {
+    return which.plan_ ? programs_.at({static_cast<int>(which.asked.kind), which.what.algorithm, which.asked.root}).free : free_;
 }
 
 // ---- lanes
@@ -386,7 +387,9 @@ void engine::shut_down() noexcept {
             if (each) {
                 each->stop();
                 each->close();
+                each.reset();  // futures and persistent calls may keep the engine for longer than the loop lives
             }
+        wanted_.clear();
         shut_ = true;
         end_all();
         loop_.withdraw(on_fresh_);

@@ -54,6 +54,10 @@ public:
     /// Any thread. The operation's place in the order is fixed here. Never blocks on a peer. The result has two references: the
     /// caller's and the engine's.
     operation& issue(const request& what, duration default_deadline);
+    /// Any thread: makes a call that can be issued many times, one at a time.
+    std::unique_ptr<detail::repeated_call> keep(const request& what, duration default_deadline);
+    operation& issue(detail::repeated_call& call);
+    void forget(detail::repeated_call& call) noexcept;
 
     /// On the loop: a lane is there.
     void attach(rank peer, lane_kind kind, std::unique_ptr<link> over);
@@ -97,8 +101,12 @@ private:
 
     prepared& prepare(const request& what, std::uint8_t& number);
     operation& take_from(operation_list& free);
+    operation_list& home_of(const operation& which) noexcept;
+    operation& add_to(detail::repeated_call& call, operation_list& from, const request& what, const descriptor& described);
+    void enter(operation& made) noexcept;
     void refuse(operation& made);
     void too_many(const descriptor& next);
+    void too_early(const operation& running);
     port& port_to(rank peer, lane_kind kind);
     lane_kind lane_of(const request& what) const noexcept;
     operation* find(std::uint64_t sequence) noexcept;

@@ -46,13 +46,20 @@ std::string operation::name() const {
 }
 
 void operation::begin(std::shared_ptr<engine> owner, const request& asking) {
-    owner_ = std::move(owner);
     asked = asking;
+    list_.assign(asking.list.begin(), asking.list.end());
+    asked.list = list_;
     plan_.reset();
+    again(std::move(owner));
+}
+
+void operation::again(std::shared_ptr<engine> owner) {
+    owner_ = std::move(owner);
     renew();
     ended = false;
     failed.reset();
     done_bytes_ = 0;
+    if (plan_) rewind();
 }
 
 void operation::plan(std::shared_ptr<const program> plan, rank me, int size, std::size_t slice_bytes) {
@@ -66,13 +73,17 @@ void operation::plan(std::shared_ptr<const program> plan, rank me, int size, std
         if (each.blocks > 0) longest = std::max(longest, each.block(0).count * each.element_bytes);
     longest *= static_cast<std::size_t>(plan_->largest_transfer());
     slices_ = std::max<std::size_t>(1, (longest + slice_bytes - 1) / slice_bytes);
-    prepared_ = copied_count_ > 0 ? 0 : slices_;
+    if (senders_.size() < plan_->senders().size()) senders_.resize(plan_->senders().size());
+    if (receivers_.size() < plan_->receivers().size()) receivers_.resize(plan_->receivers().size());
+    rewind();
+}
 
+/// To where nothing has travelled.
+void operation::rewind() {
+    prepared_ = copied_count_ > 0 ? 0 : slices_;
     first_open_ = 0;
     done_.assign(plan_->plan().steps().size(), 0);
     ended_.assign(static_cast<std::size_t>(rounds()), 0);
-    if (senders_.size() < plan_->senders().size()) senders_.resize(plan_->senders().size());
-    if (receivers_.size() < plan_->receivers().size()) receivers_.resize(plan_->receivers().size());
     for (std::size_t index = 0; index < plan_->senders().size(); ++index) {
         senders_[index].at.begin(*this, plan_->senders()[index]);
         senders_[index].queued = false;
@@ -105,7 +116,16 @@ void operation::place_memory() {
     std::byte* own = scratch((blocks + (needs_copy ? count : 0)) * element);
     spaces_[static_cast<int>(space::scratch)] = {own, blocks, element, shape.scratch};
     if (out == nullptr) output.data = needs_copy ? own + blocks * element : in;
+    if (!asked.list.empty()) place_list();
     place_input_copy();
+}
+
+/// The output is cut into blocks and slices like one vector; its elements stay where they are.
+void operation::place_list() {
+    listed_.clear();
+    layout& output = spaces_[static_cast<int>(space::output)];
+    for (const buffer& each : asked.list) listed_.add(static_cast<std::byte*>(each.data), each.count, output.element_bytes);
+    output.scattered = &listed_;
 }
 
 /// Plans whose contribution is expected in the output: what of the input must be copied there first.
@@ -136,7 +156,8 @@ void operation::prepare(std::size_t slice) noexcept {
         for (int index = copied_first_; index < copied_first_ + copied_count_; ++index) {
             const part one = output.slice(index, slices_, prepared_);
             if (one.count > 0)
-                std::memcpy(output.at(one.first), copied_from_ + (one.first - origin) * output.element_bytes, one.count * output.element_bytes);
+                std::memcpy(output.at(one.first), copied_from_ + (one.first - origin) * output.element_bytes,
+                            one.count * output.element_bytes);
         }
     }
 }
@@ -152,6 +173,7 @@ std::size_t operation::transfer_bytes(int index, std::size_t slice) const noexce
 template <class Byte>
 void operation::append_runs(const blocks& moved, std::size_t slice, std::vector<std::span<Byte>>& into) const {
     const layout& memory = space_of(moved.where);
+    const auto append = [&](std::byte* data, std::size_t count) { into.emplace_back(data, count * memory.element_bytes); };
     part run{};
     for (int block = moved.first; block < moved.first + moved.count; ++block) {
         const part one = memory.slice(block, slices_, slice);
@@ -160,13 +182,15 @@ void operation::append_runs(const blocks& moved, std::size_t slice, std::vector<
             run.count += one.count;
             continue;
         }
-        if (run.count > 0) into.emplace_back(memory.at(run.first), run.count * memory.element_bytes);
+        memory.each_run(run, append);
         run = one;
     }
-    if (run.count > 0) into.emplace_back(memory.at(run.first), run.count * memory.element_bytes);
+    memory.each_run(run, append);
 }
 
-void operation::runs_of(int index, std::size_t slice, std::vector<std::span<std::byte>>& into) const { append_runs(step_at(index).here, slice, into); }
+void operation::runs_of(int index, std::size_t slice, std::vector<std::span<std::byte>>& into) const {
+    append_runs(step_at(index).here, slice, into);
+}
 void operation::runs_of(int index, std::size_t slice, std::vector<std::span<const std::byte>>& into) const {
     append_runs(step_at(index).here, slice, into);
 }
@@ -181,7 +205,8 @@ std::uint64_t operation::total_bytes() const noexcept {
     std::uint64_t bytes = 0;
     for (const step& one : plan_->plan().steps()) {
         if (one.what == action::copy) continue;
-        for (int block = one.here.first; block < one.here.first + one.here.count; ++block) bytes += space_of(one.here.where).block(block).count;
+        for (int block = one.here.first; block < one.here.first + one.here.count; ++block)
+            bytes += space_of(one.here.where).block(block).count;
     }
     return bytes * size_of(asked.type);
 }
@@ -231,25 +256,31 @@ void operation::apply_reduction(int index, std::size_t slice) noexcept {
         if (each.at.peer() == one.peer) from = each.over;
     const std::byte* arrived = from->landed_in(*this, index, slice);
     const layout& memory = space_of(one.here.where);
-    for (int block = one.here.first; block < one.here.first + one.here.count; ++block) {
-        const part which = memory.slice(block, slices_, slice);
-        std::byte* mine = memory.at(which.first);
+    const auto reduce = [&](std::byte* mine, std::size_t count) {
         // The lower rank's operand goes first, so both sides of an exchange compute the same bits.
-        if (one.peer < me_) combine(asked.op, asked.type, mine, arrived, mine, which.count);
-        else combine(asked.op, asked.type, mine, mine, arrived, which.count);
-        arrived += which.count * memory.element_bytes;
-    }
+        if (one.peer < me_) combine(asked.op, asked.type, mine, arrived, mine, count);
+        else combine(asked.op, asked.type, mine, mine, arrived, count);
+        arrived += count * memory.element_bytes;
+    };
+    for (int block = one.here.first; block < one.here.first + one.here.count; ++block)
+        memory.each_run(memory.slice(block, slices_, slice), reduce);
     from->release(*this, index, slice);
 }
 
 void operation::apply_copy(const step& one, std::size_t slice) noexcept {
+    const layout& source = space_of(one.from.where);
+    const layout& target = space_of(one.here.where);
     for (int offset = 0; offset < one.here.count; ++offset) {
-        const layout& source = space_of(one.from.where);
-        const layout& target = space_of(one.here.where);
-        const part from = source.slice(one.from.first + offset, slices_, slice);
-        const part to = target.slice(one.here.first + offset, slices_, slice);
-        if (from.count > 0 && source.at(from.first) != target.at(to.first))
-            std::memmove(target.at(to.first), source.at(from.first), from.count * source.element_bytes);
+        part from = source.slice(one.from.first + offset, slices_, slice);
+        const part to{target.slice(one.here.first + offset, slices_, slice).first, from.count};
+        target.each_run(to, [&](std::byte* into, std::size_t count) {
+            source.each_run({from.first, count}, [&](const std::byte* data, std::size_t run) {
+                const std::size_t bytes = run * source.element_bytes;
+                if (data != into) std::memmove(into, data, bytes);
+                into += bytes;
+            });
+            from.first += count;
+        });
     }
 }
 
@@ -260,8 +291,8 @@ void operation::finish_slice(std::size_t slice) noexcept {
     if (!everywhere && !(asked.kind == collective::reduce && asked.root == me_)) return;
     const layout& output = space_of(space::output);
     for (int block = 0; block < output.blocks; ++block) {
-        const part one = output.slice(block, slices_, slice);
-        divide(asked.type, output.at(one.first), one.count, size_);
+        output.each_run(output.slice(block, slices_, slice),
+                        [&](std::byte* data, std::size_t count) { divide(asked.type, data, count, size_); });
     }
 }
 

@@ -19,6 +19,9 @@ namespace tutti {
 class engine;
 class operation;
 class port;
+namespace detail {
+class repeated_call;
+}
 
 /// The way of an operation's frames from or to one peer: which step and slice is next.
 class cursor {
@@ -66,6 +69,8 @@ public:
 
     /// Makes a fresh or recycled object ready.
     void begin(std::shared_ptr<engine> owner, const request& what);
+    /// The same once more, with plan and memory as they are.
+    void again(std::shared_ptr<engine> owner);
     void plan(std::shared_ptr<const program> plan, rank me, int size, std::size_t slice_bytes);
 
     std::uint64_t sequence = 0;
@@ -79,6 +84,7 @@ public:
     std::optional<tutti::failure> failed;
     operation* next = nullptr;      // in one of the engine's lists
     operation* previous = nullptr;
+    detail::repeated_call* call = nullptr;  // that it belongs to
 
     std::span<send_channel> senders() noexcept { return {senders_.data(), plan_->senders().size()}; }
     std::span<recv_channel> receivers() noexcept { return {receivers_.data(), plan_->receivers().size()}; }
@@ -111,7 +117,9 @@ private:
     friend class engine;
 
     void recycle() noexcept override;
+    void rewind();
     void place_memory();
+    void place_list();
     void place_input_copy() noexcept;
     std::byte* scratch(std::size_t bytes);
     int rounds() const noexcept { return plan_->plan().rounds(); }
@@ -131,6 +139,8 @@ private:
     rank me_ = 0;
     int size_ = 1;
     layout spaces_[3];
+    std::vector<buffer> list_;  // of the request
+    pieces listed_;             // where their elements are
     std::unique_ptr<std::byte[]> scratch_;
     std::size_t scratch_bytes_ = 0;     // the plan's scratch blocks, and a copy of the input where a plan overwrites what it may not
     std::size_t slices_ = 1;

@@ -1,4 +1,4 @@
-#include "communicator/allocations.hpp"
+#include "support/allocations.hpp"
 #include "support/ranks.hpp"
 
 #include <doctest/doctest.h>

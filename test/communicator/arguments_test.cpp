@@ -27,14 +27,47 @@ const char overlap[] = "input and output overlap in a way that this operation do
 const row rows[] = {
     {"the input holds f32, the output f64", [](communicator& c) { return c.all_reduce(at(0, 4), at(64, 4, data_type::f64), sum); }},
     {"the output has 3 elements, 4 are expected", [](communicator& c) { return c.all_reduce(at(0, 4), at(64, 3), sum); }},
-    {"the input of 4 elements is a null pointer", [](communicator& c) { return c.all_reduce(const_buffer(nullptr, 4, data_type::f32), at(0, 4), sum); }},
-    {"the output of 4 elements is a null pointer", [](communicator& c) { return c.all_reduce(at(0, 4), buffer(nullptr, 4, data_type::f32), sum); }},
+    {"the input of 4 elements is a null pointer",
+     [](communicator& c) { return c.all_reduce(const_buffer(nullptr, 4, data_type::f32), at(0, 4), sum); }},
+    {"the output of 4 elements is a null pointer",
+     [](communicator& c) { return c.all_reduce(at(0, 4), buffer(nullptr, 4, data_type::f32), sum); }},
     {"the input is not aligned for f32", [](communicator& c) { return c.all_reduce(at(2, 4), at(64, 4), sum); }},
-    {"the output is not aligned for f64", [](communicator& c) { return c.all_reduce(at(0, 4, data_type::f64), at(260, 4, data_type::f64), sum); }},
+    {"the output is not aligned for f64",
+     [](communicator& c) { return c.all_reduce(at(0, 4, data_type::f64), at(260, 4, data_type::f64), sum); }},
     {"the input has no data type", [](communicator& c) { return c.all_reduce(at(0, 4, no_type), sum); }},
-    {"4611686018427387904 elements of f32 for each of 1 ranks are more than memory can hold", [](communicator& c) { return c.all_reduce(at(0, too_many), sum); }},
+    {"4611686018427387904 elements of f32 for each of 1 ranks are more than memory can hold",
+     [](communicator& c) { return c.all_reduce(at(0, too_many), sum); }},
     {overlap, [](communicator& c) { return c.all_reduce(at(0, 4), at(4, 4), sum); }},
     {"there is no operator number 9", [](communicator& c) { return c.all_reduce(at(0, 4), static_cast<reduce_op>(9)); }},
+    {"the list's buffer 1 of 4 elements is a null pointer",
+     [](communicator& c) {
+         return c.all_reduce({at(0, 4), buffer(nullptr, 4, data_type::f32)}, sum);
+     }},
+    {"the list's buffer 2 is not aligned for f32",
+     [](communicator& c) {
+         return c.all_reduce({at(0, 4), at(64, 0), at(34, 4)}, sum);
+     }},
+    {"the list's buffer 0 has no data type",
+     [](communicator& c) {
+         return c.all_reduce({at(0, 0, no_type), at(64, 4)}, sum);
+     }},
+    {"the list's buffer 1 holds f64, buffer 0 holds f32",
+     [](communicator& c) {
+         return c.all_reduce({at(0, 4), at(64, 0, data_type::f64)}, sum);
+     }},
+    {"the list's buffers 0 and 2 overlap",
+     [](communicator& c) {
+         return c.all_reduce({at(128, 4), at(0, 4), at(140, 4), at(16, 4)}, sum);
+     }},
+    {"the list's buffers 0 and 1 overlap",
+     [](communicator& c) {
+         return c.all_reduce({at(0, 4), at(0, 4)}, sum);
+     }},
+    {"the list has more elements than memory can hold, from buffer 2 on",
+     [](communicator& c) {
+         return c.all_reduce({at(0, 1), at(8, too_many / 2 - 2), at(0, 2)}, sum);
+     }},
+    {"there is no operator number 9", [](communicator& c) { return c.all_reduce(std::span<const buffer>(), static_cast<reduce_op>(9)); }},
     {"root 3 is not among the ranks 0 to 2", [](communicator& c) { return c.broadcast(at(0, 4), 3); }},
     {"root -1 is not among the ranks 0 to 2", [](communicator& c) { return c.broadcast(at(0, 4), -1); }},
     {"the buffer of 4 elements is a null pointer", [](communicator& c) { return c.broadcast(buffer(nullptr, 4, data_type::f32), 0); }},
@@ -43,7 +76,8 @@ const row rows[] = {
     {"the input is not aligned for f32", [](communicator& c) { return c.reduce(at(1, 4), sum, 0); }},
     {"the output has 5 elements, 4 are expected", [](communicator& c) { return c.reduce(at(0, 4), at(64, 5), sum, 1); }},
     {"the input holds f32, the output i32", [](communicator& c) { return c.reduce(at(0, 4), at(64, 4, data_type::i32), sum, 1); }},
-    {"the output of 4 elements is a null pointer", [](communicator& c) { return c.reduce(at(0, 4), buffer(nullptr, 4, data_type::f32), sum, 1); }},
+    {"the output of 4 elements is a null pointer",
+     [](communicator& c) { return c.reduce(at(0, 4), buffer(nullptr, 4, data_type::f32), sum, 1); }},
     {overlap, [](communicator& c) { return c.reduce(at(0, 4), at(8, 4), sum, 1); }},
     {"the output has 4 elements, 12 are expected", [](communicator& c) { return c.all_gather(at(0, 4), at(64, 4)); }},
     {"the input holds f32, the output u8", [](communicator& c) { return c.all_gather(at(0, 4), at(64, 12, data_type::u8)); }},
@@ -90,6 +124,10 @@ task<> call_wrongly(communicator& world, const row& one) {
 
 const row calls[] = {
     {"all_reduce f32 sum count 3", [](communicator& c) { return c.all_reduce(at(0, 3), sum); }},
+    {"all_reduce f32 sum count 5 in 2 buffers",
+     [](communicator& c) {
+         return c.all_reduce({at(0, 3), at(64, 2)}, sum);
+     }},
     {"all_reduce f32 max count 3", [](communicator& c) { return c.all_reduce(at(0, 3), at(64, 3), max); }},
     {"broadcast f32 count 3 root 1", [](communicator& c) { return c.broadcast(at(0, 3), 1); }},
     {"reduce f32 prod count 3 root 0", [](communicator& c) { return c.reduce(at(0, 3), prod, 0); }},

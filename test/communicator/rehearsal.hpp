@@ -21,28 +21,40 @@ inline constexpr reduce_op all_ops[] = {sum, prod, min, max, avg};
 class part {
 public:
     part(communicator& with, const call& what, const oracle& truth, bool in_place)
-        : with_(with), what_(what), truth_(truth), in_place_(in_place), input_(truth.input(with.rank())),
-          output_(truth.output_count() * size_of(what.type), std::byte{0xa5}) {}
+        : with_(with),
+          what_(what),
+          truth_(truth),
+          in_place_(in_place || what.kind == collective::broadcast),
+          input_(truth.input(with.rank())),
+          output_(truth.output_count() * size_of(what.type)) {
+        fill();
+    }
+
+    /// The memory as it is before the call.
+    void fill() {
+        std::copy(truth_.input(with_.rank()).begin(), truth_.input(with_.rank()).end(), input_.begin());
+        std::fill(output_.begin(), output_.end(), std::byte{0xa5});
+        if (what_.kind == collective::broadcast && with_.rank() != what_.root) std::fill(input_.begin(), input_.end(), std::byte{0x5a});
+        if (what_.kind == collective::all_gather && in_place_)
+            std::copy(input_.begin(), input_.end(), output_.begin() + static_cast<std::ptrdiff_t>(mine()));
+    }
 
     /// The part stays where it is until the future has ended.
-    future<> begin() {
-        const std::size_t block = what_.count * size_of(what_.type), mine = static_cast<std::size_t>(with_.rank()) * block;
+    future<> begin(call_options how = {}) {
         const buffer own(input_.data(), truth_.input_count(), what_.type), other(output_.data(), truth_.output_count(), what_.type);
         switch (what_.kind) {
-            case collective::all_reduce: return in_place_ ? with_.all_reduce(own, what_.op) : with_.all_reduce(own, other, what_.op);
-            case collective::reduce: return in_place_ ? with_.reduce(own, what_.op, what_.root) : with_.reduce(own, other, what_.op, what_.root);
-            case collective::broadcast:
-                if (with_.rank() != what_.root) std::fill(input_.begin(), input_.end(), std::byte{0x5a});
-                in_place_ = true;
-                return with_.broadcast(own, what_.root);
+            case collective::all_reduce:
+                return in_place_ ? with_.all_reduce(own, what_.op, how) : with_.all_reduce(own, other, what_.op, how);
+            case collective::reduce:
+                return in_place_ ? with_.reduce(own, what_.op, what_.root, how) : with_.reduce(own, other, what_.op, what_.root, how);
+            case collective::broadcast: return with_.broadcast(own, what_.root, how);
             case collective::all_gather:
-                if (!in_place_) return with_.all_gather(own, other);
-                std::copy(input_.begin(), input_.end(), output_.begin() + static_cast<std::ptrdiff_t>(mine));
-                return with_.all_gather(buffer(output_.data() + mine, what_.count, what_.type), other);
+                return with_.all_gather(in_place_ ? buffer(output_.data() + mine(), what_.count, what_.type) : own, other, how);
             case collective::reduce_scatter:
-                return with_.reduce_scatter(own, in_place_ ? buffer(input_.data() + mine, what_.count, what_.type) : other, what_.op);
-            case collective::all_to_all: return with_.all_to_all(own, other);
-            default: return with_.barrier();
+                return with_.reduce_scatter(own, in_place_ ? buffer(input_.data() + mine(), what_.count, what_.type) : other, what_.op,
+                                            how);
+            case collective::all_to_all: return with_.all_to_all(own, other, how);
+            default: return with_.barrier(how);
         }
     }
 
@@ -54,6 +66,8 @@ public:
     }
 
 private:
+    /// Where this rank's block is, in bytes.
+    std::size_t mine() const { return static_cast<std::size_t>(with_.rank()) * what_.count * size_of(what_.type); }
     bytes result() const {
         if (what_.kind == collective::reduce && with_.rank() != what_.root) return {};
         if (in_place_ && what_.kind == collective::reduce_scatter) {
