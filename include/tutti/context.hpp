@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/communicator.hpp>
+#include <tutti/cost_model.hpp>
 #include <tutti/event_loop.hpp>
 #include <tutti/store.hpp>
 #include <tutti/transport.hpp>
@@ -32,12 +33,17 @@ struct context_options {
     std::size_t slice_bytes = 256 * KiB;
     std::size_t small_bytes = 64 * KiB;
 
+    // By which the algorithms are chosen. Rank 0's are used by all ranks, and by what is split from their communicator.
+    cost_model costs;
+    bool calibrate = false;  // measure them when the job has joined, in some 30 ms; `costs` gives what cannot be measured
+
     // Of this rank alone.
     transport_kind transport = transport_kind::automatic;   // tutti::run takes it from TUTTI_TRANSPORT, when that is set
     void (*notice)(const std::string& sentence) = nullptr;  // hears, on the loop, what works otherwise than it might; null: standard error
 };
 
-/// `options` with what the environment says instead: TUTTI_TRANSPORT is auto, tcp or shm. error::invalid_argument for anything else.
+/// `options` with what the environment says instead: TUTTI_TRANSPORT is auto, tcp or shm; TUTTI_COSTS is costs as in
+/// "round=8e-6,message=1e-6", or "measure", and counts on rank 0. error::invalid_argument for anything else.
 result<context_options> with_environment(context_options options);
 
 /// Makes progress on a thread of its own, or, given a loop, on that loop and without any thread.
@@ -65,8 +71,9 @@ private:
     std::shared_ptr<state> state_;
 };
 
-/// The whole of a program: finds out who this process is, joins the job's communicator, runs `main` on a loop of this thread, closes.
-/// An error that `main` lets out is printed in one line. The result is for `return` from the process's own main.
+/// The whole of a program: finds out who this process is, joins the job's communicator, runs `main` on a loop of this thread, closes;
+/// with what `with_environment` makes of `options`. An error that `main` lets out is printed in one line. The result is for `return` from
+/// the process's own main.
 int run(std::function<task<int>(communicator&)> main, context_options options = {});
 int run(std::function<task<>(communicator&)> main, context_options options = {});
 

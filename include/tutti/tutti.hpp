@@ -3,6 +3,7 @@
 
 #include <tutti/communicator.hpp>
 #include <tutti/context.hpp>
+#include <tutti/cost_model.hpp>
 #include <tutti/error.hpp>
 #include <tutti/event_loop.hpp>
 #include <tutti/future.hpp>

@@ -26,6 +26,7 @@ struct membership {
     rank me = 0;
     std::vector<std::string> addresses;  // by rank
     engine_settings settings;
+    bool calibrate = false;              // measure settings.costs when the job has joined
 };
 
 /// On the loop, except where it says otherwise.
@@ -53,6 +54,11 @@ public:
     const membership& who() const noexcept { return who_; }
     int size() const noexcept { return static_cast<int>(who_.addresses.size()); }
     class engine& engine() noexcept { return *engine_; }
+    /// Before anybody else knows this group: other costs, for it and its children. The same on all ranks.
+    void reprice(const cost_model& costs) {
+        who_.settings.costs = costs;
+        engine_->reprice(costs);
+    }
     context::state& home() noexcept { return *home_; }
     const std::shared_ptr<context::state>& shared_home() noexcept { return home_; }
     list_check& lists() noexcept { return lists_; }
@@ -94,7 +100,7 @@ private:
     std::string missing(const std::vector<bool>& there) const;
 
     const std::shared_ptr<context::state> home_;
-    const membership who_;
+    membership who_;
     std::shared_ptr<class engine> engine_;
     control control_;
     list_check lists_;

@@ -6,6 +6,8 @@
 #include <tutti/sleep.hpp>
 #include <tutti/when_all.hpp>
 
+#include "algorithm/cost_text.hpp"
+
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -49,6 +51,28 @@ int complain(const std::string& text, int code) {
     return code;
 }
 
+/// False when it makes no sense.
+bool read_costs(context_options& into) {
+    const char* const text = std::getenv("TUTTI_COSTS");
+    if (!text) return true;
+    into.calibrate = std::string_view(text) == "measure";
+    if (into.calibrate) return true;
+    const auto costs = costs_in(text, into.costs);
+    if (costs) into.costs = *costs;
+    return costs.has_value();
+}
+
+/// False when it makes no sense.
+bool read_transport(context_options& into) {
+    const char* const text = std::getenv("TUTTI_TRANSPORT");
+    const std::string name = text ? text : "";
+    if (name == "auto") into.transport = transport_kind::automatic;
+    else if (name == "tcp") into.transport = transport_kind::tcp;
+    else if (name == "shm") into.transport = transport_kind::shm;
+    else return text == nullptr;
+    return true;
+}
+
 task<int> returning_zero(std::function<task<>(communicator&)>& main, communicator& world) {
     auto work = main(world);
     co_await std::move(work);
@@ -58,13 +82,11 @@ task<int> returning_zero(std::function<task<>(communicator&)>& main, communicato
 }  // namespace
 
 result<context_options> with_environment(context_options options) {
-    const char* const wanted = std::getenv("TUTTI_TRANSPORT");
-    if (!wanted) return options;
-    const std::string name = wanted;
-    if (name == "auto") options.transport = transport_kind::automatic;
-    else if (name == "tcp") options.transport = transport_kind::tcp;
-    else if (name == "shm") options.transport = transport_kind::shm;
-    else return failure(error::invalid_argument, fmt::format("TUTTI_TRANSPORT={} is not auto, tcp or shm", name));
+    if (!read_transport(options))
+        return failure(error::invalid_argument, fmt::format("TUTTI_TRANSPORT={} is not auto, tcp or shm", std::getenv("TUTTI_TRANSPORT")));
+    if (!read_costs(options))
+        return failure(error::invalid_argument, fmt::format("TUTTI_COSTS={} is not understood; measure is, and {}",
+                                                            std::getenv("TUTTI_COSTS"), to_string(cost_model{})));
     return options;
 }
 

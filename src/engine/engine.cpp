@@ -29,6 +29,14 @@ static std::shared_ptr<const program> one_step(const request& what) {
     return std::make_shared<const program>(sends ? point_to_point_send(what.root) : point_to_point_recv(what.root), 1);
 }
 
+void engine::reprice(const cost_model& costs) {
+    chooser other(who_.size, costs, settings_.forced);
+    const std::lock_guard lock(guard_);
+    TUTTI_CHECK(pending_ == 0, "costs change while nothing is under way");
+    settings_.costs = costs;
+    choose_ = std::move(other);
+}
+
 engine::prepared& engine::prepare(const request& what, std::uint8_t& number) {
     const algorithm* chosen = point_to_point(what.kind) ? nullptr : &choose_.choose(what.kind, vector_bytes(what, who_.size));
     number = chosen ? static_cast<std::uint8_t>(tutti::number(*chosen)) : std::uint8_t{0};

@@ -18,7 +18,7 @@ namespace tutti {
 
 /// What all ranks of a group must have alike, because it decides what goes over the wire. Agreed when the group forms.
 struct engine_settings {
-    std::size_t slice_bytes = 256 * KiB;        // a transfer travels in pieces of about this size
+    std::size_t slice_bytes = default_slice_bytes;  // a transfer travels in pieces of about this size
     std::size_t small_bytes = 64 * KiB;         // up to here an operation uses the small lane
     cost_model costs;
     std::vector<const algorithm*> forced;       // taken whatever they cost, where they serve the size
@@ -82,6 +82,9 @@ public:
     std::optional<report> failed() noexcept;
     const engine_identity& who() const noexcept { return who_; }
     const engine_settings& settings() const noexcept { return settings_; }
+    const algorithm& chosen(collective kind, std::size_t vector_bytes) const noexcept { return choose_.choose(kind, vector_bytes); }
+    /// On all ranks between the same two operations, while nothing is under way: algorithms are chosen by other costs from now on.
+    void reprice(const cost_model& costs);
 
     // For operations and ports.
     void cancel(operation& which, const char* reason) noexcept;
@@ -127,7 +130,7 @@ private:
 
     event_loop& loop_;
     const engine_identity who_;
-    const engine_settings settings_;
+    engine_settings settings_;
     chooser choose_;
     engine_observer* observer_;
 

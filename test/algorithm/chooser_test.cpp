@@ -67,7 +67,8 @@ TEST_CASE("a choice costs no more than any other algorithm") {
                 CAPTURE(entry.name);
                 CHECK(choice.kind == entry.kind);
                 CHECK(serves(choice, size));
-                CHECK(estimated_seconds(choice, size, bytes, model) <= estimated_seconds(entry, size, bytes, model) * (1 + 1e-6));
+                CHECK(estimate(choice, size, model).seconds(static_cast<double>(bytes)) <=
+                      estimate(entry, size, model).seconds(static_cast<double>(bytes)) * (1 + 1e-6));
             }
     }
 }
@@ -107,7 +108,7 @@ TEST_CASE("large groups are counted at their ends only, and nothing is missed th
             bytes = std::max(bytes, mine.bytes(mine.serial + mine.copied, 1));
         }
         CAPTURE(entry.name);
-        CHECK(estimated_seconds(entry, size, 0, rounds_only) == rounds);
-        CHECK(estimated_seconds(entry, size, 1, bytes_only) == doctest::Approx(bytes));
+        CHECK(estimate(entry, size, rounds_only).seconds(0) == rounds);
+        CHECK(estimate(entry, size, bytes_only).seconds(1) == doctest::Approx(bytes));
     }
 }
