@@ -90,5 +90,5 @@ int main(int argc, char** argv) {
         return 2;
     }
     return run_as(*who, {find(collective::all_reduce, "ring")},
-                  [began](communicator& world) { return look(world, std::chrono::nanoseconds(began)); });
+                  [began](communicator& world, const engine&) { return look(world, std::chrono::nanoseconds(began)); });
 }

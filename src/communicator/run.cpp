@@ -1,6 +1,7 @@
 // A program's main: who am I, join, run, close, and one line for an error.
 #include "communicator/run_as.hpp"
 
+#include "communicator/group.hpp"
 #include "communicator/home.hpp"
 
 #include <tutti/sleep.hpp>
@@ -90,12 +91,13 @@ result<context_options> with_environment(context_options options) {
     return options;
 }
 
-int run_as(const world& who, const std::vector<const algorithm*>& forced, const main_task& main, context_options options) {
+int run_as(const world& who, const std::vector<const algorithm*>& forced, const inside_task& main, context_options options) {
     try {
         context home(options);
         home.inner().force(forced);
+        const main_task with_engine = [&](communicator& world) { return main(world, home.inner().groups().front()->engine()); };
         event_loop loop;
-        return run(loop, whole(home, who, main));
+        return run(loop, whole(home, who, with_engine));
     } catch (const failure& why) {
         const bool named = why.details().local >= 0;
         return complain(named ? why.what() : fmt::format("rank {}: {}", who.me, why.what()), why.code() == error::invalid_argument ? 2 : 1);
@@ -109,7 +111,8 @@ int run(std::function<task<int>(communicator&)> main, context_options options) {
     if (!who) return complain(who.failure().what(), 2);
     auto given = with_environment(options);
     if (!given) return complain(fmt::format("rank {}: {}", who->me, given.failure().what()), 2);
-    return run_as(*who, {}, main, *given);
+    const inside_task without_engine = [&](communicator& world, const engine&) { return main(world); };
+    return run_as(*who, {}, without_engine, *given);
 }
 
 int run(std::function<task<>(communicator&)> main, context_options options) {

@@ -46,6 +46,9 @@ measure all_reduce --overlap 1
 columns='["op", "bytes", "count", "type", "reduce_op", "ranks", "transport", "algorithm", "time_us_min", "time_us_median", "time_us_p99", "algbw_GBps", "busbw_GBps", "cpu_s_per_GB", "wrong"]'
 expect "[list(row) for row in rows] == [$columns]" reduce --bytes 12
 expect '[row["algorithm"] for row in rows] == ["tree"]' all_reduce --bytes 12 --algorithm tree
+expect '[row["transport"] for row in rows] == ["tcp"]' all_reduce --bytes 12 --transport tcp
+expect '[row["transport"] for row in rows] == ["shm"]' all_reduce --bytes 12 --transport shm
+expect '[row["transport"] for row in rows] == ["shm"]' all_reduce --bytes 12
 expect '[row["wrong"] for row in rows] == [None]' all_reduce --bytes 12 --no-check
 expect '[row["op"] for row in rows] == ["all_reduce", "all_reduce_and_computation"]' all_reduce --bytes 12 --overlap 1
 printf '3\n1 # one\n\n1000\n' >"$list"
@@ -63,8 +66,7 @@ complain "the range is empty" all_reduce --bytes 8..4
 complain "'0' is neither" all_reduce --iters 0
 complain "all_to_all does not work in place" all_to_all --in-place
 complain "there is no algorithm of all_gather 'rung'; there are ring, " all_gather --algorithm rung
-complain "there is no shared memory between ranks yet" all_reduce --transport shm
-complain "takes auto or tcp, not 'udp'" all_reduce --transport udp
+complain "takes auto, tcp or shm, not 'udp'" all_reduce --transport udp
 complain "there is one lane for bulk data yet" all_reduce --lanes 2
 complain "--list is for all_reduce" broadcast --list resnet50
 complain "excludes" all_reduce --list resnet50 --bytes 4

@@ -25,7 +25,7 @@ TEST_CASE("what is not said has a default") {
     CHECK(given.type == tutti::data_type::f32);
     CHECK(given.reduce == tutti::sum);
     CHECK(given.forced == nullptr);
-    CHECK(given.transport == "tcp");
+    CHECK_FALSE(given.transport.has_value());
     CHECK(given.iterations == 0);
     CHECK(given.check);
     CHECK_FALSE(given.in_place);
@@ -54,6 +54,12 @@ TEST_CASE("an algorithm is one of its collective") {
     CHECK(given.forced->name == "bruck");
     CHECK(std::get<options>(parsed({"all_gather", "--algorithm", "auto"})).forced == nullptr);
     CHECK(std::get<int>(parsed({"all_gather", "--algorithm", "star"})) == 2);
+}
+
+TEST_CASE("a transport that is asked for is taken whatever the environment says") {
+    CHECK(std::get<options>(parsed({"barrier", "--transport", "tcp"})).transport == tutti::transport_kind::tcp);
+    CHECK(std::get<options>(parsed({"barrier", "--transport", "shm"})).transport == tutti::transport_kind::shm);
+    CHECK_FALSE(std::get<options>(parsed({"barrier", "--transport", "auto"})).transport.has_value());
 }
 
 TEST_CASE("what makes no sense is refused with code 2") {

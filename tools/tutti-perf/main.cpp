@@ -27,7 +27,7 @@ std::string preface(const options& given, int ranks) {
     std::strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", std::gmtime(&now));
     const std::string list = given.list.empty() ? "" : fmt::format(" of {} ({} tensors)", given.list, tensors_of(given.list).size());
     const bool in_place = !given.list.empty() || given.what->in_place(given.in_place);
-    return fmt::format("# {}{}, {} ranks, {}, {}; host {}, {} cores, {}\n", name(given.what->kind), list, ranks, given.transport,
+    return fmt::format("# {}{}, {} ranks, {}; host {}, {} cores, {}\n", name(given.what->kind), list, ranks,
                        in_place ? "in place" : "out of place", host, std::thread::hardware_concurrency(), date);
 }
 
@@ -41,7 +41,8 @@ int complain(bool speaks, const std::string& text) {
     return 2;
 }
 
-tutti::task<int> measure_all(tutti::communicator& world, const options& given, int local_ranks, std::ofstream& json) {
+tutti::task<int> measure_all(tutti::communicator& world, const options& given, int local_ranks, const tutti::engine& inside,
+                             std::ofstream& json) {
     const bool speaks = world.rank() == 0;
     if (speaks) print(preface(given, world.size()) + heading());
     std::vector<row> all;
@@ -51,7 +52,7 @@ tutti::task<int> measure_all(tutti::communicator& world, const options& given, i
         wrong |= made.wrong > 0;
         if (speaks) print(to_line(made) + note);
     };
-    co_await measure(world, given, local_ranks, tell);
+    co_await measure(world, given, local_ranks, inside, tell);
     if (speaks && json.is_open()) json << to_json(all) << std::flush;
     co_return wrong || json.bad() ? 1 : 0;
 }
@@ -60,7 +61,13 @@ int measure_as(const tutti::world& who, const options& given, std::ofstream& jso
     std::vector<const tutti::algorithm*> forced;
     if (given.forced != nullptr) forced.push_back(given.forced);
     const int local_ranks = who.local_size > 0 ? who.local_size : who.size;
-    return tutti::run_as(who, forced, [&](tutti::communicator& world) { return measure_all(world, given, local_ranks, json); });
+    auto settings = tutti::with_environment({});
+    if (!settings) return complain(who.me == 0, settings.failure().what());
+    if (given.transport) settings->transport = *given.transport;
+    const tutti::inside_task main = [&](tutti::communicator& world, const tutti::engine& inside) {
+        return measure_all(world, given, local_ranks, inside, json);
+    };
+    return tutti::run_as(who, forced, main, *settings);
 }
 
 }  // namespace

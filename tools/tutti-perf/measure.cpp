@@ -1,6 +1,5 @@
 #include "measure.hpp"
 
-#include "algorithm/chooser.hpp"
 #include "overlap.hpp"
 #include "repetition.hpp"
 #include "tensors.hpp"
@@ -41,7 +40,7 @@ struct alone {
     }
 };
 
-row row_of(const options& given, const trial& what, int size) {
+row row_of(const options& given, const trial& what, int size, const engine& inside) {
     row made;
     made.op = name(given.what->kind);
     made.bytes = what.bytes();
@@ -49,10 +48,19 @@ row row_of(const options& given, const trial& what, int size) {
     made.type = name(given.type);
     made.reduce_op = given.reduces() ? name(given.reduce) : "none";
     made.ranks = size;
-    made.transport = given.transport;
-    made.algorithm = (given.forced != nullptr ? *given.forced : chooser(size).choose(given.what->kind, what.bytes())).name;
+    made.algorithm = inside.chosen(given.what->kind, what.bytes()).name;
     made.bus_factor = given.what->bus_factor(size);
     return made;
+}
+
+/// What has carried this rank's collectives so far.
+std::string used_transport(const communicator& world) {
+    bool shm = false, tcp = false;
+    for (rank peer = 0; peer < world.size(); ++peer) {
+        const std::string route = world.route(peer);
+        if (!route.empty()) (route.starts_with("shm") ? shm : tcp) = true;
+    }
+    return shm && tcp ? "shm+tcp" : shm ? "shm" : tcp ? "tcp" : "none";
 }
 
 /// One turn of the work, whose result is known.
@@ -80,17 +88,19 @@ task<> measure_beside(communicator& world, const options& given, int local_ranks
     tell(made, to_text(found));
 }
 
-task<> measure_size(communicator& world, const options& given, std::uint64_t bytes, int local_ranks, const report& tell) {
+task<> measure_size(communicator& world, const options& given, std::uint64_t bytes, int local_ranks, const engine& inside,
+                    const report& tell) {
     trial what(given, given.count_for(bytes, world.size()), world.rank(), world.size());
     single work{world, what};
-    row made = row_of(given, what, world.size());
+    row made = row_of(given, what, world.size(), inside);
     if (given.check) made.wrong = co_await count_wrong(world, what, work);
     made.times = co_await measured(world, work, given, what.bytes());
+    made.transport = used_transport(world);
     tell(made, "");
     if (given.overlap_ms > 0) co_await measure_beside(world, given, local_ranks, what, made, tell);
 }
 
-task<> measure_list(communicator& world, const options& given, const report& tell) {
+task<> measure_list(communicator& world, const options& given, const engine& inside, const report& tell) {
     options in_place = given;
     in_place.in_place = true;  // gradients become their average where they are
     const std::vector<std::uint64_t> tensors = tensors_of(given.list);
@@ -99,22 +109,23 @@ task<> measure_list(communicator& world, const options& given, const report& tel
     trial what(in_place, count, world.rank(), world.size());
     for (const way how : ways) {
         training_step work(world, what.output(), tensors, how, given.reduce);
-        row made = row_of(in_place, what, world.size());
+        row made = row_of(in_place, what, world.size(), inside);
         made.algorithm = name(how);
         if (given.check) made.wrong = co_await count_wrong(world, what, work);
         made.times = co_await measured(world, work, given, what.bytes());
+        made.transport = used_transport(world);
         tell(made, "");
     }
 }
 
 }  // namespace
 
-task<> measure(communicator& world, const options& given, int local_ranks, const report& tell) {
+task<> measure(communicator& world, const options& given, int local_ranks, const engine& inside, const report& tell) {
     if (!given.list.empty()) {
-        co_await measure_list(world, given, tell);
+        co_await measure_list(world, given, inside, tell);
         co_return;
     }
-    for (const std::uint64_t bytes : given.bytes) co_await measure_size(world, given, bytes, local_ranks, tell);
+    for (const std::uint64_t bytes : given.bytes) co_await measure_size(world, given, bytes, local_ranks, inside, tell);
 }
 
 }  // namespace perf

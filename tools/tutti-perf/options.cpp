@@ -68,6 +68,13 @@ int iterations_in(const std::string& text) {
     return value;
 }
 
+std::optional<transport_kind> transport_in(const std::string& text) {
+    if (text == "auto") return std::nullopt;
+    if (text == "tcp") return transport_kind::tcp;
+    if (text == "shm") return transport_kind::shm;
+    throw bad_input(fmt::format("--transport takes auto, tcp or shm, not '{}'", text));
+}
+
 struct words {
     std::string kind, bytes = "4..64MiB", type = "f32", op = "sum", algorithm = "auto", transport = "auto", iterations = "auto";
     double step = 4;
@@ -82,7 +89,8 @@ void add_options(CLI::App& app, words& typed, options& given) {
     app.add_option("--type", typed.type, names_of(first_values<data_type>(data_type_count)))->capture_default_str();
     app.add_option("--op", typed.op, names_of(first_values<reduce_op>(reduce_op_count)))->capture_default_str();
     app.add_option("--algorithm", typed.algorithm, "auto: the cheapest for the size; or one of `tutti-plan list`")->capture_default_str();
-    app.add_option("--transport", typed.transport, "auto or tcp")->capture_default_str();
+    app.add_option("--transport", typed.transport, "auto, tcp or shm; auto: what TUTTI_TRANSPORT says, or shared memory within a host")
+        ->capture_default_str();
     app.add_option("--lanes", typed.lanes, "Links for bulk data between two ranks")
         ->check(CLI::Range(1, most_lanes))
         ->capture_default_str();
@@ -108,9 +116,7 @@ options made_of(const words& typed, options given) {
     given.reduce = named(typed.op, first_values<reduce_op>(reduce_op_count), "operator");
     if (typed.algorithm != "auto")
         given.forced = named(typed.algorithm, algorithms_of(given.what->kind), fmt::format("algorithm of {}", typed.kind));
-    if (typed.transport == "shm") throw bad_input("--transport shm: there is no shared memory between ranks yet");
-    if (typed.transport != "auto" && typed.transport != "tcp")
-        throw bad_input(fmt::format("--transport takes auto or tcp, not '{}'", typed.transport));
+    given.transport = transport_in(typed.transport);
     if (typed.lanes != 1) throw bad_input(fmt::format("--lanes {}: there is one lane for bulk data yet", typed.lanes));
     given.iterations = iterations_in(typed.iterations);
     given.bytes = sizes_in(typed.bytes, typed.step);

@@ -3,9 +3,10 @@
 
 #include "subject.hpp"
 
-#include <tutti/types.hpp>
+#include <tutti/context.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -17,12 +18,12 @@ struct options {
     std::vector<std::uint64_t> bytes;
     tutti::data_type type = tutti::data_type::f32;
     tutti::reduce_op reduce = tutti::reduce_op::sum;
-    const tutti::algorithm* forced = nullptr;  // null: by cost
-    std::string transport = "tcp";
-    std::string list;       // a name or file for tensors_of; empty: single vectors
-    double overlap_ms = 0;  // of computation beside; 0: none
-    int iterations = 0;     // in a batch; 0: as many as fit
-    double seconds = 1;     // for the measured part of one size
+    const tutti::algorithm* forced = nullptr;        // null: by cost
+    std::optional<tutti::transport_kind> transport;  // none: what the environment says
+    std::string list;                                // a name or file for tensors_of; empty: single vectors
+    double overlap_ms = 0;                           // of computation beside; 0: none
+    int iterations = 0;                              // in a batch; 0: as many as fit
+    double seconds = 1;                              // for the measured part of one size
     bool in_place = false;
     bool check = true;
     std::string json;  // a file; empty: none

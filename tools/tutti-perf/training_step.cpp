@@ -25,20 +25,26 @@ training_step::training_step(communicator& world, buffer memory, const std::vect
     auto* place = static_cast<std::byte*>(memory.data);
     auto next = tensors.begin();
     for (std::size_t left : together(tensors, how, size_of(memory.type))) {
-        std::uint64_t count = 0;
-        for (; left > 0; --left) count += *next++;
-        calls_.push_back({place, count, memory.type});
-        place += calls_.back().bytes();
+        std::vector<buffer> call;
+        for (; left > 0; --left) {
+            call.push_back({place, *next++, memory.type});
+            place += call.back().bytes();
+        }
+        calls_.push_back(how == way::fused ? std::vector{memory} : std::move(call));
     }
     going_.reserve(calls_.size());
 }
 
+future<> training_step::start(const std::vector<buffer>& call) {
+    return call.size() == 1 ? world_.all_reduce(call.front(), op_) : world_.all_reduce(std::span<const buffer>(call), op_);
+}
+
 task<> training_step::operator()() {
     if (how_ == way::one_by_one) {
-        for (const buffer& each : calls_) co_await world_.all_reduce(each, op_);
+        for (const auto& each : calls_) co_await start(each);
         co_return;
     }
-    for (const buffer& each : calls_) going_.push_back(world_.all_reduce(each, op_));
+    for (const auto& each : calls_) going_.push_back(start(each));
     for (auto& each : going_) co_await std::move(each);
     going_.clear();
 }

@@ -16,7 +16,7 @@ constexpr std::string_view name(way how) noexcept {
     return names[static_cast<int>(how)];
 }
 
-/// The tensors stand behind each other in `memory`, so that neighbours are one vector without a copy, as gradients that live in buckets.
+/// The tensors stand behind each other in `memory`. A bucket is one call with a list of them; all of them fused are one vector.
 class training_step {
 public:
     training_step(tutti::communicator& world, tutti::buffer memory, const std::vector<std::uint64_t>& tensors, way how,
@@ -25,14 +25,16 @@ public:
     /// All of them, in flight together unless one by one.
     tutti::task<> operator()();
 
-    /// What one call takes.
-    const std::vector<tutti::buffer>& calls() const noexcept { return calls_; }
+    /// What each call takes.
+    const std::vector<std::vector<tutti::buffer>>& calls() const noexcept { return calls_; }
 
 private:
+    tutti::future<> start(const std::vector<tutti::buffer>& call);
+
     tutti::communicator& world_;
     const way how_;
     const tutti::reduce_op op_;
-    std::vector<tutti::buffer> calls_;
+    std::vector<std::vector<tutti::buffer>> calls_;
     std::vector<tutti::future<>> going_;
 };
 
