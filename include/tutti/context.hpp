@@ -41,7 +41,8 @@ struct context_options {
     void (*notice)(const std::string& sentence) = nullptr;  // hears, on the loop, what works otherwise than it might; null: standard error
 };
 
-/// `options` with what the environment says instead: TUTTI_TRANSPORT is auto, tcp or shm. error::invalid_argument for anything else.
+/// `options` with what the environment says instead: TUTTI_TRANSPORT is auto, tcp or shm; TUTTI_COSTS is costs as in
+/// "round=8e-6,message=1e-6", or "measure", and counts on rank 0. error::invalid_argument for anything else.
 result<context_options> with_environment(context_options options);
 
 /// Makes progress on a thread of its own, or, given a loop, on that loop and without any thread.
@@ -69,9 +70,9 @@ private:
     std::shared_ptr<state> state_;
 };
 
-/// The whole of a program: finds out who this process is, joins the job's communicator, runs `main` on a loop of this thread, closes.
-/// TUTTI_COSTS in rank 0's environment says
-/// what `costs` are, as in "round=8e-6,message=1e-6", or "measure". An error that `main` lets out is printed in one line. The result is for `return` from the process's own main.
+/// The whole of a program: finds out who this process is, joins the job's communicator, runs `main` on a loop of this thread, closes;
+/// with what `with_environment` makes of `options`. An error that `main` lets out is printed in one line. The result is for `return` from
+/// the process's own main.
 int run(std::function<task<int>(communicator&)> main, context_options options = {});
 int run(std::function<task<>(communicator&)> main, context_options options = {});
 
