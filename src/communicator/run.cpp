@@ -61,6 +61,7 @@ int run_as(const world& who, const std::vector<const algorithm*>& forced, const 
         context home(options);
         home.inner().force(forced);
         event_loop loop;
+        loop.help(&home.progress());
         return run(loop, whole(home, who, main));
     } catch (const failure& why) {
         const bool named = why.details().local >= 0;

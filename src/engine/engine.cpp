@@ -2,6 +2,7 @@
 
 #include "algorithm/point_to_point.hpp"
 #include "base/check.hpp"
+#include "runtime/shift.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -56,6 +57,21 @@ static descriptor describe(const request& what) noexcept {
 }
 
 operation& engine::issue(const request& what, duration default_deadline) {
+    bool alone = false;
+    operation& made = accept(what, default_deadline, alone);
+    if (!alone) return made;
+    if (const detail::shift here(loop_); here) {
+        start_fresh();
+        return made;
+    }
+    const std::lock_guard lock(guard_);
+    post_fresh();
+    return made;
+}
+
+/// Gives the operation its place in the order. `alone`: nothing else is under way and there is little to send, so whoever can be on the
+/// loop starts it at once.
+operation& engine::accept(const request& what, duration default_deadline, bool& alone) {
     const std::lock_guard lock(guard_);
     descriptor described = describe(what);
     if (pending_ == settings_.pending_limit) too_many(described);
@@ -73,10 +89,16 @@ operation& engine::issue(const request& what, duration default_deadline) {
     if (made.asked.deadline == duration{}) made.asked.deadline = default_deadline;
     if (point_to_point(what.kind)) made.sequence = ++(what.kind == collective::send ? point_sent_ : point_received_)[static_cast<std::size_t>(what.root)];
     else made.sequence = next_sequence_++;
-    ++pending_;
-    if (!fresh_.first) loop_.post(on_fresh_);
     fresh_.push(made);
+    alone = ++pending_ == 1 && !fresh_posted_ && lane_of(what) != lane_kind::bulk;
+    if (!alone) post_fresh();
     return made;
+}
+
+void engine::post_fresh() noexcept {
+    if (fresh_posted_ || shut_ || !fresh_.first) return;
+    fresh_posted_ = true;
+    loop_.post(on_fresh_);
 }
 
 /// An operation that ends before its caller sees it.
@@ -111,8 +133,16 @@ port& engine::port_to(rank peer, lane_kind kind) {
     return *place;
 }
 
-/// New operations take their places at the ports, in the order of their calls.
 void engine::take_fresh() noexcept {
+    {
+        const std::lock_guard lock(guard_);
+        fresh_posted_ = false;
+    }
+    start_fresh();
+}
+
+/// New operations take their places at the ports, in the order of their calls.
+void engine::start_fresh() noexcept {
     {
         const std::lock_guard lock(guard_);
         while (fresh_.first) {

@@ -100,7 +100,10 @@ private:
     port& port_to(rank peer, lane_kind kind);
     lane_kind lane_of(const request& what) const noexcept;
     operation* find(std::uint64_t sequence) noexcept;
+    operation& accept(const request& what, duration default_deadline, bool& alone);
+    void post_fresh() noexcept;
     void take_fresh() noexcept;
+    void start_fresh() noexcept;
     template <class Channel>
     port* join(Channel& channel, lane_kind kind, port* left) noexcept;
     void start(operation& which) noexcept;
@@ -132,6 +135,7 @@ private:
     std::vector<std::unique_ptr<port>> ports_;  // by peer and kind; null until used
     std::optional<report> failure_;
     bool telling_ = false;                  // the observer has not heard of the failure yet
+    bool fresh_posted_ = false;             // on_fresh_ is posted
     bool news_ = false;                     // on_news_ is posted
     bool shut_ = false;
     struct lost_link {

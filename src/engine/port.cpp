@@ -29,6 +29,7 @@ void port::add(send_channel& next) noexcept {
 void port::add(recv_channel& next) noexcept {
     next.over = this;
     receivers_.push(next);
+    if (lane_) lane_->expect();
 }
 
 // ---- sending: one operation after the other, each slice as soon as it may leave

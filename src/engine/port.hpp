@@ -60,6 +60,7 @@ private:
 
     landing arrived(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept override;
     void landed(const frame& head) noexcept override;
+    bool awaits() const noexcept override { return receivers_.first != nullptr; }
     void lost(std::error_code why) noexcept override;
     landing expected(const frame& head, recv_channel& front, std::vector<std::span<std::byte>>& runs) noexcept;
     landing unexpected(const frame& head) noexcept;
