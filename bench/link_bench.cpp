@@ -85,12 +85,9 @@ task<> pong(tutti::link& over) {
     }
 }
 
-/// `expects`: a loop with nothing to do tries again for a while before it sleeps.
-void measure(const char* name, bool tcp, bool two_threads, bool expects = false) {
+void measure(const char* name, bool tcp, bool two_threads) {
     road over = made(tcp, two_threads);
     tutti::link &first = *over.first, &second = *over.second;
-    first.expect(expects);
-    second.expect(expects);
     const double one_way = bench::least_seconds([&] { run_both(over, send_much(first), recv_much(second)); }, runs);
     const double both_ways = bench::least_seconds(
         [&] { run_both(over, when_all(send_much(first), recv_much(first)), when_all(recv_much(second), send_much(second))); }, runs);
@@ -104,7 +101,6 @@ void measure(const char* name, bool tcp, bool two_threads, bool expects = false)
 int main() {
     std::printf("%-20s %13s %20s %15s\n", "link", "one way GB/s", "both, each way GB/s", "round trip us");
     measure("TCP, two threads", true, true);
-    measure("TCP, two, expecting", true, true, true);
     measure("TCP, one thread", true, false);
     measure("memory, two threads", false, true);
     measure("memory, one thread", false, false);
