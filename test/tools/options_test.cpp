@@ -23,7 +23,7 @@ TEST_CASE("what is not said has a default") {
     CHECK(given.bytes.front() == 4);
     CHECK(given.bytes.back() == 64 * tutti::MiB);
     CHECK(given.type == tutti::data_type::f32);
-    CHECK(given.reduce == tutti::sum);
+    CHECK(given.reduce == tutti::reduce_op::sum);
     CHECK(given.forced == nullptr);
     CHECK_FALSE(given.transport.has_value());
     CHECK(given.iterations == 0);
@@ -31,19 +31,19 @@ TEST_CASE("what is not said has a default") {
     CHECK_FALSE(given.in_place);
 }
 
-TEST_CASE("every collective of the table, every type and operator can be asked for") {
+TEST_CASE("every collective, type and operator of the tables can be asked for") {
     for (const subject& each : subjects()) {
         const std::string word(name(each.kind));
         CAPTURE(word);
         CHECK(&std::get<options>(parsed({word.c_str()})).what->kind == &each.kind);
     }
-    for (int index = 0; index < tutti::data_type_count; ++index) {
-        const std::string word(name(static_cast<tutti::data_type>(index)));
-        CHECK(std::get<options>(parsed({"reduce", "--type", word.c_str()})).type == static_cast<tutti::data_type>(index));
+    for (const tutti::data_type each : measured_types()) {
+        const std::string word(name(each));
+        CHECK(std::get<options>(parsed({"reduce", "--type", word.c_str()})).type == each);
     }
-    for (int index = 0; index < tutti::reduce_op_count; ++index) {
-        const std::string word(name(static_cast<tutti::reduce_op>(index)));
-        CHECK(std::get<options>(parsed({"reduce", "--op", word.c_str()})).reduce == static_cast<tutti::reduce_op>(index));
+    for (const tutti::reduce_op each : measured_operators()) {
+        const std::string word(name(each));
+        CHECK(std::get<options>(parsed({"reduce", "--op", word.c_str()})).reduce == each);
     }
 }
 

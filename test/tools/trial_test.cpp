@@ -48,12 +48,12 @@ TEST_CASE("every collective gives what is expected, and one wrong element is see
 }
 
 TEST_CASE("every type and operator has its expected result") {
-    for (int type = 0; type < data_type_count; ++type)
-        for (int op = 0; op < reduce_op_count; ++op) {
+    for (const data_type type : measured_types())
+        for (const reduce_op op : measured_operators()) {
             options given;
             given.what = &subjects().front();
-            given.type = static_cast<data_type>(type);
-            given.reduce = static_cast<reduce_op>(op);
+            given.type = type;
+            given.reduce = op;
             CAPTURE(name(given.type));
             CAPTURE(name(given.reduce));
             try_out(given, 3);

@@ -19,12 +19,10 @@ constexpr int most_iterations = 1'000'000;
 constexpr int most_lanes = 64;
 constexpr double most_overlap_ms = 60'000;
 
-template <class T>
-std::vector<T> first_values(int count) {
-    std::vector<T> all;
-    for (int value = 0; value < count; ++value) all.push_back(static_cast<T>(value));
-    return all;
-}
+// Those whose results trial.cpp knows.
+constexpr data_type types[] = {data_type::f32, data_type::f64, data_type::f16, data_type::bf16, data_type::i8,
+                               data_type::u8,  data_type::i32, data_type::u32, data_type::i64,  data_type::u64};
+constexpr reduce_op operators[] = {reduce_op::sum, reduce_op::prod, reduce_op::min, reduce_op::max, reduce_op::avg};
 
 std::string_view called(data_type type) { return name(type); }
 std::string_view called(reduce_op op) { return name(op); }
@@ -86,8 +84,8 @@ void add_options(CLI::App& app, words& typed, options& given) {
     auto* bytes = app.add_option("--bytes", typed.bytes, "Sizes of the whole vector: a list (4,64KiB,1MiB) or a range (4..64MiB)")
                       ->capture_default_str();
     app.add_option("--step", typed.step, "The factor between the sizes of a range")->check(CLI::Range(1.1, 1e6))->capture_default_str();
-    app.add_option("--type", typed.type, names_of(first_values<data_type>(data_type_count)))->capture_default_str();
-    app.add_option("--op", typed.op, names_of(first_values<reduce_op>(reduce_op_count)))->capture_default_str();
+    app.add_option("--type", typed.type, names_of(types))->capture_default_str();
+    app.add_option("--op", typed.op, names_of(operators))->capture_default_str();
     app.add_option("--algorithm", typed.algorithm, "auto: the cheapest for the size; or one of `tutti-plan list`")->capture_default_str();
     app.add_option("--transport", typed.transport, "auto, tcp or shm; auto: what TUTTI_TRANSPORT says, or shared memory within a host")
         ->capture_default_str();
@@ -112,8 +110,8 @@ void add_options(CLI::App& app, words& typed, options& given) {
 
 options made_of(const words& typed, options given) {
     given.what = named(typed.kind, all_subjects(), "collective");
-    given.type = named(typed.type, first_values<data_type>(data_type_count), "type");
-    given.reduce = named(typed.op, first_values<reduce_op>(reduce_op_count), "operator");
+    given.type = named(typed.type, types, "type");
+    given.reduce = named(typed.op, operators, "operator");
     if (typed.algorithm != "auto")
         given.forced = named(typed.algorithm, algorithms_of(given.what->kind), fmt::format("algorithm of {}", typed.kind));
     given.transport = transport_in(typed.transport);
@@ -127,6 +125,9 @@ options made_of(const words& typed, options given) {
 }
 
 }  // namespace
+
+std::span<const data_type> measured_types() noexcept { return types; }
+std::span<const reduce_op> measured_operators() noexcept { return operators; }
 
 std::uint64_t options::count_for(std::uint64_t whole_bytes, int size) const noexcept {
     if (what->kind == collective::barrier) return 0;

@@ -7,11 +7,15 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
 namespace perf {
+
+std::span<const tutti::data_type> measured_types() noexcept;
+std::span<const tutti::reduce_op> measured_operators() noexcept;
 
 struct options {
     const subject* what = nullptr;
