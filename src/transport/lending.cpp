@@ -54,14 +54,14 @@ bool lane::take_references() noexcept {
     std::memcpy(list.data(), buffer_.data() + begin_, bytes);
     begin_ += bytes;
     lent_.clear();
-    std::uint64_t sum = 0;
+    std::uint64_t total = 0;
     for (std::size_t index = 0; index < head_.references; ++index) {
         lent_.push_back(near_->borrow(list[index]));
         if (lent_.back().size() != list[index].bytes) break;
-        sum += lent_.back().size();
+        total += lent_.back().size();
     }
     state_ = state::parked;
-    if (lent_.size() == head_.references && sum == head_.payload_bytes) return true;
+    if (lent_.size() == head_.references && total == head_.payload_bytes) return true;
     fail(error::protocol_error);
     return false;
 }
