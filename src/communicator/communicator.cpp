@@ -91,6 +91,18 @@ future<> issue(detail::group& group, const request& what, complaint wrong) {
     return {};
 }
 
+/// No elements, of a type that the operator has: what an empty list is made of.
+const_buffer nothing_for(const reduction& op) noexcept {
+    const_buffer none;
+    if (const detail::user_op* own = op.user()) {
+        none.type = own->type();
+        none.opaque_bytes = own->type() == data_type::opaque ? own->element_bytes() : 0;
+    } else if (!defined(op.kind(), none.type)) {
+        none.type = data_type::u8;
+    }
+    return none;
+}
+
 }  // namespace
 
 future<> communicator::all_reduce(buffer data, reduction op, call_options options) { return all_reduce(data, data, op, options); }
@@ -105,8 +117,8 @@ future<> communicator::all_reduce(const_buffer from, buffer to, reduction op, ca
 }
 
 future<> communicator::all_reduce(std::span<const buffer> list, reduction op, call_options options) {
-    const const_buffer shape(nullptr, 0, list.empty() ? data_type::f32 : list.front().type);
-    request what = make(collective::all_reduce, shape, nullptr, nullptr, options);
+    request what = make(collective::all_reduce, list.empty() ? nothing_for(op) : const_buffer(list.front()), nullptr, nullptr, options);
+    what.count = 0;
     what.op = op;
     complaint wrong = group_->lists()(list, what.count);
     what.list = list;

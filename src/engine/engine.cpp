@@ -5,7 +5,6 @@
 #include "runtime/shift.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace tutti {
 
@@ -280,114 +279,7 @@ void engine::say_goodbye() noexcept {
     messages_.say_goodbye();
 }
 
-// ---- failure
-
-void engine::fail_and_tell(report why) noexcept {
-    const std::lock_guard lock(guard_);
-    fail_locked(std::move(why), true);
-}
-
-void engine::fail(report why) noexcept {
-    const std::lock_guard lock(guard_);
-    fail_locked(std::move(why), false);
-}
-
-void engine::fail_locked(report why, bool tell) noexcept {
-    if (failure_ || shut_) return;
-    failure_ = std::move(why);
-    for (auto& each : ports_)
-        if (each) each->stop();
-    messages_.end_all();
-    end_all();
-    telling_ = tell;
-    post_news();
-}
-
-std::optional<report> engine::failed() noexcept {
-    const std::lock_guard lock(guard_);
-    return failure_;
-}
-
-void engine::drop() noexcept {
-    const std::lock_guard lock(guard_);
-    if (failure_ || shut_ || (pending_ == 0 && !messages_.under_way())) return;
-    report why;
-    why.code = error::aborted;
-    why.root = who_.me;
-    why.peers = {who_.me};
-    why.cause = fmt::format("rank {} dropped communicator {} with operations under way", who_.me, who_.communicator);
-    fail_locked(std::move(why), true);
-}
-
-void engine::end_all() noexcept {
-    for (operation_list* from : {&live_, &fresh_})
-        while (from->first) {
-            operation& next = *from->first;
-            from->remove(next);
-            next.failed = failure(report_of(next));
-            next.ended = true;
-            if (!ended_.first && !shut_) loop_.post(on_ended_);
-            ended_.push(next);
-        }
-}
-
-/// The cause as this operation tells it.
-report engine::report_of(const operation& which) const {
-    report why = failure_.value_or(report{});
-    if (!failure_) {
-        why.code = error::closed;
-        why.cause = "the communicator was closed";
-    }
-    why.operation = which.name();
-    why.sequence = which.sequence;
-    why.communicator = who_.communicator;
-    why.epoch = who_.epoch;
-    why.local = who_.me;
-    why.done_bytes = which.done_bytes();
-    why.total_bytes = which.total_bytes();
-    if (which.sequence != 0 && !shut_) why.elapsed = loop_.now() - which.started;  // later the loop may be gone
-    if (which.asked.label) why.label = which.asked.label;
-    return why;
-}
-
-void engine::cancel(operation& which, const char* reason) noexcept {
-    const std::lock_guard lock(guard_);
-    if (which.ended) return;
-    report why;
-    why.code = error::cancelled;
-    why.root = who_.me;
-    why.peers = {who_.me};
-    why.cause = fmt::format("rank {} ended {} #{} early: {}", who_.me, which.name(), which.sequence, reason);
-    fail_locked(std::move(why), true);
-}
-
-void engine::operator_threw(operation& which, const char* what) noexcept {
-    report why;
-    why.code = error::aborted;
-    why.root = who_.me;
-    why.peers = {who_.me};
-    why.cause = fmt::format("operator '{}' threw on rank {} in {} #{}: {}", which.asked.op.user()->name(), who_.me, which.name(),
-                            which.sequence, what);
-    fail_locked(std::move(why), true);
-}
-
-std::string engine::waited_for(operation& which, std::vector<rank>& peers) const {
-    for (const recv_channel& each : which.receivers())
-        if (!each.at.ended()) peers.push_back(each.at.peer());
-    for (const send_channel& each : which.senders())
-        if (!each.at.ended() && std::find(peers.begin(), peers.end(), each.at.peer()) == peers.end()) peers.push_back(each.at.peer());
-    return fmt::format("{} {}", peers.size() == 1 ? "rank" : "ranks", fmt::join(peers, ", "));
-}
-
-void engine::overdue(operation& which) noexcept {
-    const std::lock_guard lock(guard_);
-    if (which.ended) return;
-    report why;
-    why.code = error::timed_out;
-    const auto waited = std::chrono::duration<double>(which.asked.deadline).count();
-    why.cause = fmt::format("rank {} waited {:g} s in {} #{} for {}", who_.me, waited, which.name(), which.sequence, waited_for(which, why.peers));
-    fail_locked(std::move(why), true);
-}
+// ---- telling the observer
 
 void engine::post_news() noexcept {
     if (news_ || shut_) return;

@@ -261,6 +261,7 @@ bool operation::advance() noexcept {
     if (rounds() == 0) {
         const bool open = prepared_ < slices_;
         prepare(slices_ - 1);
+        for (std::size_t slice = 0; open && packed_ && slice < slices_; ++slice) finish_slice(slice);
         return open;
     }
     bool any = false;

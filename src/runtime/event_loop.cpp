@@ -171,8 +171,8 @@ void event_loop::impl::poll_io(int limit) {
 
 /// Virtual time: asks the sockets, then moves the clock to the next timer. False when nothing can ever run again.
 bool event_loop::impl::jump() {
+    arm_all();
     if (io) {
-        arm_all();
         io->restart();
         if (io->poll() != 0) return true;
     }

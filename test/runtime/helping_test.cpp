@@ -1,0 +1,152 @@
+#include "runtime/shift.hpp"
+
+#include <tutti/event_loop.hpp>
+#include <tutti/task.hpp>
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <thread>
+
+using namespace tutti;
+
+namespace {
+
+/// A loop with a thread of its own, and this thread's loop, which helps it.
+struct pair {
+    pair() { mine.help(&other); }
+    ~pair() {
+        mine.help(nullptr);
+        other.stop();
+        owner.join();
+    }
+    event_loop other;
+    event_loop mine;
+    std::thread owner{[this] { other.run(); }};
+};
+
+/// Goes to the other loop and back, so many times, and counts whose thread it finds there.
+class traveller {
+public:
+    traveller(event_loop& home, event_loop& abroad, int trips) : home_(home), abroad_(abroad), trips_(trips) {}
+    void begin() noexcept { home_.post(at_home_); }
+
+    int by_helper = 0;
+    int by_owner = 0;
+
+private:
+    void leave() noexcept {
+        if (trips_-- == 0) home_.stop();
+        else abroad_.post(abroad_work_);
+    }
+    void work() noexcept {
+        CHECK(abroad_.here());
+        CHECK_FALSE(home_.here());
+        ++(std::this_thread::get_id() == helper_ ? by_helper : by_owner);
+        home_.post(at_home_);
+    }
+
+    event_loop& home_;
+    event_loop& abroad_;
+    int trips_;
+    const std::thread::id helper_ = std::this_thread::get_id();
+    detail::callback<&traveller::leave> at_home_{*this};
+    detail::callback<&traveller::work> abroad_work_{*this};
+};
+
+struct flag final : detail::runnable {
+    void run() noexcept override { raised = true; }
+    std::atomic<bool> raised{false};
+};
+
+}  // namespace
+
+TEST_CASE("a loop with nothing to do runs the one that it helps, and nothing is lost between the two threads") {
+    pair both;
+    traveller round(both.mine, both.other, 2000);
+    round.begin();
+    both.mine.run();
+    CHECK(round.by_helper > 0);
+    CHECK(round.by_helper + round.by_owner == 2000);
+}
+
+TEST_CASE("while the helper computes, the loop's own thread takes over") {
+    pair both;
+    traveller round(both.mine, both.other, 50);
+    round.begin();
+    both.mine.run();
+    for (int turn = 0; turn < 20; ++turn) {
+        flag seen;
+        both.other.post(seen);
+        while (!seen.raised) std::this_thread::yield();  // without giving its loop a turn
+    }
+}
+
+TEST_CASE("what other threads post to a loop whose helper is away runs at once") {
+    pair both;
+    traveller round(both.mine, both.other, 50);
+    round.begin();
+    both.mine.run();
+    flag seen;
+    std::thread poster([&] { both.other.post(seen); });
+    poster.join();
+    while (!seen.raised) std::this_thread::yield();
+}
+
+TEST_CASE("without a helper a loop is its own thread's alone") {
+    pair both;
+    both.mine.help(nullptr);
+    traveller round(both.mine, both.other, 200);
+    round.begin();
+    both.mine.run();
+    CHECK(round.by_helper == 0);
+    CHECK(round.by_owner == 200);
+    const detail::shift none(both.other);
+    CHECK_FALSE(static_cast<bool>(none));
+}
+
+TEST_CASE("a shift is on the loop while nobody else is") {
+    pair both;
+    std::atomic<bool> on_it{false};
+    struct check final : detail::runnable {
+        std::atomic<bool>* busy;
+        std::atomic<int> ran{0};
+        void run() noexcept override {
+            CHECK_FALSE(busy->load());
+            ++ran;
+        }
+    };
+    check works[100];
+    int posted = 0, shifts = 0;
+    for (auto& each : works) {
+        traveller round(both.mine, both.other, 3);
+        round.begin();
+        both.mine.run();
+        each.busy = &on_it;
+        both.other.post(each);
+        ++posted;
+        if (const detail::shift here(both.other); here) {
+            on_it = true;
+            CHECK(both.other.here());
+            ++shifts;
+            std::this_thread::yield();
+            on_it = false;
+        }
+    }
+    for (auto& each : works)
+        while (each.ran == 0) std::this_thread::yield();
+    CHECK(posted == 100);
+    CHECK(shifts > 0);
+}
+
+TEST_CASE("one loop helps another once, and virtual time helps nobody") {
+    pair both;
+    event_loop second, frozen{event_loop::virtual_time};
+    second.help(&both.other);
+    second.help(nullptr);  // it never did, so the first goes on
+    frozen.help(&both.other);
+    traveller round(both.mine, both.other, 500);
+    round.begin();
+    both.mine.run();
+    CHECK(round.by_helper > 0);
+}

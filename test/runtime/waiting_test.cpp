@@ -1,0 +1,102 @@
+#include "runtime/attempt.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace tutti;
+
+namespace {
+
+/// Is ready at its `needed`-th try, or once the kernel, which it plays itself, has been asked.
+class probe final : public detail::attempt {
+public:
+    probe(event_loop& loop, int needed) : attempt(loop), needed_(needed) {}
+    ~probe() { stop_waiting(); }
+
+    int tries = 0;
+    int asked = 0;
+    bool ended = false;
+
+private:
+    void run() noexcept override {
+        ++tries;
+        ended = tries >= needed_ || answered_;
+        if (ended) loop_.stop();
+        else wait();
+    }
+    void arm() override {
+        if (asked++ == 0) loop_.post(answer_);
+    }
+    void answer() noexcept {
+        answered_ = true;
+        ready();
+    }
+
+    int needed_;
+    bool answered_ = false;
+    detail::callback<&probe::answer> answer_{*this};
+};
+
+}  // namespace
+
+TEST_CASE("what is not expected soon is the kernel's, and tried once that has answered") {
+    event_loop loop;
+    probe one(loop, 1000);
+    one.wait();
+    loop.run();
+    CHECK(one.ended);
+    CHECK(one.tries == 1);
+    CHECK(one.asked >= 1);
+}
+
+TEST_CASE("what is expected soon is tried until it is ready") {
+    event_loop loop;
+    probe one(loop, 3);
+    one.expect(true);
+    one.wait();
+    loop.run();
+    CHECK(one.ended);
+    CHECK(one.tries >= 1);
+    CHECK(one.tries <= 3);
+}
+
+TEST_CASE("an expectation may come and go while one waits") {
+    event_loop loop;
+    probe one(loop, 2), other(loop, 1000);
+    one.wait();
+    one.expect(true);
+    other.expect(true);
+    other.wait();
+    other.expect(false);
+    loop.run();
+    if (!one.ended || !other.ended) loop.run();
+    CHECK(one.ended);
+    CHECK(other.ended);
+    CHECK(other.tries <= 2);
+}
+
+TEST_CASE("who does not wait any more is not tried") {
+    event_loop loop;
+    probe one(loop, 1), other(loop, 1);
+    one.expect(true);
+    one.wait();
+    other.wait();
+    {
+        probe gone(loop, 1);
+        gone.expect(true);
+        gone.wait();
+    }
+    loop.run();
+    if (!other.ended) loop.run();
+    CHECK(one.tries == 1);
+    CHECK(other.tries == 1);
+}
+
+TEST_CASE("with virtual time the kernel is asked before the clock moves") {
+    event_loop loop{event_loop::virtual_time};
+    probe one(loop, 1000);
+    one.expect(true);
+    one.wait();
+    loop.run();
+    CHECK(one.ended);
+    CHECK(one.tries == 1);
+}
