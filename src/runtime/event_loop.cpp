@@ -106,6 +106,7 @@ void event_loop::impl::take_remote() noexcept {
     if (!remote_waiting.load(std::memory_order_relaxed)) return;
     const std::lock_guard lock(mutex);
     local.take(remote);
+    tired_at = {};
     remote_waiting.store(false, std::memory_order_relaxed);
 }
 
@@ -126,12 +127,11 @@ void event_loop::impl::turn(impl* visitor) {
     run_batch();
     if (!timers.empty()) fire_timers(self.now());
     if (idle() && helped && !io_used && drive_helped()) return;
-    if (idle() && (spin(visitor) || (visitor && visitor->called()))) return;
-    if (idle()) {
-        sleep(visitor);
-    } else {
+    if (++turns % turns_between_polls == 0) poll_io(batch / 4);  // however much is going on
+    if (!idle()) {
         if (!eager.empty()) try_eager();
-        if (++turns % turns_between_polls == 0) poll_io(batch / 4);
+    } else if (!spin(visitor) && !(visitor && visitor->called())) {
+        sleep(visitor);
     }
 }
 

@@ -45,8 +45,8 @@ private:
 struct event_loop::impl {
     /// Work between two looks at timers and sockets.
     static constexpr int batch = 64;
-    /// Turns with work in them between two looks at sockets that are not expected to be ready.
-    static constexpr int turns_between_polls = 8;
+    /// Turns between two looks at sockets that are not expected to be ready.
+    static constexpr int turns_between_polls = 32;
 
     explicit impl(event_loop& whose) noexcept : self(whose) {}
     event_loop& self;
@@ -74,6 +74,7 @@ struct event_loop::impl {
     detail::work_list local;
     detail::work_list eager, lazy;     // attempts that wait: expected to be ready soon, or not
     bool stirred = false;              // bytes have moved
+    time_point tired_at{};             // when spinning ends; 0: it has not begun
     int turns = 0;
     time_point sober_until{};          // no spinning before
     detail::timer_heap timers;

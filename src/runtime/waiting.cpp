@@ -88,21 +88,25 @@ constexpr int tries_between_polls = 16;
 
 }  // namespace
 
-/// True when something happened.
+/// True when something happened. Work that comes of a try and moves nothing does not lengthen the time that is left.
 bool event_loop::impl::spin(const impl* visitor) {
     if (eager.empty() || (helper && !visitor)) return false;  // the helper computes, and its core is worth more
     auto before = self.now();
     if (before < sober_until) return false;
-    const auto until = before + spin_time;
+    if (tired_at == time_point{}) tired_at = before + spin_time;
     for (int tries = 1;; ++tries) {
         stirred = false;
         try_eager();
         if (tries % tries_between_polls == 0) poll_io(batch);
+        if (stirred) tired_at = {};
         if (stirred || !idle() || stopping.load(std::memory_order_relaxed) || (visitor && visitor->called())) return true;
         std::this_thread::yield();
         const auto after = self.now();
         if (after - before > long_yield) sober_until = after + sober_time;
-        if (after >= until) return false;
+        if (after >= tired_at) {
+            tired_at = {};
+            return false;
+        }
         before = after;
     }
 }
@@ -113,10 +117,7 @@ bool event_loop::impl::spin(const impl* visitor) {
 void event_loop::impl::sleep(impl* visitor) {
     io->restart();
     arm_all();
-    if (!idle()) {  // something became ready while it was armed
-        if (++turns % turns_between_polls == 0) poll_io(batch / 4);
-        return;
-    }
+    if (!idle()) return;  // something became ready while it was armed
     if (visitor && !visitor->fall_asleep(*io)) return;
     if (fall_asleep(*io)) {
         const time_point until = visitor ? std::min(timers.next(), visitor->timers.next()) : timers.next();

@@ -74,6 +74,39 @@ TEST_CASE("an expectation may come and go while one waits") {
     CHECK(other.tries <= 2);
 }
 
+namespace {
+
+/// Expected soon, never ready, and each try makes work, as a coroutine does that looks for itself.
+class restless final : public detail::attempt {
+public:
+    explicit restless(event_loop& loop) : attempt(loop) {
+        expect(true);
+        wait();
+    }
+    ~restless() {
+        stop_waiting();
+        loop_.withdraw(work_);
+    }
+
+private:
+    void run() noexcept override { loop_.post(work_); }
+    void arm() override {}
+    void look() noexcept { wait(); }
+    detail::callback<&restless::look> work_{*this};
+};
+
+}  // namespace
+
+TEST_CASE("tries that find nothing do not keep the loop from asking the kernel") {
+    event_loop loop;
+    restless one(loop);
+    probe other(loop, 1000);
+    other.wait();
+    loop.run();
+    CHECK(other.ended);
+    CHECK(other.tries == 1);
+}
+
 TEST_CASE("who does not wait any more is not tried") {
     event_loop loop;
     probe one(loop, 1), other(loop, 1);
