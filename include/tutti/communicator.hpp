@@ -84,8 +84,42 @@ public:
     future<> reduce_scatter(const_buffer from, buffer to, reduce_op op, call_options options = {});
     /// Part p of `from` goes to rank p, and part p of `to` comes from rank p. No overlap.
     future<> all_to_all(const_buffer from, buffer to, call_options options = {});
+    /// Puts every rank's `from` behind each other into the root's `to`, which has size() times as many elements. Elsewhere `to` is not used
+    /// and may be empty. On the root `from` may be its part of `to`.
+    future<> gather(const_buffer from, buffer to, tutti::rank root, call_options options = {});
+    /// Part r of the root's `from`, of size() parts, goes to rank r. Elsewhere `from` is not used and may be empty. On the root `to` may be
+    /// its part of `from`.
+    future<> scatter(const_buffer from, buffer to, tutti::rank root, call_options options = {});
+    /// Combines `data` over the ranks up to and including this one, in place. There is no `avg` of some ranks: error::invalid_argument.
+    future<> scan(buffer data, reduce_op op, call_options options = {});
+    /// The same out of place. `to` has as many elements as `from`, and may be `from`.
+    future<> scan(const_buffer from, buffer to, reduce_op op, call_options options = {});
+    /// Combines `data` over the ranks before this one. Rank 0, which has none before it, gets what changes nothing: 0 for sum, 1 for prod,
+    /// the type's largest value for min and its smallest for max, which of floating types are the infinities.
+    future<> exclusive_scan(buffer data, reduce_op op, call_options options = {});
+    /// The same out of place. `to` has as many elements as `from`, and may be `from`.
+    future<> exclusive_scan(const_buffer from, buffer to, reduce_op op, call_options options = {});
     /// Ends when every rank has called it.
     future<> barrier(call_options options = {});
+    /// A barrier that names in error::timed_out, on all ranks, all those who have not come within the shortest deadline of those who have;
+    /// a plain one names only those this rank waits for itself. Independent of the order of collectives: the n-th call on one rank meets
+    /// the n-th on the others. Passes through rank 0 and allocates, so it is no barrier for inner loops.
+    future<> monitored_barrier(call_options options = {});
+
+    // With a count for each rank, in elements; 0 is one too. Parts lie behind each other without gaps, in the order of ranks. Counts are
+    // read during the call only. Where there is one list, all ranks give all of it, and lists that differ are error::mismatch.
+
+    /// Puts every rank's `from`, of counts[rank()] elements, behind each other into `to`. `from` may be this rank's part of `to`.
+    future<> all_gather_v(const_buffer from, buffer to, std::span<const std::size_t> counts, call_options options = {});
+    /// Combines `from` over all ranks; rank r gets part r, of counts[r] elements. `to` may be this rank's part of `from`.
+    future<> reduce_scatter_v(const_buffer from, buffer to, std::span<const std::size_t> counts, reduce_op op, call_options options = {});
+    /// Like gather and scatter.
+    future<> gather_v(const_buffer from, buffer to, std::span<const std::size_t> counts, tutti::rank root, call_options options = {});
+    future<> scatter_v(const_buffer from, buffer to, std::span<const std::size_t> counts, tutti::rank root, call_options options = {});
+    /// Part p of `from`, of send_counts[p] elements, goes to rank p; part p of `to`, of recv_counts[p], comes from rank p. Where one rank
+    /// sends another number than the other receives, that is error::mismatch. No overlap.
+    future<> all_to_all_v(const_buffer from, buffer to, std::span<const std::size_t> send_counts, std::span<const std::size_t> recv_counts,
+                          call_options options = {});
 
     /// To another rank. Messages between two ranks match in the order of their calls, independent of collectives.
     future<> send(const_buffer data, tutti::rank peer, call_options options = {});
@@ -151,6 +185,56 @@ public:
     future<> recv(Data&& data, tutti::rank peer, call_options options = {}) {
         return recv(detail::writing(data), peer, options);
     }
+
+    template <detail::elements From, detail::writable_elements To>
+        requires detail::alike<From, To> future<> gather(From&& from, To&& to, tutti::rank root, call_options options = {}) {
+            return gather(detail::reading(from), detail::writing(to), root, options);
+        }
+    template <detail::elements From, detail::writable_elements To>
+        requires detail::alike<From, To> future<> scatter(From&& from, To&& to, tutti::rank root, call_options options = {}) {
+            return scatter(detail::reading(from), detail::writing(to), root, options);
+        }
+    template <detail::writable_elements Data>
+    future<> scan(Data&& data, reduce_op op, call_options options = {}) {
+        return scan(detail::writing(data), op, options);
+    }
+    template <detail::elements From, detail::writable_elements To>
+        requires detail::alike<From, To> future<> scan(From&& from, To&& to, reduce_op op, call_options options = {}) {
+            return scan(detail::reading(from), detail::writing(to), op, options);
+        }
+    template <detail::writable_elements Data>
+    future<> exclusive_scan(Data&& data, reduce_op op, call_options options = {}) {
+        return exclusive_scan(detail::writing(data), op, options);
+    }
+    template <detail::elements From, detail::writable_elements To>
+        requires detail::alike<From, To> future<> exclusive_scan(From&& from, To&& to, reduce_op op, call_options options = {}) {
+            return exclusive_scan(detail::reading(from), detail::writing(to), op, options);
+        }
+    template <detail::elements From, detail::writable_elements To>
+        requires detail::alike<From, To> future<> all_gather_v(From&& from, To&& to, std::span<const std::size_t> counts,
+                                                               call_options options = {}) {
+            return all_gather_v(detail::reading(from), detail::writing(to), counts, options);
+        }
+    template <detail::elements From, detail::writable_elements To>
+        requires detail::alike<From, To> future<> reduce_scatter_v(From&& from, To&& to, std::span<const std::size_t> counts, reduce_op op,
+                                                                   call_options options = {}) {
+            return reduce_scatter_v(detail::reading(from), detail::writing(to), counts, op, options);
+        }
+    template <detail::elements From, detail::writable_elements To>
+        requires detail::alike<From, To> future<> gather_v(From&& from, To&& to, std::span<const std::size_t> counts, tutti::rank root,
+                                                           call_options options = {}) {
+            return gather_v(detail::reading(from), detail::writing(to), counts, root, options);
+        }
+    template <detail::elements From, detail::writable_elements To>
+        requires detail::alike<From, To> future<> scatter_v(From&& from, To&& to, std::span<const std::size_t> counts, tutti::rank root,
+                                                            call_options options = {}) {
+            return scatter_v(detail::reading(from), detail::writing(to), counts, root, options);
+        }
+    template <detail::elements From, detail::writable_elements To>
+        requires detail::alike<From, To> future<> all_to_all_v(From&& from, To&& to, std::span<const std::size_t> send_counts,
+                                                               std::span<const std::size_t> recv_counts, call_options options = {}) {
+            return all_to_all_v(detail::reading(from), detail::writing(to), send_counts, recv_counts, options);
+        }
 
     /// For the library: takes over a formed group.
     explicit communicator(std::unique_ptr<detail::group, detail::group_deleter> formed);

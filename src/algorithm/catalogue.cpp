@@ -8,6 +8,7 @@ namespace tutti {
 namespace {
 
 bool power_of_two(int size) { return std::has_single_bit(static_cast<unsigned>(size)); }
+int others(int size) { return size - 1; }
 
 // Of two algorithms that cost the same, the first is chosen. New ones go to the end: the place is the number on the wire.
 constexpr algorithm table[] = {
@@ -31,6 +32,22 @@ constexpr algorithm table[] = {
     {collective::all_to_all, "direct", direct_all_to_all, nullptr},
     {collective::all_to_all, "bruck", bruck_all_to_all, nullptr},
     {collective::barrier, "dissemination", dissemination_barrier, nullptr},
+    {collective::gather, "direct", direct_gather, nullptr},
+    {collective::gather, "tree", tree_gather, nullptr},
+    {collective::scatter, "direct", direct_scatter, nullptr},
+    {collective::scatter, "tree", tree_scatter, nullptr},
+    {collective::scan, "doubling", doubling_scan, nullptr},
+    {collective::scan, "chain", chain_scan, nullptr, others},
+    {collective::exclusive_scan, "doubling", doubling_exclusive_scan, nullptr},
+    {collective::all_gather_v, "ring", ring_all_gather, nullptr},
+    {collective::all_gather_v, "recursive_doubling", recursive_doubling_all_gather, power_of_two},
+    {collective::all_gather_v, "bruck", bruck_all_gather, nullptr},
+    {collective::all_gather_v, "direct", direct_all_gather, nullptr},
+    {collective::reduce_scatter_v, "direct", direct_reduce_scatter, nullptr},
+    {collective::reduce_scatter_v, "pairwise", pairwise_reduce_scatter, nullptr},
+    {collective::gather_v, "direct", direct_gather, nullptr},
+    {collective::scatter_v, "direct", direct_scatter, nullptr},
+    {collective::all_to_all_v, "direct", direct_all_to_all, nullptr},
 };
 
 }  // namespace

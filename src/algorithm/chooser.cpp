@@ -16,6 +16,8 @@ std::vector<cost> costs_of(const algorithm& entry, int size) {
     std::vector<cost> all;
     for (rank me = 0; me < size; ++me)
         if (me < counted_ranks / 2 || me >= size - counted_ranks / 2) all.push_back(count(entry.build({me, size, 0})));
+    if (entry.hops)
+        for (cost& each : all) each.exchanges = std::max(each.exchanges, entry.hops(size));
     all.erase(std::unique(all.begin(), all.end()), all.end());
     return all;
 }

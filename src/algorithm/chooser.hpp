@@ -44,7 +44,7 @@ public:
     const std::vector<range>& ranges(collective kind) const noexcept { return table_[static_cast<std::size_t>(kind)]; }
 
 private:
-    std::array<std::vector<range>, 9> table_;  // by collective
+    std::array<std::vector<range>, collective_count> table_;  // by collective
 };
 
 }  // namespace tutti

@@ -45,6 +45,22 @@ complaint check_total(std::size_t count, int size, data_type type) {
     return fmt::format("{} elements of {} for each of {} ranks are more than memory can hold", count, name(type), size);
 }
 
+complaint check_counts(std::string_view role, std::span<const std::size_t> counts, int size, data_type type) {
+    if (counts.size() != static_cast<std::size_t>(size)) return fmt::format("there are {} {} for {} ranks", counts.size(), role, size);
+    if (!known(type)) return {};
+    std::size_t room = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / size_of(type);
+    for (const std::size_t count : counts) {
+        if (count > room) return fmt::format("the {} add up to more elements of {} than memory can hold", role, name(type));
+        room -= count;
+    }
+    return {};
+}
+
+complaint check_prefix_op(reduce_op op) {
+    if (op != reduce_op::avg) return {};
+    return std::string("there is no avg of the ranks up to this one");
+}
+
 complaint check_overlap(const_buffer from, const_buffer to, const void* allowed) {
     if (!known(from.type) || !known(to.type)) return {};
     if (from.count == 0 || to.count == 0 || (allowed && (from.data == allowed || to.data == allowed))) return {};

@@ -19,6 +19,10 @@ complaint check_op(reduce_op op);
 complaint check_rank(std::string_view role, rank which, int size);
 /// `count` x `size` elements can be counted, and their bytes too.
 complaint check_total(std::size_t count, int size, data_type type);
+/// A count for each of `size` ranks, whose sum can be counted, and its bytes too. `role` is "counts", "send counts" or "recv counts".
+complaint check_counts(std::string_view role, std::span<const std::size_t> counts, int size, data_type type);
+/// The prefix reductions have no average.
+complaint check_prefix_op(reduce_op op);
 /// The two overlap in no byte, unless `to` begins exactly at `allowed`.
 complaint check_overlap(const_buffer from, const_buffer to, const void* allowed);
 

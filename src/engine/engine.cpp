@@ -19,9 +19,10 @@ engine::~engine() { TUTTI_CHECK(shut_, "an engine is shut down before it is dest
 
 static bool point_to_point(collective kind) noexcept { return kind == collective::send || kind == collective::recv; }
 
-/// Bytes of the whole vector that a plan works on.
+/// Bytes of the whole vector that a plan works on, the same on all ranks: of all_to_all_v, whose ranks know their own counts only, none.
 static std::size_t vector_bytes(const request& what, int size) noexcept {
-    const bool blocks = what.kind == collective::all_gather || what.kind == collective::reduce_scatter || what.kind == collective::all_to_all;
+    if (what.kind == collective::all_to_all_v) return 0;
+    const bool blocks = (spreads(what.kind) || collects(what.kind)) && !has_counts(what.kind);
     return what.count * size_of(what.type) * (blocks ? static_cast<std::size_t>(size) : 1);
 }
 
@@ -46,13 +47,6 @@ operation& engine::take_from(operation_list& free) {
     operation& taken = *free.first;
     free.remove(taken);
     return taken;
-}
-
-/// Both sides of a message describe it alike, as the sender's call.
-static descriptor describe(const request& what) noexcept {
-    const bool point = point_to_point(what.kind);
-    return {static_cast<std::uint8_t>(point ? collective::send : what.kind), static_cast<std::uint8_t>(what.type), static_cast<std::uint8_t>(what.op),
-            0, point ? 0 : what.root, what.count, 0};
 }
 
 operation& engine::issue(const request& what, duration default_deadline) {
@@ -99,6 +93,7 @@ void engine::too_many(const descriptor& next) {
 
 lane_kind engine::lane_of(const request& what) const noexcept {
     if (point_to_point(what.kind)) return lane_kind::point;
+    if (what.kind == collective::all_to_all_v) return lane_kind::bulk;
     return vector_bytes(what, who_.size) <= settings_.small_bytes ? lane_kind::small : lane_kind::bulk;
 }
 

@@ -112,6 +112,7 @@ private:
 
     void recycle() noexcept override;
     void place_memory();
+    layout one_space(bool whole, std::byte* data, int blocks, std::span<const std::size_t> counts, std::vector<std::size_t>& starts);
     void place_input_copy() noexcept;
     std::byte* scratch(std::size_t bytes);
     int rounds() const noexcept { return plan_->plan().rounds(); }
@@ -131,6 +132,8 @@ private:
     rank me_ = 0;
     int size_ = 1;
     layout spaces_[3];
+    std::vector<std::size_t> input_starts_;  // of blocks of given sizes
+    std::vector<std::size_t> output_starts_;
     std::unique_ptr<std::byte[]> scratch_;
     std::size_t scratch_bytes_ = 0;     // the plan's scratch blocks, and a copy of the input where a plan overwrites what it may not
     std::size_t slices_ = 1;

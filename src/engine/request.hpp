@@ -4,6 +4,7 @@
 #include "algorithm/catalogue.hpp"
 #include "transport/frame.hpp"
 
+#include <span>
 #include <string>
 
 namespace tutti {
@@ -13,12 +14,17 @@ struct request {
     data_type type = data_type::f32;
     reduce_op op = reduce_op::sum;
     rank root = 0;                   // or the peer, of send and recv
-    std::size_t count = 0;           // elements, as the caller counts them: per rank where ranks contribute blocks
+    std::size_t count = 0;           // elements, as the caller counts them: per rank where ranks contribute blocks, with `counts` their sum
+    std::span<const std::size_t> counts{};  // of every rank's block; in all_to_all_v of those this rank sends. Needed until it is issued
+    std::span<const std::size_t> recv_counts{};  // all_to_all_v: of the blocks this rank receives
     const void* input = nullptr;     // null where the collective has none, or works in place
     void* output = nullptr;
     duration deadline{};             // 0: the communicator's default
     const char* label = nullptr;     // outlives the operation
 };
+
+/// What the ranks must agree about. The two sides of a message describe it alike, as the sender's call.
+descriptor describe(const request& what) noexcept;
 
 /// "all_reduce f32 sum count 1024", "broadcast f64 count 7 root 2".
 std::string to_string(const descriptor& what);

@@ -18,6 +18,8 @@ enum class frame_kind : std::uint8_t {
     goodbye,  // the sender will send nothing more
     hang_up,  // and does not wait for the goodbyes of others
     formed,   // rank 0: everybody is there
+    entered,  // to rank 0: the sender has come to a monitored barrier; payload: how long it waits
+    release,  // rank 0: everybody has come to it
 };
 
 /// What the ranks must agree about. Small enough to travel whole in every frame, so a mismatch can be told in words.

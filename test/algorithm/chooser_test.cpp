@@ -48,7 +48,10 @@ TEST_CASE("where nothing was measured the defaults choose few rounds for small v
         {8, broadcast, 64, "tree"},        {8, broadcast, 64 * MiB, "scatter"},
         {8, all_gather, 64 * MiB, "ring"}, {8, reduce_scatter, 64 * MiB, "ring"},
         {33, all_to_all, 64, "bruck"},     {33, all_to_all, 1 * MiB, "direct"},
-        {8, barrier, 0, "dissemination"},
+        {8, barrier, 0, "dissemination"},  {8, gather, 64, "direct"},
+        {64, gather, 64, "tree"},          {8, scatter, 64, "direct"},
+        {64, scatter, 64, "tree"},         {8, scan, 64, "doubling"},
+        {8, scan, 64 * MiB, "chain"},
     };
     check(rows);
 }
@@ -106,6 +109,7 @@ TEST_CASE("large groups are counted at their ends only, and nothing is missed th
             rounds = std::max(rounds, mine.exchanges);
             bytes = std::max(bytes, mine.bytes(mine.serial + mine.copied, 1));
         }
+        if (entry.hops) rounds = std::max(rounds, entry.hops(size));
         CAPTURE(entry.name);
         CHECK(estimated_seconds(entry, size, 0, rounds_only) == rounds);
         CHECK(estimated_seconds(entry, size, 1, bytes_only) == doctest::Approx(bytes));

@@ -11,7 +11,9 @@ using test::run_ranks;
 namespace {
 
 struct data_of_rank {
-    std::vector<float> small = std::vector<float>(100), large = std::vector<float>(100'000), parts = std::vector<float>(400), part = std::vector<float>(100);
+    std::vector<float> small = std::vector<float>(100), large = std::vector<float>(100'000), parts = std::vector<float>(400),
+                       part = std::vector<float>(100), other = std::vector<float>(400);
+    std::vector<std::size_t> counts = std::vector<std::size_t>(4, 100);
 };
 
 /// One of each, some at the same time; coroutine frames come from a pool and are not of the heap.
@@ -27,6 +29,15 @@ task<> one_step(communicator& world, data_of_rank& data) {
     co_await std::move(scattered);
     co_await std::move(spread);
     co_await world.reduce(data.small, prod, 1);
+    co_await world.gather(data.part, data.parts, 1);
+    co_await world.scatter(data.parts, data.part, 2);
+    co_await world.scan(data.small, max);
+    co_await world.exclusive_scan(data.small, max);
+    co_await world.all_gather_v(data.part, data.parts, data.counts);
+    co_await world.reduce_scatter_v(data.parts, data.part, data.counts, min);
+    co_await world.gather_v(data.part, data.parts, data.counts, 3);
+    co_await world.scatter_v(data.parts, data.part, data.counts, 0);
+    co_await world.all_to_all_v(data.parts, data.other, data.counts, data.counts);
     auto received = world.recv(data.small, (world.rank() + 1) % 4);
     auto sent = world.send(data.part, (world.rank() + 3) % 4);
     co_await std::move(received);
