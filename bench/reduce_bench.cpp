@@ -104,12 +104,12 @@ int main(int argument_count, char** arguments) {
     };
     print(copy);
     for (const auto type : types) {
-        for (const auto op : {sum, prod, min, max})
+        for (const reduce_op op : {reduce_op::sum, reduce_op::prod, reduce_op::min, reduce_op::max})
             print(measure(std::string(name(type)) + " " + std::string(name(op)), type, small, large, [=](blocks& b, std::size_t count) {
                 combine(op, type, b.target.data(), b.first.data(), b.second.data(), count);
             }));
         print(measure(std::string(name(type)) + " divide", type, small, large, [=](blocks& b, std::size_t count) {
-            divide(type, b.first.data(), count, 1);
+            divide(type, b.first.data(), count, 3);
         }));
     }
 }

@@ -2,15 +2,23 @@
 #pragma once
 
 #include <tutti/future.hpp>
+#include <tutti/message.hpp>
+#include <tutti/reduction.hpp>
 #include <tutti/task.hpp>
 #include <tutti/types.hpp>
 
+#include <array>
 #include <chrono>
+#include <initializer_list>
 #include <memory>
+#include <optional>
 #include <ranges>
+#include <span>
 #include <string>
 
 namespace tutti {
+
+class persistent;
 
 namespace detail {
 class group;
@@ -21,7 +29,7 @@ struct group_deleter {
 /// A vector, array or span of elements that will outlive the call: an lvalue, or a view.
 template <class Range>
 concept elements = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> && std::ranges::borrowed_range<Range> &&
-                   element<std::ranges::range_value_t<Range>>;
+    transferable<std::ranges::range_value_t<Range>>;
 template <class Range>
 concept writable_elements = elements<Range> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<Range>>>;
 template <class One, class Other>
@@ -29,27 +37,48 @@ concept alike = std::same_as<std::ranges::range_value_t<One>, std::ranges::range
 
 template <elements Range>
 const_buffer reading(Range&& from) noexcept {
-    return {std::ranges::data(from), std::ranges::size(from), type_of<std::ranges::range_value_t<Range>>};
+    return std::span<const std::ranges::range_value_t<Range>>(std::ranges::data(from), std::ranges::size(from));
 }
 template <writable_elements Range>
 buffer writing(Range&& to) noexcept {
-    return {std::ranges::data(to), std::ranges::size(to), type_of<std::ranges::range_value_t<Range>>};
+    return std::span<std::ranges::range_value_t<Range>>(std::ranges::data(to), std::ranges::size(to));
+}
+template <class Range, class Op>
+constexpr reduction reducing(Op&& op) noexcept {
+    return combining<std::ranges::range_value_t<Range>>(std::forward<Op>(op));
 }
 }  // namespace detail
+
+/// Parts of communicator::exchange, of typed memory.
+template <detail::elements Data>
+transfer send_to(Data&& from, rank peer, message_tag tag = 0) noexcept {
+    return send_to(detail::reading(from), peer, tag);
+}
+template <detail::writable_elements Data>
+transfer recv_from(Data&& to, rank peer, message_tag tag = 0, received* told = nullptr) noexcept {
+    return recv_from(detail::writing(to), peer, tag, told);
+}
 
 /// How one call differs from the others of its communicator.
 struct call_options {
     duration deadline{};          // until the end, from the call; 0: the communicator's default
     const char* label = nullptr;  // told in messages; outlives the operation
+    persistent* keep = nullptr;   // for the library: where the call is kept, instead of being issued; see persistent.hpp
 };
+
+/// Vectors, arrays and spans of one element type as a list of buffers.
+template <detail::writable_elements First, detail::writable_elements... Others>
+    requires(detail::alike<First, Others>&&...)
+std::array<buffer, 1 + sizeof...(Others)> buffers(First&& first, Others&&... others)
+noexcept { return {detail::writing(first), detail::writing(others)...}; }
 
 /// Ranks 0 to size - 1 and their collectives. Made by tutti::run, by context::join, or by split; closed with `close`.
 ///
 /// Order. All ranks call the collectives of a communicator in the same order. A call takes its place in that order when it returns, not
 /// when its future is awaited. Ranks that disagree about an operation get error::mismatch, all of them.
 ///
-/// Memory. Buffers are borrowed: they stay alive and untouched until the future ends. Counts are elements. An output may be the very
-/// memory of the input where a function says so; any other overlap is error::invalid_argument.
+/// Memory. Buffers, and operators of the user's, are borrowed: they stay alive and untouched until the future ends. Counts are elements.
+/// An output may be the very memory of the input where a function says so; any other overlap is error::invalid_argument.
 ///
 /// Failure. The first failure on any rank fails the communicator on all of them: what is pending and what is called later ends with that
 /// cause. The content of outputs is then indeterminate; inputs are as they were. That holds for a call with wrong arguments too, because
@@ -69,19 +98,26 @@ public:
     const std::string& name() const noexcept;
 
     /// Combines `data` over all ranks, in place, on all ranks: the same bits everywhere.
-    future<> all_reduce(buffer data, reduce_op op, call_options options = {});
+    future<> all_reduce(buffer data, reduction op, call_options options = {});
     /// The same out of place. `to` has as many elements as `from`, and may be `from`.
-    future<> all_reduce(const_buffer from, buffer to, reduce_op op, call_options options = {});
+    future<> all_reduce(const_buffer from, buffer to, reduction op, call_options options = {});
+    /// Combines the buffers of `list` over all ranks, in place, as if they lay behind each other in one: one operation. They have one
+    /// element type and do not overlap; their number and sizes are the same on all ranks, and none, or an empty one, is as good as any
+    /// other. The list itself is copied by the call.
+    future<> all_reduce(std::span<const buffer> list, reduction op, call_options options = {});
+    future<> all_reduce(std::initializer_list<buffer> list, reduction op, call_options options = {}) {
+        return all_reduce(std::span<const buffer>(list.begin(), list.size()), op, options);
+    }
     /// Copies the root's `data` to all ranks.
     future<> broadcast(buffer data, tutti::rank root, call_options options = {});
     /// Combines `data` over all ranks, in place on the root; on the other ranks it is only read.
-    future<> reduce(buffer data, reduce_op op, tutti::rank root, call_options options = {});
+    future<> reduce(buffer data, reduction op, tutti::rank root, call_options options = {});
     /// `to` is used on the root only, where it may be `from`; elsewhere it may be empty.
-    future<> reduce(const_buffer from, buffer to, reduce_op op, tutti::rank root, call_options options = {});
+    future<> reduce(const_buffer from, buffer to, reduction op, tutti::rank root, call_options options = {});
     /// Puts every rank's `from` behind each other into `to`, which has size() times as many elements. `from` may be this rank's part of `to`.
     future<> all_gather(const_buffer from, buffer to, call_options options = {});
     /// Combines `from`, of size() parts, over all ranks; rank r gets part r. `to` may be this rank's part of `from`.
-    future<> reduce_scatter(const_buffer from, buffer to, reduce_op op, call_options options = {});
+    future<> reduce_scatter(const_buffer from, buffer to, reduction op, call_options options = {});
     /// Part p of `from` goes to rank p, and part p of `to` comes from rank p. No overlap.
     future<> all_to_all(const_buffer from, buffer to, call_options options = {});
     /// Puts every rank's `from` behind each other into the root's `to`, which has size() times as many elements. Elsewhere `to` is not used
@@ -91,14 +127,15 @@ public:
     /// its part of `from`.
     future<> scatter(const_buffer from, buffer to, tutti::rank root, call_options options = {});
     /// Combines `data` over the ranks up to and including this one, in place. There is no `avg` of some ranks: error::invalid_argument.
-    future<> scan(buffer data, reduce_op op, call_options options = {});
+    future<> scan(buffer data, reduction op, call_options options = {});
     /// The same out of place. `to` has as many elements as `from`, and may be `from`.
-    future<> scan(const_buffer from, buffer to, reduce_op op, call_options options = {});
-    /// Combines `data` over the ranks before this one. Rank 0, which has none before it, gets what changes nothing: 0 for sum, 1 for prod,
-    /// the type's largest value for min and its smallest for max, which of floating types are the infinities.
-    future<> exclusive_scan(buffer data, reduce_op op, call_options options = {});
+    future<> scan(const_buffer from, buffer to, reduction op, call_options options = {});
+    /// Combines `data` over the ranks before this one. Rank 0, which has none before it, gets what changes nothing: 0 for sum, bor, bxor and
+    /// premul, 1 for prod, all bits for band, the type's largest value for min and its smallest for max, which of floating types are the
+    /// infinities. Of a custom_op nobody knows it: error::unsupported.
+    future<> exclusive_scan(buffer data, reduction op, call_options options = {});
     /// The same out of place. `to` has as many elements as `from`, and may be `from`.
-    future<> exclusive_scan(const_buffer from, buffer to, reduce_op op, call_options options = {});
+    future<> exclusive_scan(const_buffer from, buffer to, reduction op, call_options options = {});
     /// Ends when every rank has called it.
     future<> barrier(call_options options = {});
     /// A barrier that names in error::timed_out, on all ranks, all those who have not come within the shortest deadline of those who have;
@@ -112,7 +149,7 @@ public:
     /// Puts every rank's `from`, of counts[rank()] elements, behind each other into `to`. `from` may be this rank's part of `to`.
     future<> all_gather_v(const_buffer from, buffer to, std::span<const std::size_t> counts, call_options options = {});
     /// Combines `from` over all ranks; rank r gets part r, of counts[r] elements. `to` may be this rank's part of `from`.
-    future<> reduce_scatter_v(const_buffer from, buffer to, std::span<const std::size_t> counts, reduce_op op, call_options options = {});
+    future<> reduce_scatter_v(const_buffer from, buffer to, std::span<const std::size_t> counts, reduction op, call_options options = {});
     /// Like gather and scatter.
     future<> gather_v(const_buffer from, buffer to, std::span<const std::size_t> counts, tutti::rank root, call_options options = {});
     future<> scatter_v(const_buffer from, buffer to, std::span<const std::size_t> counts, tutti::rank root, call_options options = {});
@@ -121,10 +158,30 @@ public:
     future<> all_to_all_v(const_buffer from, buffer to, std::span<const std::size_t> send_counts, std::span<const std::size_t> recv_counts,
                           call_options options = {});
 
-    /// To another rank. Messages between two ranks match in the order of their calls, independent of collectives.
-    future<> send(const_buffer data, tutti::rank peer, call_options options = {});
-    /// `data` has the type and count of the matching send.
-    future<> recv(buffer data, tutti::rank peer, call_options options = {});
+    // Messages, independent of collectives and of their order. A receive takes the first message that has its source and tag: messages
+    // with the same source and tag are received in the order of their sends, others stay until they are asked for. The receiver keeps
+    // short messages that nobody has asked for yet, so their sends end early; long ones wait with their sender.
+
+    /// To any rank, this one included. Ends when `data` is free again, which says nothing about the receiver.
+    future<> send(const_buffer data, tutti::rank to, message_tag tag = 0, call_options options = {});
+    /// The message may have fewer elements than `data`, and the result tells how many. One that has more, or another type, is
+    /// error::mismatch, which fails the communicator like any other.
+    future<received> recv(buffer data, tutti::rank from, message_tag tag = 0, call_options options = {});
+    /// The same when a message has come already, and nothing otherwise. A short one ends at once; a long one is on its way.
+    std::optional<future<received>> try_recv(buffer data, tutti::rank from, message_tag tag = 0, call_options options = {});
+    /// Ends when a message is there that a receive with the same arguments would take, and leaves it there. Cancelling or dropping a probe,
+    /// or its deadline, ends nothing but the probe; so does error::peer_left, when nobody is left who could send.
+    future<received> probe(tutti::rank from, message_tag tag = 0, call_options options = {});
+    /// The same for a message that has come already. Throws `failure` when the communicator has failed.
+    std::optional<received> try_probe(tutti::rank from, message_tag tag = 0);
+    /// Starts all `parts` at once, made by send_to and recv_from; ends when all have. Their order matters only among sends to one rank with
+    /// one tag, and among receives that fit the same message.
+    future<> exchange(std::span<const transfer> parts, call_options options = {});
+    template <std::same_as<transfer>... Parts>
+    future<> exchange(const Parts&... parts) {
+        const std::array<transfer, sizeof...(Parts)> all{parts...};
+        return exchange(std::span<const transfer>(all));
+    }
 
     /// A communicator of the ranks that give the same `color`, ordered by `key` and then by rank here. All ranks call it; its exchange is
     /// under way when the call returns. The child works beside its parent and may outlive it; names are "world/1" for color 1.
@@ -139,51 +196,53 @@ public:
     /// longer than `within`, and the failure of a communicator that has failed; it is closed then too.
     task<> close(duration within = std::chrono::seconds(30));
 
-    // The same for typed memory: vectors, arrays and spans of element types. Mixed types do not compile.
-    template <detail::writable_elements Data>
-    future<> all_reduce(Data&& data, reduce_op op, call_options options = {}) {
-        return all_reduce(detail::writing(data), op, options);
+    // The same for typed memory: vectors, arrays and spans. Mixed types do not compile, nor does an operator that is known by its type
+    // (`sum`, premul_sum, a custom_op; not a reduce_op) and is not defined for the elements. Elements without a data_type of their own,
+    // such as structs, are moved as they are; a custom_op combines them.
+    template <detail::writable_elements Data, detail::operation_on_elements Op>
+    future<> all_reduce(Data&& data, Op&& op, call_options options = {}) {
+        return all_reduce(detail::writing(data), detail::reducing<Data>(std::forward<Op>(op)), options);
     }
-    template <detail::elements From, detail::writable_elements To>
-        requires detail::alike<From, To>
-    future<> all_reduce(From&& from, To&& to, reduce_op op, call_options options = {}) {
-        return all_reduce(detail::reading(from), detail::writing(to), op, options);
-    }
+    template <detail::elements From, detail::writable_elements To, detail::operation_on_elements Op>
+        requires detail::alike<From, To> future<> all_reduce(From&& from, To&& to, Op&& op, call_options options = {}) {
+            return all_reduce(detail::reading(from), detail::writing(to), detail::reducing<From>(std::forward<Op>(op)), options);
+        }
     template <detail::writable_elements Data>
     future<> broadcast(Data&& data, tutti::rank root, call_options options = {}) {
         return broadcast(detail::writing(data), root, options);
     }
-    template <detail::writable_elements Data>
-    future<> reduce(Data&& data, reduce_op op, tutti::rank root, call_options options = {}) {
-        return reduce(detail::writing(data), op, root, options);
+    template <detail::writable_elements Data, detail::operation_on_elements Op>
+    future<> reduce(Data&& data, Op&& op, tutti::rank root, call_options options = {}) {
+        return reduce(detail::writing(data), detail::reducing<Data>(std::forward<Op>(op)), root, options);
     }
+    template <detail::elements From, detail::writable_elements To, detail::operation_on_elements Op>
+        requires detail::alike<From, To> future<> reduce(From&& from, To&& to, Op&& op, tutti::rank root, call_options options = {}) {
+            return reduce(detail::reading(from), detail::writing(to), detail::reducing<From>(std::forward<Op>(op)), root, options);
+        }
     template <detail::elements From, detail::writable_elements To>
-        requires detail::alike<From, To>
-    future<> reduce(From&& from, To&& to, reduce_op op, tutti::rank root, call_options options = {}) {
-        return reduce(detail::reading(from), detail::writing(to), op, root, options);
-    }
-    template <detail::elements From, detail::writable_elements To>
-        requires detail::alike<From, To>
-    future<> all_gather(From&& from, To&& to, call_options options = {}) {
-        return all_gather(detail::reading(from), detail::writing(to), options);
-    }
-    template <detail::elements From, detail::writable_elements To>
-        requires detail::alike<From, To>
-    future<> reduce_scatter(From&& from, To&& to, reduce_op op, call_options options = {}) {
-        return reduce_scatter(detail::reading(from), detail::writing(to), op, options);
-    }
+        requires detail::alike<From, To> future<> all_gather(From&& from, To&& to, call_options options = {}) {
+            return all_gather(detail::reading(from), detail::writing(to), options);
+        }
+    template <detail::elements From, detail::writable_elements To, detail::operation_on_elements Op>
+        requires detail::alike<From, To> future<> reduce_scatter(From&& from, To&& to, Op&& op, call_options options = {}) {
+            return reduce_scatter(detail::reading(from), detail::writing(to), detail::reducing<From>(std::forward<Op>(op)), options);
+        }
     template <detail::elements From, detail::writable_elements To>
         requires detail::alike<From, To>
     future<> all_to_all(From&& from, To&& to, call_options options = {}) {
         return all_to_all(detail::reading(from), detail::writing(to), options);
     }
     template <detail::elements Data>
-    future<> send(Data&& data, tutti::rank peer, call_options options = {}) {
-        return send(detail::reading(data), peer, options);
+    future<> send(Data&& data, tutti::rank to, message_tag tag = 0, call_options options = {}) {
+        return send(detail::reading(data), to, tag, options);
     }
     template <detail::writable_elements Data>
-    future<> recv(Data&& data, tutti::rank peer, call_options options = {}) {
-        return recv(detail::writing(data), peer, options);
+    future<received> recv(Data&& data, tutti::rank from, message_tag tag = 0, call_options options = {}) {
+        return recv(detail::writing(data), from, tag, options);
+    }
+    template <detail::writable_elements Data>
+    std::optional<future<received>> try_recv(Data&& data, tutti::rank from, message_tag tag = 0, call_options options = {}) {
+        return try_recv(detail::writing(data), from, tag, options);
     }
 
     template <detail::elements From, detail::writable_elements To>
@@ -194,31 +253,32 @@ public:
         requires detail::alike<From, To> future<> scatter(From&& from, To&& to, tutti::rank root, call_options options = {}) {
             return scatter(detail::reading(from), detail::writing(to), root, options);
         }
-    template <detail::writable_elements Data>
-    future<> scan(Data&& data, reduce_op op, call_options options = {}) {
-        return scan(detail::writing(data), op, options);
+    template <detail::writable_elements Data, detail::operation_on_elements Op>
+    future<> scan(Data&& data, Op&& op, call_options options = {}) {
+        return scan(detail::writing(data), detail::reducing<Data>(std::forward<Op>(op)), options);
     }
-    template <detail::elements From, detail::writable_elements To>
-        requires detail::alike<From, To> future<> scan(From&& from, To&& to, reduce_op op, call_options options = {}) {
-            return scan(detail::reading(from), detail::writing(to), op, options);
+    template <detail::elements From, detail::writable_elements To, detail::operation_on_elements Op>
+        requires detail::alike<From, To> future<> scan(From&& from, To&& to, Op&& op, call_options options = {}) {
+            return scan(detail::reading(from), detail::writing(to), detail::reducing<From>(std::forward<Op>(op)), options);
         }
-    template <detail::writable_elements Data>
-    future<> exclusive_scan(Data&& data, reduce_op op, call_options options = {}) {
-        return exclusive_scan(detail::writing(data), op, options);
+    template <detail::writable_elements Data, detail::operation_on_elements Op>
+    future<> exclusive_scan(Data&& data, Op&& op, call_options options = {}) {
+        return exclusive_scan(detail::writing(data), detail::reducing<Data>(std::forward<Op>(op)), options);
     }
-    template <detail::elements From, detail::writable_elements To>
-        requires detail::alike<From, To> future<> exclusive_scan(From&& from, To&& to, reduce_op op, call_options options = {}) {
-            return exclusive_scan(detail::reading(from), detail::writing(to), op, options);
+    template <detail::elements From, detail::writable_elements To, detail::operation_on_elements Op>
+        requires detail::alike<From, To> future<> exclusive_scan(From&& from, To&& to, Op&& op, call_options options = {}) {
+            return exclusive_scan(detail::reading(from), detail::writing(to), detail::reducing<From>(std::forward<Op>(op)), options);
         }
     template <detail::elements From, detail::writable_elements To>
         requires detail::alike<From, To> future<> all_gather_v(From&& from, To&& to, std::span<const std::size_t> counts,
                                                                call_options options = {}) {
             return all_gather_v(detail::reading(from), detail::writing(to), counts, options);
         }
-    template <detail::elements From, detail::writable_elements To>
-        requires detail::alike<From, To> future<> reduce_scatter_v(From&& from, To&& to, std::span<const std::size_t> counts, reduce_op op,
+    template <detail::elements From, detail::writable_elements To, detail::operation_on_elements Op>
+        requires detail::alike<From, To> future<> reduce_scatter_v(From&& from, To&& to, std::span<const std::size_t> counts, Op&& op,
                                                                    call_options options = {}) {
-            return reduce_scatter_v(detail::reading(from), detail::writing(to), counts, op, options);
+            return reduce_scatter_v(detail::reading(from), detail::writing(to), counts, detail::reducing<From>(std::forward<Op>(op)),
+                                    options);
         }
     template <detail::elements From, detail::writable_elements To>
         requires detail::alike<From, To> future<> gather_v(From&& from, To&& to, std::span<const std::size_t> counts, tutti::rank root,

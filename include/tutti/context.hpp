@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/communicator.hpp>
+#include <tutti/cost_model.hpp>
 #include <tutti/event_loop.hpp>
 #include <tutti/store.hpp>
 #include <tutti/transport.hpp>
@@ -24,6 +25,10 @@ struct context_options {
     // What goes over the wire. Rank 0's values are used by all ranks.
     std::size_t slice_bytes = 256 * KiB;
     std::size_t small_bytes = 64 * KiB;
+
+    // By which the algorithms are chosen. Rank 0's are used by all ranks, and by what is split from their communicator.
+    cost_model costs;
+    bool calibrate = false;  // measure them when the job has joined, in some 30 ms; `costs` gives what cannot be measured
 };
 
 /// Makes progress on a thread of its own, or, given a loop, on that loop and without any thread.
@@ -52,7 +57,8 @@ private:
 };
 
 /// The whole of a program: finds out who this process is, joins the job's communicator, runs `main` on a loop of this thread, closes.
-/// An error that `main` lets out is printed in one line. The result is for `return` from the process's own main.
+/// TUTTI_COSTS in rank 0's environment says
+/// what `costs` are, as in "round=8e-6,message=1e-6", or "measure". An error that `main` lets out is printed in one line. The result is for `return` from the process's own main.
 int run(std::function<task<int>(communicator&)> main, context_options options = {});
 int run(std::function<task<>(communicator&)> main, context_options options = {});
 

@@ -43,6 +43,11 @@ public:
     /// On the loop only; nothing happens when it is not started.
     void stop_timer(detail::timer& work) noexcept;
 
+    /// While this loop has nothing to do, its thread runs `other` too, so that what one waits for on this loop is done at once instead of by
+    /// a thread that must be woken. Null ends it. `other` is run by a thread of its own, has one helper, and outlives the arrangement. On
+    /// this loop, or before it runs. For loops in real time with threads of their own; nothing happens to others.
+    void help(event_loop* other) noexcept;
+
     bool has_virtual_time() const noexcept;
     time_point now() const noexcept;
     /// Whether this thread runs this loop right now.

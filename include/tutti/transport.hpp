@@ -5,6 +5,7 @@
 #include <tutti/result.hpp>
 #include <tutti/task.hpp>
 
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -29,6 +30,11 @@ public:
     /// Posts `work` to the loop once, when a try_recv (try_send) may do something, the end of the stream included. One of each at a time.
     virtual void when_readable(detail::runnable& work) noexcept = 0;
     virtual void when_writable(detail::runnable& work) noexcept = 0;
+    /// Whether bytes are expected soon, so that a loop with nothing to do may try again and again before it sleeps. Only a hint.
+    virtual void expect(bool soon) noexcept { static_cast<void>(soon); }
+    /// Bytes that are worth having under way. Between processes of one host what is sent sooner only falls out of the caches; over a network
+    /// it hides the delay, and there is no limit but the kernel's.
+    virtual std::size_t window() const noexcept { return std::numeric_limits<std::size_t>::max(); }
     /// Forgets both watchers (they are not called afterwards, even if already posted) and ends the stream; what was sent still arrives. The destructor closes too.
     virtual void close() noexcept = 0;
     /// The other side, for messages.

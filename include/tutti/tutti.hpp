@@ -3,10 +3,14 @@
 
 #include <tutti/communicator.hpp>
 #include <tutti/context.hpp>
+#include <tutti/cost_model.hpp>
 #include <tutti/error.hpp>
 #include <tutti/event_loop.hpp>
 #include <tutti/future.hpp>
+#include <tutti/message.hpp>
+#include <tutti/persistent.hpp>
 #include <tutti/reducer.hpp>
+#include <tutti/reduction.hpp>
 #include <tutti/result.hpp>
 #include <tutti/scope.hpp>
 #include <tutti/sleep.hpp>

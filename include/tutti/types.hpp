@@ -3,8 +3,10 @@
 
 #include <bit>
 #include <chrono>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -38,26 +40,64 @@ struct bfloat16 {
     friend bool operator==(bfloat16, bfloat16) = default;  // of the bits
 };
 
-enum class data_type : std::uint8_t { f32, f64, f16, bf16, i8, u8, i32, u32, i64, u64 };
-inline constexpr int data_type_count = 10;
+/// `boolean` is bool, one byte. `cf32` and `cf64` are std::complex of float and double. `opaque` elements, of any size, are moved as they
+/// are; only a custom_op combines them.
+enum class data_type : std::uint8_t { f32, f64, f16, bf16, i8, u8, i32, u32, i64, u64, i16, u16, boolean, cf32, cf64, opaque };
+inline constexpr int data_type_count = 16;
 
-/// How two elements become one. `avg` is the sum divided by the number of ranks, once, at the end; see docs/numerics.md.
-enum class reduce_op : std::uint8_t { sum, prod, min, max, avg };
-inline constexpr int reduce_op_count = 5;
-using enum reduce_op;
+/// How two elements become one. `avg` is the sum divided by the number of ranks, once, at the end; `premul` is made by premul_sum and
+/// `custom` by custom_op (reduction.hpp). docs/numerics.md has the rules.
+enum class reduce_op : std::uint8_t { sum, prod, min, max, avg, band, bor, bxor, premul, custom };
+inline constexpr int reduce_op_count = 10;
 
-/// Bytes of one element.
+/// An operator as a type, so that one which is not defined for an element type does not compile. Becomes a reduce_op where one is wanted.
+template <reduce_op Op>
+struct op_constant {
+    constexpr operator reduce_op() const noexcept { return Op; }
+};
+inline constexpr op_constant<reduce_op::sum> sum{};
+inline constexpr op_constant<reduce_op::prod> prod{};
+inline constexpr op_constant<reduce_op::min> min{};
+inline constexpr op_constant<reduce_op::max> max{};
+inline constexpr op_constant<reduce_op::avg> avg{};
+inline constexpr op_constant<reduce_op::band> band{};
+inline constexpr op_constant<reduce_op::bor> bor{};
+inline constexpr op_constant<reduce_op::bxor> bxor{};
+
+/// Bytes of one element; 0 for `opaque`, whose size is the caller's business.
 constexpr std::size_t size_of(data_type type) noexcept {
-    constexpr std::size_t sizes[data_type_count] = {4, 8, 2, 2, 1, 1, 4, 4, 8, 8};
-    return sizes[static_cast<int>(type)];
+    constexpr std::size_t sizes[data_type_count] = {4, 8, 2, 2, 1, 1, 4, 4, 8, 8, 2, 2, 1, 8, 16, 0};
+    return static_cast<int>(type) < data_type_count ? sizes[static_cast<int>(type)] : 0;
 }
 constexpr std::string_view name(data_type type) noexcept {
-    constexpr std::string_view names[data_type_count] = {"f32", "f64", "f16", "bf16", "i8", "u8", "i32", "u32", "i64", "u64"};
+    constexpr std::string_view names[data_type_count] = {"f32", "f64", "f16", "bf16", "i8",   "u8",   "i32",  "u32",
+                                                         "i64", "u64", "i16", "u16",  "bool", "cf32", "cf64", "opaque"};
     return names[static_cast<int>(type)];
 }
 constexpr std::string_view name(reduce_op op) noexcept {
-    constexpr std::string_view names[reduce_op_count] = {"sum", "prod", "min", "max", "avg"};
+    constexpr std::string_view names[reduce_op_count] = {"sum", "prod", "min", "max", "avg", "band", "bor", "bxor", "premul", "custom"};
     return names[static_cast<int>(op)];
+}
+
+constexpr bool is_floating(data_type type) noexcept { return type <= data_type::bf16; }
+constexpr bool is_complex(data_type type) noexcept { return type == data_type::cf32 || type == data_type::cf64; }
+constexpr bool is_integer(data_type type) noexcept { return type >= data_type::i8 && type <= data_type::u16; }
+
+/// Whether an operator of the library combines elements of this type. What `custom` combines, its object knows.
+constexpr bool defined(reduce_op op, data_type type) noexcept {
+    switch (op) {
+        case reduce_op::sum:
+        case reduce_op::prod: return type < data_type::opaque;
+        case reduce_op::min:
+        case reduce_op::max: return is_floating(type) || is_integer(type) || type == data_type::boolean;
+        case reduce_op::avg: return is_floating(type) || is_integer(type) || is_complex(type);
+        case reduce_op::premul: return is_floating(type) || is_complex(type);
+        case reduce_op::band:
+        case reduce_op::bor:
+        case reduce_op::bxor: return is_integer(type) || type == data_type::boolean;
+        case reduce_op::custom: break;
+    }
+    return false;
 }
 
 namespace detail {
@@ -67,45 +107,81 @@ consteval int type_index() {
     else if constexpr (std::is_same_v<T, double>) return 1;
     else if constexpr (std::is_same_v<T, float16>) return 2;
     else if constexpr (std::is_same_v<T, bfloat16>) return 3;
-    else if constexpr (!std::is_integral_v<T> || std::is_same_v<T, bool>) return -1;
+    else if constexpr (std::is_same_v<T, bool>) return 12;
+    else if constexpr (std::is_same_v<T, std::complex<float>>) return 13;
+    else if constexpr (std::is_same_v<T, std::complex<double>>) return 14;
+    else if constexpr (!std::is_integral_v<T>) return -1;
     else if constexpr (sizeof(T) == 1) return std::is_signed_v<T> ? 4 : 5;
+    else if constexpr (sizeof(T) == 2) return std::is_signed_v<T> ? 10 : 11;
     else if constexpr (sizeof(T) == 4) return std::is_signed_v<T> ? 6 : 7;
     else if constexpr (sizeof(T) == 8) return std::is_signed_v<T> ? 8 : 9;
     else return -1;
 }
 }  // namespace detail
 
-/// A C++ type that has a data_type. `bool` has none: what its sum should mean is not agreed in the field.
+/// A C++ type that has a data_type of its own.
 template <class T>
 concept element = detail::type_index<std::remove_cv_t<T>>() >= 0;
 
-template <element T>
-inline constexpr data_type type_of = static_cast<data_type>(detail::type_index<std::remove_cv_t<T>>());
+/// A C++ type whose bytes mean the same on another rank as far as its declaration tells. One that is no `element` travels as `opaque`.
+template <class T>
+concept transferable = element<T> ||(std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::is_member_pointer_v<T> &&
+                                     !std::is_reference_v<T> && sizeof(T) <= std::numeric_limits<std::uint32_t>::max());
+
+template <transferable T>
+inline constexpr data_type type_of = element<T> ? static_cast<data_type>(detail::type_index<std::remove_cv_t<T>>()) : data_type::opaque;
 
 /// Borrowed memory whose element type is known only at run time. `count` is elements, not bytes.
 struct const_buffer {
     const void* data = nullptr;
     std::size_t count = 0;
     data_type type = data_type::f32;
+    std::size_t opaque_bytes = 0;  // of one element, where the type is opaque
 
     constexpr const_buffer() = default;
     constexpr const_buffer(const void* where, std::size_t elements, data_type what) noexcept : data(where), count(elements), type(what) {}
-    template <element T>
-    constexpr const_buffer(std::span<T> values) noexcept : data(values.data()), count(values.size()), type(type_of<T>) {}
-    constexpr std::size_t bytes() const noexcept { return count * size_of(type); }
+    /// Of opaque elements.
+    constexpr const_buffer(const void* where, std::size_t elements, std::size_t element_bytes) noexcept
+        : data(where),
+          count(elements),
+          type(data_type::opaque),
+          opaque_bytes(element_bytes) {}
+    template <transferable T>
+    constexpr const_buffer(std::span<T> values) noexcept
+        : data(values.data()),
+          count(values.size()),
+          type(type_of<T>),
+          opaque_bytes(element<T> ? 0 : sizeof(T)) {}
+    constexpr std::size_t element_bytes() const noexcept { return type == data_type::opaque ? opaque_bytes : size_of(type); }
+    constexpr std::size_t bytes() const noexcept { return count * element_bytes(); }
 };
 struct buffer {
     void* data = nullptr;
     std::size_t count = 0;
     data_type type = data_type::f32;
+    std::size_t opaque_bytes = 0;
 
     constexpr buffer() = default;
     constexpr buffer(void* where, std::size_t elements, data_type what) noexcept : data(where), count(elements), type(what) {}
-    template <element T>
+    constexpr buffer(void* where, std::size_t elements, std::size_t element_bytes) noexcept
+        : data(where),
+          count(elements),
+          type(data_type::opaque),
+          opaque_bytes(element_bytes) {}
+    template <transferable T>
         requires(!std::is_const_v<T>)
-    constexpr buffer(std::span<T> values) noexcept : data(values.data()), count(values.size()), type(type_of<T>) {}
-    constexpr operator const_buffer() const noexcept { return {data, count, type}; }
-    constexpr std::size_t bytes() const noexcept { return count * size_of(type); }
+    constexpr buffer(std::span<T> values) noexcept
+        : data(values.data()),
+          count(values.size()),
+          type(type_of<T>),
+          opaque_bytes(element<T> ? 0 : sizeof(T)) {}
+    constexpr operator const_buffer() const noexcept {
+        const_buffer same(data, count, type);
+        same.opaque_bytes = opaque_bytes;
+        return same;
+    }
+    constexpr std::size_t element_bytes() const noexcept { return const_buffer(*this).element_bytes(); }
+    constexpr std::size_t bytes() const noexcept { return count * element_bytes(); }
 };
 
 using duration = std::chrono::nanoseconds;

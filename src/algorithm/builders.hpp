@@ -17,6 +17,7 @@ schedule halving_doubling_all_reduce(place at);
 // tree.cpp
 schedule tree_broadcast(place at);
 schedule tree_reduce(place at);
+schedule ordered_tree_reduce(place at);
 schedule tree_all_reduce(place at);
 // scatter_broadcast.cpp
 schedule scatter_broadcast(place at);

@@ -17,8 +17,6 @@ enum class collective : std::uint8_t {
     reduce_scatter,
     all_to_all,
     barrier,
-    send,
-    recv,
     gather,
     scatter,
     scan,
@@ -29,12 +27,11 @@ enum class collective : std::uint8_t {
     scatter_v,
     all_to_all_v,
 };
-inline constexpr int collective_count = 18;
+inline constexpr int collective_count = 16;
 constexpr std::string_view name(collective kind) noexcept {
-    constexpr std::string_view names[collective_count] = {"all_reduce", "broadcast", "reduce",         "all_gather",   "reduce_scatter",
-                                                          "all_to_all", "barrier",   "send",           "recv",         "gather",
-                                                          "scatter",    "scan",      "exclusive_scan", "all_gather_v", "reduce_scatter_v",
-                                                          "gather_v",   "scatter_v", "all_to_all_v"};
+    constexpr std::string_view names[collective_count] = {
+        "all_reduce", "broadcast", "reduce",         "all_gather",   "reduce_scatter",   "all_to_all", "barrier",   "gather",
+        "scatter",    "scan",      "exclusive_scan", "all_gather_v", "reduce_scatter_v", "gather_v",   "scatter_v", "all_to_all_v"};
     return names[static_cast<int>(kind)];
 }
 constexpr bool has_root(collective kind) noexcept {
@@ -82,7 +79,6 @@ constexpr bool collects(collective kind) noexcept {
 //   ..._v           the same with blocks of unequal sizes: block k of `size` is rank k's, and one block alone is as large as block `me`.
 //                   In all_to_all_v block k of the input of rank r is as large as block r of the output of rank k.
 //   barrier         output: one block of zero bytes, which is really exchanged. No rank ends before all have begun.
-//   send, recv      one step with one block, input and output; not in the catalogue, see point_to_point.hpp.
 //
 // A scratch block is as large as the largest block of the other spaces and holds nothing at the start. Plans use scratch only in
 // collectives with equal blocks, so a transfer from or to scratch has the size of every other. With one rank the plan is
@@ -100,8 +96,10 @@ struct algorithm {
     std::string_view name;     // "ring"
     schedule (*build)(place);  // pure
     bool (*serves)(int size);  // null: every size
-    int (*hops)(int size) =
-        nullptr;  // messages that wait for each other in a row, where no rank's rounds tell; null: as many as the rounds of some rank
+    /// Contributions are combined in the order of ranks, so an operator need not commute.
+    bool ordered = false;
+    /// Messages that wait for each other in a row, where no rank's rounds tell; null: as many as the rounds of some rank.
+    int (*hops)(int size) = nullptr;
 };
 
 /// In a fixed order that all ranks share; an algorithm's index is its number on the wire.

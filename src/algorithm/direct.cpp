@@ -13,12 +13,14 @@ schedule direct_all_gather(place at) {
     return plan;
 }
 
-// Textbook. 1 round, S (P-1)/P bytes sent and reduced per rank in P-1 messages.
+// Textbook. 1 round, S (P-1)/P bytes sent and reduced per rank in P-1 messages. Lower ranks are added from the nearest down, then higher
+// ones from the nearest up: the order of ranks.
 schedule direct_reduce_scatter(place at) {
     schedule plan({.input = at.size, .output = 1});
     plan.add(copy(output(0), input(at.me)));
     for (int k = 1; k < at.size; ++k) plan.add(send(wrap(at.me + k, at.size), input(wrap(at.me + k, at.size))));
-    for (int k = 1; k < at.size; ++k) plan.add(recv_reduce(wrap(at.me - k, at.size), output(0)));
+    for (rank lower = at.me - 1; lower >= 0; --lower) plan.add(recv_reduce(lower, output(0)));
+    for (rank higher = at.me + 1; higher < at.size; ++higher) plan.add(recv_reduce(higher, output(0)));
     plan.end_round();
     return plan;
 }

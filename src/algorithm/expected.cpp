@@ -71,8 +71,6 @@ void add_block(terms& mine, collective kind, rank me, rank root, int k) {
         case collective::scatter_v: return scatter(mine, me, root, k);
         case collective::scan: return scan(mine, me, me + 1, k);
         case collective::exclusive_scan: return scan(mine, me, me, k);
-        case collective::send:
-        case collective::recv: return;
     }
 }
 
@@ -126,9 +124,16 @@ verdict verify(const algorithm& entry, int size, rank root) {
     return verify(plans, expected(entry.kind, size, root, plans[0].spaces().output));
 }
 
-verdict verify_sliced(const algorithm& entry, int size, rank root, int slices, std::uint32_t seed) {
+verdict verify_ordered(const algorithm& entry, int size, rank root) {
     const std::vector<schedule> plans = build_all(entry, size, root);
-    return verify_sliced(plans, expected(entry.kind, size, root, plans[0].spaces().output), slices, seed);
+    contract promise = expected(entry.kind, size, root, plans[0].spaces().output);
+    promise.ordered = true;
+    return verify(plans, promise);
+}
+
+verdict verify_sliced(const algorithm& entry, int size, rank root, int slices, std::uint32_t seed, int window) {
+    const std::vector<schedule> plans = build_all(entry, size, root);
+    return verify_sliced(plans, expected(entry.kind, size, root, plans[0].spaces().output), slices, seed, window);
 }
 
 }  // namespace tutti

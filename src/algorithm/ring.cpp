@@ -37,9 +37,9 @@ schedule ring_reduce_scatter(place at) {
     if (at.size == 1) plan.round(copy(output(0), input(0)));
     const rank next = wrap(at.me + 1, at.size), previous = wrap(at.me - 1, at.size);
     for (int k = 1; k < at.size; ++k) {
-        const blocks sum = k == at.size - 1 ? output(0) : scratch(0);  // of block me - k - 1; the last one is ours
-        plan.round(send(next, k == 1 ? input(previous) : scratch(0)), copy(sum, input(wrap(at.me - k - 1, at.size))),
-                   recv_reduce(previous, sum));
+        const blocks total = k == at.size - 1 ? output(0) : scratch(0);  // of block me - k - 1; the last one is ours
+        plan.round(send(next, k == 1 ? input(previous) : scratch(0)), copy(total, input(wrap(at.me - k - 1, at.size))),
+                   recv_reduce(previous, total));
     }
     return plan;
 }

@@ -34,6 +34,16 @@ schedule tree_reduce(place at) {
     return plan;
 }
 
+// To rank 0, whose subtrees are neighbouring ranks in their order, and from there to the root. Ceil(log2(P)) rounds, and one more if the root
+// is another; rank 0 receives and reduces S ceil(log2(P)) bytes.
+schedule ordered_tree_reduce(place at) {
+    schedule plan({.output = 1});
+    collect(plan, binomial({at.me, at.size, 0}));
+    if (at.root != 0 && at.me == 0) plan.round(send(at.root, output(0)));
+    if (at.root != 0 && at.me == at.root) plan.round(recv(0, output(0)));
+    return plan;
+}
+
 // Reduce to rank 0, then broadcast. 2 ceil(log2(P)) rounds; rank 0 sends and reduces S ceil(log2(P)) bytes.
 schedule tree_all_reduce(place at) {
     schedule plan({.output = 1});

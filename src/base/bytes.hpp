@@ -73,5 +73,10 @@ constexpr std::uint64_t digest_of(std::string_view text, std::uint64_t seed = 0x
     for (const char each : text) seed = (seed ^ static_cast<unsigned char>(each)) * 0x100000001b3u;
     return seed;
 }
+/// Of a sequence of numbers, one after the other; the high bits are mixed into the low ones, where small numbers differ.
+constexpr std::uint64_t digest_of(std::uint64_t number, std::uint64_t seed) noexcept {
+    seed = (seed ^ number) * 0x9e3779b97f4a7c15u;
+    return seed ^ seed >> 32;
+}
 
 }  // namespace tutti

@@ -4,6 +4,8 @@
 
 #include <tutti/types.hpp>
 
+#include "base/pieces.hpp"
+
 #include <algorithm>
 #include <cstddef>
 
@@ -30,6 +32,7 @@ struct layout {
     std::size_t element_bytes = 1;
     int blocks = 1;
     const std::size_t* starts = nullptr;  // of blocks of given sizes: where each begins, and where the last ends. Null: near-equal blocks
+    const pieces* scattered = nullptr;    // where the elements are, when they are not behind each other from `data`
 
     part block(int index) const noexcept {
         if (starts) return {starts[index], starts[index + 1] - starts[index]};
@@ -47,7 +50,14 @@ struct layout {
         const part inside = part_of(whole.count, slices, index);
         return {whole.first + inside.first, inside.count};
     }
+    /// Where an element of memory in one place is.
     std::byte* at(std::size_t element) const noexcept { return data + element * element_bytes; }
+    /// Calls run(data, count) for each place where the elements of `which` lie, in order.
+    template <class Run>
+    void each_run(part which, Run&& run) const {
+        if (scattered) scattered->each_run(which.first, which.count, element_bytes, run);
+        else if (which.count > 0) run(at(which.first), which.count);
+    }
 };
 
 }  // namespace tutti

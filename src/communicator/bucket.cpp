@@ -18,6 +18,9 @@ void check(std::span<const parameter> parameters, std::span<const std::size_t> c
         throw failure(error::invalid_argument, fmt::format("{} parameters are registered, the limit is {}", parameters.size(), reducer::parameter_limit));
     std::size_t room = most_bytes;
     for (const parameter& each : parameters) {
+        if (!defined(reduce_op::avg, each.gradient.type))
+            throw failure(error::unsupported,
+                          fmt::format("parameter '{}' is of type {}, which has no average", each.name, name(each.gradient.type)));
         if (each.gradient.count > room / size_of(each.gradient.type))
             throw failure(error::invalid_argument, fmt::format("parameter '{}' has more elements than memory can hold: {}", each.name, each.gradient.count));
         room -= each.gradient.bytes();

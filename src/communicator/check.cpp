@@ -8,7 +8,17 @@
 namespace tutti::detail {
 
 /// Whether its name and size can be told; check_memory complains where not.
-static bool known(data_type type) noexcept { return static_cast<int>(type) < data_type_count; }
+static bool known(const_buffer what) noexcept { return static_cast<int>(what.type) < data_type_count && what.element_bytes() > 0; }
+
+static std::string name_of(data_type type, std::size_t element_bytes) {
+    return type == data_type::opaque ? fmt::format("opaque({} bytes)", element_bytes) : std::string(name(type));
+}
+static std::string name_of(const_buffer what) { return name_of(what.type, what.element_bytes()); }
+
+/// Of what the type's arithmetic loads: a complex number is two.
+static std::size_t alignment_of(data_type type) noexcept {
+    return type == data_type::opaque ? 1 : is_complex(type) ? size_of(type) / 2 : size_of(type);
+}
 
 complaint check_count(std::string_view role, std::size_t count, std::size_t expected) {
     if (count == expected) return {};
@@ -16,21 +26,42 @@ complaint check_count(std::string_view role, std::size_t count, std::size_t expe
 }
 
 complaint check_same_type(const_buffer from, const_buffer to) {
-    if (from.type == to.type || !known(from.type) || !known(to.type)) return {};
-    return fmt::format("the input holds {}, the output {}", name(from.type), name(to.type));
+    if (!known(from) || !known(to) || (from.type == to.type && from.element_bytes() == to.element_bytes())) return {};
+    return fmt::format("the input holds {}, the output {}", name_of(from), name_of(to));
 }
 
 complaint check_memory(std::string_view role, const_buffer what) {
-    if (!known(what.type)) return fmt::format("the {} has no data type", role);
+    if (static_cast<int>(what.type) >= data_type_count) return fmt::format("the {} has no data type", role);
+    if (what.element_bytes() == 0) return fmt::format("the {} has elements of 0 bytes", role);
+    if (what.element_bytes() > std::numeric_limits<std::uint32_t>::max())
+        return fmt::format("the {} has elements of more than 4 GiB", role);
     if (what.count == 0) return {};
     if (!what.data) return fmt::format("the {} of {} elements is a null pointer", role, what.count);
-    if (reinterpret_cast<std::uintptr_t>(what.data) % size_of(what.type) != 0) return fmt::format("the {} is not aligned for {}", role, name(what.type));
+    if (reinterpret_cast<std::uintptr_t>(what.data) % alignment_of(what.type) != 0)
+        return fmt::format("the {} is not aligned for {}", role, name(what.type));
     return {};
 }
 
-complaint check_op(reduce_op op) {
-    if (static_cast<int>(op) < reduce_op_count) return {};
-    return fmt::format("there is no operator number {}", static_cast<int>(op));
+complaint check_op(const request& what) {
+    const detail::user_op* user = what.op.user();
+    if (static_cast<int>(what.op.kind()) >= reduce_op_count)
+        return fmt::format("there is no operator number {}", static_cast<int>(what.op.kind()));
+    if (what.op.kind() != reduce_op::custom) return {};
+    if (!user) return std::string("a custom operator needs its custom_op");
+    if (user->type() != what.type || user->element_bytes() != what.element_bytes())
+        return fmt::format("operator '{}' combines {}, the elements are {}", user->name(), name_of(user->type(), user->element_bytes()),
+                           name_of(what.type, what.element_bytes()));
+    for (const void* each : {what.input, static_cast<const void*>(what.output)})
+        if (what.count > 0 && reinterpret_cast<std::uintptr_t>(each) % user->alignment() != 0)
+            return fmt::format("the elements are not aligned for operator '{}'", user->name());
+    return {};
+}
+
+complaint check_defined(const request& what) {
+    if (what.kind == collective::exclusive_scan && what.op.user())
+        return fmt::format("rank 0 gets what changes nothing, which of operator '{}' is not known", what.op.user()->name());
+    if (!reduces(what.kind) || what.op.user() || defined(what.op.kind(), what.type)) return {};
+    return fmt::format("operator {} is not defined for {}", name(what.op.kind()), name_of(what.type, what.element_bytes()));
 }
 
 complaint check_rank(std::string_view role, rank which, int size) {
@@ -38,31 +69,32 @@ complaint check_rank(std::string_view role, rank which, int size) {
     return fmt::format("{} {} is not among the ranks 0 to {}", role, which, size - 1);
 }
 
-complaint check_total(std::size_t count, int size, data_type type) {
-    if (!known(type)) return {};
-    const auto limit = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / size_of(type) / static_cast<std::size_t>(size);
+complaint check_total(const_buffer what, std::size_t count, int size) {
+    if (!known(what)) return {};
+    const auto limit =
+        static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / what.element_bytes() / static_cast<std::size_t>(size);
     if (count <= limit) return {};
-    return fmt::format("{} elements of {} for each of {} ranks are more than memory can hold", count, name(type), size);
+    return fmt::format("{} elements of {} for each of {} ranks are more than memory can hold", count, name_of(what), size);
 }
 
-complaint check_counts(std::string_view role, std::span<const std::size_t> counts, int size, data_type type) {
+complaint check_counts(std::string_view role, std::span<const std::size_t> counts, int size, const_buffer what) {
     if (counts.size() != static_cast<std::size_t>(size)) return fmt::format("there are {} {} for {} ranks", counts.size(), role, size);
-    if (!known(type)) return {};
-    std::size_t room = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / size_of(type);
+    if (!known(what)) return {};
+    std::size_t room = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / what.element_bytes();
     for (const std::size_t count : counts) {
-        if (count > room) return fmt::format("the {} add up to more elements of {} than memory can hold", role, name(type));
+        if (count > room) return fmt::format("the {} add up to more elements of {} than memory can hold", role, name_of(what));
         room -= count;
     }
     return {};
 }
 
-complaint check_prefix_op(reduce_op op) {
-    if (op != reduce_op::avg) return {};
+complaint check_prefix_op(const reduction& op) {
+    if (op.kind() != reduce_op::avg) return {};
     return std::string("there is no avg of the ranks up to this one");
 }
 
 complaint check_overlap(const_buffer from, const_buffer to, const void* allowed) {
-    if (!known(from.type) || !known(to.type)) return {};
+    if (!known(from) || !known(to)) return {};
     if (from.count == 0 || to.count == 0 || (allowed && (from.data == allowed || to.data == allowed))) return {};
     // As numbers: what is asked for may be more than any memory holds.
     const auto first = reinterpret_cast<std::uintptr_t>(from.data), second = reinterpret_cast<std::uintptr_t>(to.data);

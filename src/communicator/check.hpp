@@ -15,14 +15,18 @@ complaint check_count(std::string_view role, std::size_t count, std::size_t expe
 complaint check_same_type(const_buffer from, const_buffer to);
 /// Every non-empty buffer has memory, aligned for its type.
 complaint check_memory(std::string_view role, const_buffer what);
-complaint check_op(reduce_op op);
+/// There is such an operator; one of the user's is for elements of this type and size.
+complaint check_op(const request& what);
+/// The operator of a reducing call is defined for its type. The arguments are right otherwise.
+complaint check_defined(const request& what);
 complaint check_rank(std::string_view role, rank which, int size);
-/// `count` x `size` elements can be counted, and their bytes too.
-complaint check_total(std::size_t count, int size, data_type type);
-/// A count for each of `size` ranks, whose sum can be counted, and its bytes too. `role` is "counts", "send counts" or "recv counts".
-complaint check_counts(std::string_view role, std::span<const std::size_t> counts, int size, data_type type);
+/// `count` x `size` elements, of the kind that `what` holds, can be counted, and their bytes too.
+complaint check_total(const_buffer what, std::size_t count, int size);
+/// A count for each of `size` ranks, whose sum, of elements as `what` holds, can be counted, and its bytes too. `role` is "counts",
+/// "send counts" or "recv counts".
+complaint check_counts(std::string_view role, std::span<const std::size_t> counts, int size, const_buffer what);
 /// The prefix reductions have no average.
-complaint check_prefix_op(reduce_op op);
+complaint check_prefix_op(const reduction& op);
 /// The two overlap in no byte, unless `to` begins exactly at `allowed`.
 complaint check_overlap(const_buffer from, const_buffer to, const void* allowed);
 

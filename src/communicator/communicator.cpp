@@ -1,8 +1,9 @@
-#include <tutti/communicator.hpp>
+#include <tutti/persistent.hpp>
 
 #include "communicator/check.hpp"
 #include "communicator/group.hpp"
 #include "communicator/home.hpp"
+#include "engine/repeated_call.hpp"
 
 #include <fmt/format.h>
 
@@ -47,57 +48,78 @@ request make(collective kind, const_buffer shape, const void* input, void* outpu
     request what;
     what.kind = kind;
     what.type = shape.type;
+    what.opaque_bytes = shape.type == data_type::opaque ? shape.opaque_bytes : 0;
     what.count = shape.count;
     what.input = input;
     what.output = output;
     what.deadline = options.deadline;
     what.label = options.label;
+    what.keep = options.keep;
     return what;
 }
 
-/// Issues `what`. A call that cannot be right fails the communicator, because the other ranks wait for it.
+/// Issues `what`, or keeps it for later. A call that cannot be right fails the communicator, because the other ranks wait for it.
 future<> issue(detail::group& group, const request& what, complaint wrong) {
-    if (!wrong) wrong = detail::check_op(what.op);
-    if (wrong) {
-        const descriptor tried{static_cast<std::uint8_t>(what.kind), static_cast<std::uint8_t>(what.type), static_cast<std::uint8_t>(what.op), 0, what.root,
-                               what.count, 0};
+    if (!wrong) wrong = detail::check_op(what);
+    const complaint unsupported = wrong ? complaint() : detail::check_defined(what);
+    if (wrong || unsupported) {
+        const rank me = group.who().me;
+        const descriptor tried = describe(what);
         report why;
-        why.code = error::invalid_argument;
-        why.root = group.who().me;
-        why.peers = {group.who().me};
-        why.cause = fmt::format("rank {} called {} with a wrong argument: {}", group.who().me, to_string(tried), *wrong);
+        why.code = wrong ? error::invalid_argument : error::unsupported;
+        why.root = me;
+        why.peers = {me};
+        if (wrong) why.cause = fmt::format("rank {} called {} with a wrong argument: {}", me, to_string(tried), *wrong);
+        else why.cause = fmt::format("rank {} called {}: {}", me, to_string(tried), *unsupported);
         group.engine().fail_and_tell(std::move(why));
     }
-    return future<>(group.engine().issue(what, group.home().options().operation));
+    const duration deadline = group.home().options().operation;
+    if (!what.keep) return future<>(group.engine().issue(what, deadline));
+    if (what.keep->valid()) throw failure(error::invalid_argument, "a persistent call has called communicators more than once");
+    *what.keep = persistent(*group.engine().keep(what, deadline).release());
+    return {};
 }
 
 }  // namespace
 
-future<> communicator::all_reduce(buffer data, reduce_op op, call_options options) { return all_reduce(data, data, op, options); }
+future<> communicator::all_reduce(buffer data, reduction op, call_options options) { return all_reduce(data, data, op, options); }
 
-future<> communicator::all_reduce(const_buffer from, buffer to, reduce_op op, call_options options) {
+future<> communicator::all_reduce(const_buffer from, buffer to, reduction op, call_options options) {
     request what = make(collective::all_reduce, from, from.data, to.data, options);
     what.op = op;
-    return issue(*group_, what, first_of(check_same_type(from, to), check_count("output", to.count, from.count), check_memory("input", from),
-                                         check_memory("output", to), check_total(from.count, 1, from.type), check_overlap(from, to, to.data == from.data ? to.data : nullptr)));
+    return issue(*group_, what,
+                 first_of(check_same_type(from, to), check_count("output", to.count, from.count), check_memory("input", from),
+                          check_memory("output", to), check_total(from, from.count, 1),
+                          check_overlap(from, to, to.data == from.data ? to.data : nullptr)));
+}
+
+future<> communicator::all_reduce(std::span<const buffer> list, reduction op, call_options options) {
+    const const_buffer shape(nullptr, 0, list.empty() ? data_type::f32 : list.front().type);
+    request what = make(collective::all_reduce, shape, nullptr, nullptr, options);
+    // Nothing has no type, and any operator combines it.
+    if (!list.empty() || static_cast<int>(op.kind()) >= reduce_op_count) what.op = op;
+    complaint wrong = group_->lists()(list, what.count);
+    what.list = list;
+    what.digest = digest_of_list(list);
+    return issue(*group_, what, std::move(wrong));
 }
 
 future<> communicator::broadcast(buffer data, tutti::rank root, call_options options) {
     request what = make(collective::broadcast, data, nullptr, data.data, options);
     what.root = root;
-    return issue(*group_, what, first_of(check_rank("root", root, size()), check_memory("buffer", data), check_total(data.count, 1, data.type)));
+    return issue(*group_, what, first_of(check_rank("root", root, size()), check_memory("buffer", data), check_total(data, data.count, 1)));
 }
 
-future<> communicator::reduce(buffer data, reduce_op op, tutti::rank root, call_options options) {
-    return reduce(data, rank() == root ? data : buffer(nullptr, 0, data.type), op, root, options);
+future<> communicator::reduce(buffer data, reduction op, tutti::rank root, call_options options) {
+    return reduce(data, rank() == root ? data : buffer(), op, root, options);
 }
 
-future<> communicator::reduce(const_buffer from, buffer to, reduce_op op, tutti::rank root, call_options options) {
+future<> communicator::reduce(const_buffer from, buffer to, reduction op, tutti::rank root, call_options options) {
     const bool here = rank() == root;
     request what = make(collective::reduce, from, from.data, here ? to.data : nullptr, options);
     what.op = op;
     what.root = root;
-    complaint wrong = first_of(check_rank("root", root, size()), check_memory("input", from), check_total(from.count, 1, from.type));
+    complaint wrong = first_of(check_rank("root", root, size()), check_memory("input", from), check_total(from, from.count, 1));
     if (here && !wrong)
         wrong = first_of(check_same_type(from, to), check_count("output", to.count, from.count), check_memory("output", to),
                          check_overlap(from, to, to.data == from.data ? to.data : nullptr));
@@ -106,7 +128,8 @@ future<> communicator::reduce(const_buffer from, buffer to, reduce_op op, tutti:
 
 future<> communicator::all_gather(const_buffer from, buffer to, call_options options) {
     const request what = make(collective::all_gather, from, from.data, to.data, options);
-    complaint wrong = first_of(check_total(from.count, size(), from.type), check_same_type(from, to), check_memory("input", from), check_memory("output", to));
+    complaint wrong =
+        first_of(check_total(from, from.count, size()), check_same_type(from, to), check_memory("input", from), check_memory("output", to));
     const auto ranks = static_cast<std::size_t>(size());
     if (!wrong) wrong = first_of(check_count("output", to.count, from.count * ranks));
     if (!wrong) {
@@ -116,10 +139,11 @@ future<> communicator::all_gather(const_buffer from, buffer to, call_options opt
     return issue(*group_, what, wrong);
 }
 
-future<> communicator::reduce_scatter(const_buffer from, buffer to, reduce_op op, call_options options) {
+future<> communicator::reduce_scatter(const_buffer from, buffer to, reduction op, call_options options) {
     request what = make(collective::reduce_scatter, to, from.data, to.data, options);
     what.op = op;
-    complaint wrong = first_of(check_total(to.count, size(), to.type), check_same_type(from, to), check_memory("input", from), check_memory("output", to));
+    complaint wrong =
+        first_of(check_total(to, to.count, size()), check_same_type(from, to), check_memory("input", from), check_memory("output", to));
     if (!wrong) wrong = check_count("input", from.count, to.count * static_cast<std::size_t>(size()));
     if (!wrong) {
         const auto* mine = static_cast<const std::byte*>(from.data) + const_buffer(to).bytes() * static_cast<std::size_t>(rank());
@@ -131,8 +155,8 @@ future<> communicator::reduce_scatter(const_buffer from, buffer to, reduce_op op
 future<> communicator::all_to_all(const_buffer from, buffer to, call_options options) {
     request what = make(collective::all_to_all, from, from.data, to.data, options);
     what.count = from.count / static_cast<std::size_t>(size());
-    complaint wrong = first_of(check_total(what.count, size(), from.type), check_same_type(from, to), check_memory("input", from), check_memory("output", to),
-                               check_count("output", to.count, from.count), check_overlap(from, to, nullptr));
+    complaint wrong = first_of(check_total(from, what.count, size()), check_same_type(from, to), check_memory("input", from),
+                               check_memory("output", to), check_count("output", to.count, from.count), check_overlap(from, to, nullptr));
     if (!wrong && from.count % static_cast<std::size_t>(size()) != 0)
         wrong = fmt::format("the input has {} elements, a multiple of {} is expected", from.count, size());
     return issue(*group_, what, wrong);
@@ -143,7 +167,7 @@ future<> communicator::all_to_all(const_buffer from, buffer to, call_options opt
 namespace {
 
 const void* element_of(const_buffer memory, std::size_t index) noexcept {
-    return static_cast<const std::byte*>(memory.data) + index * size_of(memory.type);
+    return static_cast<const std::byte*>(memory.data) + index * memory.element_bytes();
 }
 
 /// Of so many elements of `to`, those after the first `before` come from `from`, which may be them.
@@ -172,8 +196,8 @@ struct share {
 };
 
 /// Puts the counts, if nothing is wrong with them, into the request.
-complaint take_counts(std::span<const std::size_t> counts, rank me, int size, request& what, share& parts) {
-    complaint wrong = check_counts("counts", counts, size, what.type);
+complaint take_counts(std::span<const std::size_t> counts, const_buffer shape, rank me, int size, request& what, share& parts) {
+    complaint wrong = check_counts("counts", counts, size, shape);
     if (wrong) return wrong;
     const auto place = static_cast<std::size_t>(me);
     parts = {sum_of(counts), sum_of(counts.first(place)), counts[place]};
@@ -188,7 +212,7 @@ future<> communicator::gather(const_buffer from, buffer to, tutti::rank root, ca
     const bool here = rank() == root;
     request what = make(collective::gather, from, from.data, here ? to.data : nullptr, options);
     what.root = root;
-    complaint wrong = first_of(check_rank("root", root, size()), check_total(from.count, size(), from.type), check_memory("input", from));
+    complaint wrong = first_of(check_rank("root", root, size()), check_total(from, from.count, size()), check_memory("input", from));
     if (here && !wrong)
         wrong = check_collected(from, to, from.count * static_cast<std::size_t>(size()), from.count * static_cast<std::size_t>(root));
     return issue(*group_, what, wrong);
@@ -198,47 +222,47 @@ future<> communicator::scatter(const_buffer from, buffer to, tutti::rank root, c
     const bool here = rank() == root;
     request what = make(collective::scatter, to, here ? from.data : nullptr, to.data, options);
     what.root = root;
-    complaint wrong = first_of(check_rank("root", root, size()), check_total(to.count, size(), to.type), check_memory("output", to));
+    complaint wrong = first_of(check_rank("root", root, size()), check_total(to, to.count, size()), check_memory("output", to));
     if (here && !wrong)
         wrong = check_spread(from, to, to.count * static_cast<std::size_t>(size()), to.count * static_cast<std::size_t>(root));
     return issue(*group_, what, wrong);
 }
 
-static future<> issue_prefix(detail::group& group, collective kind, const_buffer from, buffer to, reduce_op op, call_options options) {
+static future<> issue_prefix(detail::group& group, collective kind, const_buffer from, buffer to, reduction op, call_options options) {
     request what = make(kind, from, from.data, to.data, options);
     what.op = op;
     return issue(group, what,
                  first_of(check_prefix_op(op), check_same_type(from, to), check_count("output", to.count, from.count),
-                          check_memory("input", from), check_memory("output", to), check_total(from.count, 1, from.type),
+                          check_memory("input", from), check_memory("output", to), check_total(from, from.count, 1),
                           check_overlap(from, to, to.data == from.data ? to.data : nullptr)));
 }
 
-future<> communicator::scan(buffer data, reduce_op op, call_options options) { return scan(data, data, op, options); }
+future<> communicator::scan(buffer data, reduction op, call_options options) { return scan(data, data, op, options); }
 
-future<> communicator::scan(const_buffer from, buffer to, reduce_op op, call_options options) {
+future<> communicator::scan(const_buffer from, buffer to, reduction op, call_options options) {
     return issue_prefix(*group_, collective::scan, from, to, op, options);
 }
 
-future<> communicator::exclusive_scan(buffer data, reduce_op op, call_options options) { return exclusive_scan(data, data, op, options); }
+future<> communicator::exclusive_scan(buffer data, reduction op, call_options options) { return exclusive_scan(data, data, op, options); }
 
-future<> communicator::exclusive_scan(const_buffer from, buffer to, reduce_op op, call_options options) {
+future<> communicator::exclusive_scan(const_buffer from, buffer to, reduction op, call_options options) {
     return issue_prefix(*group_, collective::exclusive_scan, from, to, op, options);
 }
 
 future<> communicator::all_gather_v(const_buffer from, buffer to, std::span<const std::size_t> counts, call_options options) {
     request what = make(collective::all_gather_v, from, from.data, to.data, options);
     share parts;
-    complaint wrong = first_of(take_counts(counts, rank(), size(), what, parts), check_memory("input", from));
+    complaint wrong = first_of(take_counts(counts, from, rank(), size(), what, parts), check_memory("input", from));
     if (!wrong) wrong = first_of(check_count("input", from.count, parts.mine), check_collected(from, to, parts.all, parts.before));
     return issue(*group_, what, wrong);
 }
 
-future<> communicator::reduce_scatter_v(const_buffer from, buffer to, std::span<const std::size_t> counts, reduce_op op,
+future<> communicator::reduce_scatter_v(const_buffer from, buffer to, std::span<const std::size_t> counts, reduction op,
                                         call_options options) {
     request what = make(collective::reduce_scatter_v, to, from.data, to.data, options);
     what.op = op;
     share parts;
-    complaint wrong = first_of(take_counts(counts, rank(), size(), what, parts), check_memory("output", to));
+    complaint wrong = first_of(take_counts(counts, to, rank(), size(), what, parts), check_memory("output", to));
     if (!wrong) wrong = first_of(check_count("output", to.count, parts.mine), check_spread(from, to, parts.all, parts.before));
     return issue(*group_, what, wrong);
 }
@@ -249,7 +273,7 @@ future<> communicator::gather_v(const_buffer from, buffer to, std::span<const st
     what.root = root;
     share parts;
     complaint wrong =
-        first_of(check_rank("root", root, size()), take_counts(counts, rank(), size(), what, parts), check_memory("input", from));
+        first_of(check_rank("root", root, size()), take_counts(counts, from, rank(), size(), what, parts), check_memory("input", from));
     if (!wrong) wrong = check_count("input", from.count, parts.mine);
     if (here && !wrong) wrong = check_collected(from, to, parts.all, parts.before);
     return issue(*group_, what, wrong);
@@ -262,7 +286,7 @@ future<> communicator::scatter_v(const_buffer from, buffer to, std::span<const s
     what.root = root;
     share parts;
     complaint wrong =
-        first_of(check_rank("root", root, size()), take_counts(counts, rank(), size(), what, parts), check_memory("output", to));
+        first_of(check_rank("root", root, size()), take_counts(counts, to, rank(), size(), what, parts), check_memory("output", to));
     if (!wrong) wrong = check_count("output", to.count, parts.mine);
     if (here && !wrong) wrong = check_spread(from, to, parts.all, parts.before);
     return issue(*group_, what, wrong);
@@ -275,7 +299,7 @@ future<> communicator::all_to_all_v(const_buffer from, buffer to, std::span<cons
     what.counts = send_counts;
     what.recv_counts = recv_counts;
     complaint wrong =
-        first_of(check_counts("send counts", send_counts, size(), from.type), check_counts("recv counts", recv_counts, size(), to.type),
+        first_of(check_counts("send counts", send_counts, size(), from), check_counts("recv counts", recv_counts, size(), to),
                  check_same_type(from, to), check_memory("input", from), check_memory("output", to));
     if (!wrong) {
         const auto me = static_cast<std::size_t>(rank());
@@ -290,23 +314,6 @@ future<> communicator::all_to_all_v(const_buffer from, buffer to, std::span<cons
 future<> communicator::monitored_barrier(call_options options) { return group_->enter(options); }
 
 future<> communicator::barrier(call_options options) { return issue(*group_, make(collective::barrier, const_buffer(), nullptr, nullptr, options), {}); }
-
-static complaint check_peer(rank peer, rank me, int size) {
-    if (peer == me) return fmt::format("rank {} cannot send to or receive from itself", me);
-    return check_rank("peer", peer, size);
-}
-
-future<> communicator::send(const_buffer data, tutti::rank peer, call_options options) {
-    request what = make(collective::send, data, data.data, nullptr, options);
-    what.root = peer;
-    return issue(*group_, what, first_of(check_peer(peer, rank(), size()), check_memory("buffer", data), check_total(data.count, 1, data.type)));
-}
-
-future<> communicator::recv(buffer data, tutti::rank peer, call_options options) {
-    request what = make(collective::recv, data, nullptr, data.data, options);
-    what.root = peer;
-    return issue(*group_, what, first_of(check_peer(peer, rank(), size()), check_memory("buffer", data), check_total(data.count, 1, data.type)));
-}
 
 void communicator::abort(std::string reason) {
     report why;

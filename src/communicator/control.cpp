@@ -72,8 +72,12 @@ private:
         bool gone = false;
     };
 
+    static bool belongs(frame_kind kind) noexcept {
+        const bool about_group = kind >= frame_kind::abort && kind <= frame_kind::formed;
+        return about_group || kind == frame_kind::entered || kind == frame_kind::release;
+    }
     landing arrived(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept override {
-        if (head.kind == frame_kind::data || head.epoch != owner_.epoch_ || head.payload_bytes > payload_limit) {
+        if (!belongs(head.kind) || head.epoch != owner_.epoch_ || head.payload_bytes > payload_limit) {
             owner_.lost(peer_);
             return landing::refuse;
         }

@@ -3,6 +3,7 @@
 
 #include "communicator/control.hpp"
 #include "communicator/doorman.hpp"
+#include "communicator/list_check.hpp"
 #include "communicator/monitor.hpp"
 #include "engine/engine.hpp"
 
@@ -26,6 +27,7 @@ struct membership {
     rank me = 0;
     std::vector<std::string> addresses;  // by rank
     engine_settings settings;
+    bool calibrate = false;              // measure settings.costs when the job has joined
 };
 
 /// On the loop, except where it says otherwise.
@@ -55,8 +57,14 @@ public:
     const membership& who() const noexcept { return who_; }
     int size() const noexcept { return static_cast<int>(who_.addresses.size()); }
     class engine& engine() noexcept { return *engine_; }
+    /// Before anybody else knows this group: other costs, for it and its children. The same on all ranks.
+    void reprice(const cost_model& costs) {
+        who_.settings.costs = costs;
+        engine_->reprice(costs);
+    }
     context::state& home() noexcept { return *home_; }
     const std::shared_ptr<context::state>& shared_home() noexcept { return home_; }
+    list_check& lists() noexcept { return lists_; }
     /// A number for the next child, the same on all ranks because all split in the same order.
     std::uint64_t next_child() noexcept { return children_++; }
 
@@ -102,9 +110,10 @@ private:
     std::string missing(const std::vector<bool>& there) const;
 
     const std::shared_ptr<context::state> home_;
-    const membership who_;
+    membership who_;
     std::shared_ptr<class engine> engine_;
     control control_;
+    list_check lists_;
     monitor monitor_;
     std::vector<passage> passages_;       // by peer and lane
     std::vector<bool> present_;           // control links that are there

@@ -33,6 +33,7 @@ public:
     background& work() noexcept { return work_; }
     void add(detail::group& which) { groups_.push_back(&which); }
     void remove(detail::group& which, visited& guest) noexcept;
+    const std::vector<detail::group*>& groups() const noexcept { return groups_; }
 
     /// Ends everything; blocks only until the loop's current turn is over. Any thread but the loop's own, unless embedded.
     void stop() noexcept;

@@ -1,9 +1,11 @@
 // How a whole job becomes a communicator: everybody leaves an address in the store, rank 0 reads them all and publishes the list with
 // the settings that all must share, and each rank opens its control link to rank 0.
+#include "communicator/calibrate.hpp"
 #include "communicator/group.hpp"
 #include "communicator/home.hpp"
 #include "communicator/spawn.hpp"
 
+#include "algorithm/cost_text.hpp"
 #include "base/bytes.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +22,7 @@ std::string members_key(const std::string& job) { return fmt::format("{}/members
 
 /// One line of settings, then an address a line; or '!' and what went wrong.
 std::string write_members(const membership& all) {
-    std::string text = fmt::format("{} {}\n", all.settings.slice_bytes, all.settings.small_bytes);
+    std::string text = fmt::format("{} {} {} {}\n", all.settings.slice_bytes, all.settings.small_bytes, int{all.calibrate}, to_string(all.settings.costs));
     for (const auto& each : all.addresses) text += each + "\n";
     return text;
 }
@@ -37,7 +39,13 @@ bool read_members(std::string_view text, membership& into) {
     const auto slice = std::from_chars(settings.data(), last, into.settings.slice_bytes);
     if (slice.ec != std::errc{} || slice.ptr == last) return false;
     const auto small = std::from_chars(slice.ptr + 1, last, into.settings.small_bytes);
-    if (small.ec != std::errc{} || into.settings.slice_bytes == 0) return false;
+    if (small.ec != std::errc{} || small.ptr == last || into.settings.slice_bytes == 0) return false;
+    const std::string_view rest(small.ptr + 1, last);
+    if (rest.size() < 2 || (rest[0] != '0' && rest[0] != '1') || rest[1] != ' ') return false;
+    const auto costs = costs_in(rest.substr(2));
+    if (!costs) return false;
+    into.calibrate = rest[0] == '1';
+    into.settings.costs = *costs;
     for (auto& each : into.addresses) each = line();
     return !into.addresses.back().empty() && text.empty();
 }
@@ -82,13 +90,17 @@ task<> look_up(store& meeting, const std::string& job, membership& all, time_poi
 task<std::unique_ptr<communicator>> join_over(std::shared_ptr<context::state> home, world who, store& meeting, std::string job) {
     const time_point deadline = home->loop().now() + home->options().rendezvous;
     membership mine;
+    mine.me = who.me;
+    if (!costs_in(to_string(home->options().costs)))
+        throw not_joined(mine, error::invalid_argument, fmt::format("costs are finite and not negative, these are {}", to_string(home->options().costs)));
     mine.job = digest_of(job);
     mine.id = digest_of(mine.name, mine.job);
     mine.epoch = who.epoch;
-    mine.me = who.me;
     mine.addresses.resize(static_cast<std::size_t>(who.size));
     mine.settings.slice_bytes = home->options().slice_bytes;
     mine.settings.small_bytes = home->options().small_bytes;
+    mine.settings.costs = home->options().costs;
+    mine.calibrate = home->options().calibrate;
     if (who.size > 1) {
         transport& network = home->network(listen_address(who));
         home->door().expect(mine.job);
@@ -101,7 +113,10 @@ task<std::unique_ptr<communicator>> join_over(std::shared_ptr<context::state> ho
     }
     std::unique_ptr<detail::group, detail::group_deleter> formed(new detail::group(home, std::move(mine)));
     co_await formed->form(deadline);
-    co_return std::make_unique<communicator>(std::move(formed));
+    detail::group& inside = *formed;
+    auto joined = std::make_unique<communicator>(std::move(formed));
+    if (inside.who().calibrate && who.size > 1) inside.reprice(co_await detail::calibrate(*joined, inside));
+    co_return joined;
 }
 
 task<std::unique_ptr<communicator>> join_at(std::shared_ptr<context::state> home, world who, std::shared_ptr<store> meeting, std::string job) {

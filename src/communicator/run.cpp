@@ -3,9 +3,12 @@
 #include <tutti/sleep.hpp>
 #include <tutti/when_all.hpp>
 
+#include "algorithm/cost_text.hpp"
+
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstdlib>
 
 namespace tutti {
 namespace {
@@ -45,6 +48,17 @@ int complain(const std::string& text, int code) {
     return code;
 }
 
+/// False when it makes no sense.
+bool read_costs(context_options& into) {
+    const char* const text = std::getenv("TUTTI_COSTS");
+    if (!text) return true;
+    into.calibrate = std::string_view(text) == "measure";
+    if (into.calibrate) return true;
+    const auto costs = costs_in(text, into.costs);
+    if (costs) into.costs = *costs;
+    return costs.has_value();
+}
+
 task<int> returning_zero(std::function<task<>(communicator&)>& main, communicator& world) {
     auto work = main(world);
     co_await std::move(work);
@@ -57,9 +71,12 @@ int run(std::function<task<int>(communicator&)> main, context_options options) {
     auto who = world_from_environment();
     if (!who) return complain(who.failure().what(), 2);
     const rank me = who->me;
+    if (!read_costs(options))
+        return complain(fmt::format("TUTTI_COSTS={} is not understood; measure is, and {}", std::getenv("TUTTI_COSTS"), to_string(cost_model{})), 2);
     try {
         context home(options);
         event_loop loop;
+        loop.help(&home.progress());
         return run(loop, whole(home, *who, main));
     } catch (const failure& why) {
         const bool named = why.details().local >= 0;

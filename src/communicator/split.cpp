@@ -13,13 +13,13 @@
 namespace tutti {
 namespace {
 
-struct exchange {
+struct choices {
     std::array<std::int32_t, 2> mine{};
     std::vector<std::int32_t> all;
 };
 
 /// The members of my color, in the order of their keys and then of their ranks here.
-std::vector<rank> members_of(const exchange& said) {
+std::vector<rank> members_of(const choices& said) {
     std::vector<rank> members;
     for (std::size_t each = 0; each < said.all.size() / 2; ++each)
         if (said.all[2 * each] == said.mine[0]) members.push_back(static_cast<rank>(each));
@@ -35,7 +35,7 @@ task<std::unique_ptr<communicator>> form(std::shared_ptr<context::state> home, d
     co_return std::make_unique<communicator>(std::move(formed));
 }
 
-task<std::unique_ptr<communicator>> finish_split(std::shared_ptr<context::state> home, detail::membership child, std::unique_ptr<exchange> said,
+task<std::unique_ptr<communicator>> finish_split(std::shared_ptr<context::state> home, detail::membership child, std::unique_ptr<choices> said,
                                                  future<> gathered) {
     co_await std::move(gathered);
     const std::vector<rank> members = members_of(*said);
@@ -54,7 +54,7 @@ task<std::unique_ptr<communicator>> communicator::split(int color, int key) {
     detail::membership child = group_->who();
     child.name = fmt::format("{}/{}", child.name, color);
     child.id = digest_of(fmt::format("{}.{}", group_->next_child(), color), child.id);
-    auto said = std::make_unique<exchange>();
+    auto said = std::make_unique<choices>();
     said->mine = {color, key};
     said->all.resize(2 * static_cast<std::size_t>(size()));
     call_options options;

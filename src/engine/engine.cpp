@@ -1,7 +1,8 @@
 #include "engine/engine.hpp"
 
-#include "algorithm/point_to_point.hpp"
 #include "base/check.hpp"
+#include "engine/repeated_call.hpp"
+#include "runtime/shift.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,32 +11,32 @@ namespace tutti {
 
 engine::engine(event_loop& loop, engine_identity who, engine_settings settings, engine_observer& observer)
     : loop_(loop), who_(std::move(who)), settings_(std::move(settings)), choose_(who_.size, settings_.costs, settings_.forced), observer_(&observer),
-      point_sent_(static_cast<std::size_t>(who_.size)), point_received_(static_cast<std::size_t>(who_.size)),
       ports_(static_cast<std::size_t>(who_.size) * lane_kinds) {}
 
 engine::~engine() { TUTTI_CHECK(shut_, "an engine is shut down before it is destroyed"); }
 
 // ---- issuing
 
-static bool point_to_point(collective kind) noexcept { return kind == collective::send || kind == collective::recv; }
-
 /// Bytes of the whole vector that a plan works on, the same on all ranks: of all_to_all_v, whose ranks know their own counts only, none.
 static std::size_t vector_bytes(const request& what, int size) noexcept {
     if (what.kind == collective::all_to_all_v) return 0;
     const bool blocks = (spreads(what.kind) || collects(what.kind)) && !has_counts(what.kind);
-    return what.count * size_of(what.type) * (blocks ? static_cast<std::size_t>(size) : 1);
+    return what.count * what.element_bytes() * (blocks ? static_cast<std::size_t>(size) : 1);
 }
 
-static std::shared_ptr<const program> one_step(const request& what) {
-    const bool sends = what.kind == collective::send;
-    return std::make_shared<const program>(sends ? point_to_point_send(what.root) : point_to_point_recv(what.root), 1);
+void engine::reprice(const cost_model& costs) {
+    chooser other(who_.size, costs, settings_.forced);
+    const std::lock_guard lock(guard_);
+    TUTTI_CHECK(pending_ == 0, "costs change while nothing is under way");
+    settings_.costs = costs;
+    choose_ = std::move(other);
 }
 
 engine::prepared& engine::prepare(const request& what, std::uint8_t& number) {
-    const algorithm* chosen = point_to_point(what.kind) ? nullptr : &choose_.choose(what.kind, vector_bytes(what, who_.size));
-    number = chosen ? static_cast<std::uint8_t>(tutti::number(*chosen)) : std::uint8_t{0};
+    const algorithm& chosen = choose_.choose(what.kind, vector_bytes(what, who_.size), what.op.ordered());
+    number = static_cast<std::uint8_t>(tutti::number(chosen));
     prepared& found = programs_[{static_cast<int>(what.kind), number, what.root}];
-    if (!found.plan) found.plan = chosen ? compile(*chosen, {who_.me, who_.size, what.root}) : one_step(what);
+    if (!found.plan) found.plan = compile(chosen, {who_.me, who_.size, what.root});
     return found;
 }
 
@@ -50,6 +51,13 @@ operation& engine::take_from(operation_list& free) {
 }
 
 operation& engine::issue(const request& what, duration default_deadline) {
+    bool alone = false;
+    operation& made = accept(what, default_deadline, alone);
+    if (alone) start_alone();
+    return made;
+}
+
+operation& engine::accept(const request& what, duration default_deadline, bool& alone) {
     const std::lock_guard lock(guard_);
     descriptor described = describe(what);
     if (pending_ == settings_.pending_limit) too_many(described);
@@ -63,14 +71,37 @@ operation& engine::issue(const request& what, duration default_deadline) {
         return made;
     }
     made.plan(ready->plan, who_.me, who_.size, settings_.slice_bytes);
-    made.started = loop_.now();
     if (made.asked.deadline == duration{}) made.asked.deadline = default_deadline;
-    if (point_to_point(what.kind)) made.sequence = ++(what.kind == collective::send ? point_sent_ : point_received_)[static_cast<std::size_t>(what.root)];
-    else made.sequence = next_sequence_++;
-    ++pending_;
-    if (!fresh_.first) loop_.post(on_fresh_);
-    fresh_.push(made);
+    alone = enter(made);
     return made;
+}
+
+/// Gives an operation its place in the order. True when nothing else is under way and there is little to send: then the caller starts it
+/// with `start_alone`, without the guard.
+bool engine::enter(operation& made) noexcept {
+    const request& what = made.asked;
+    made.started = loop_.now();
+    made.sequence = next_sequence_++;
+    fresh_.push(made);
+    const bool alone = ++pending_ == 1 && !fresh_posted_ && lane_of(what) != lane_kind::bulk;
+    if (!alone) post_fresh();
+    return alone;
+}
+
+/// Whoever can be on the loop starts the operation at once.
+void engine::start_alone() noexcept {
+    if (const detail::shift here(loop_); here) {
+        start_fresh();
+        return;
+    }
+    const std::lock_guard lock(guard_);
+    post_fresh();
+}
+
+void engine::post_fresh() noexcept {
+    if (fresh_posted_ || shut_ || !fresh_.first) return;
+    fresh_posted_ = true;
+    loop_.post(on_fresh_);
 }
 
 /// An operation that ends before its caller sees it.
@@ -92,7 +123,6 @@ void engine::too_many(const descriptor& next) {
 }
 
 lane_kind engine::lane_of(const request& what) const noexcept {
-    if (point_to_point(what.kind)) return lane_kind::point;
     if (what.kind == collective::all_to_all_v) return lane_kind::bulk;
     return vector_bytes(what, who_.size) <= settings_.small_bytes ? lane_kind::small : lane_kind::bulk;
 }
@@ -101,13 +131,21 @@ port& engine::port_to(rank peer, lane_kind kind) {
     auto& place = ports_[static_cast<std::size_t>(peer) * lane_kinds + static_cast<std::size_t>(kind)];
     if (!place) {
         place = std::make_unique<port>(*this, peer, kind);
-        wanted_.push_back(place.get());
+        wanted_.push_back({peer, kind});
     }
     return *place;
 }
 
-/// New operations take their places at the ports, in the order of their calls.
 void engine::take_fresh() noexcept {
+    {
+        const std::lock_guard lock(guard_);
+        fresh_posted_ = false;
+    }
+    start_fresh();
+}
+
+/// New operations take their places at the ports, in the order of their calls.
+void engine::start_fresh() noexcept {
     {
         const std::lock_guard lock(guard_);
         while (fresh_.first) {
@@ -131,10 +169,8 @@ port* engine::join(Channel& channel, lane_kind kind, port* left) noexcept {
 }
 
 void engine::start(operation& which) noexcept {
-    if (!point_to_point(which.asked.kind)) {
-        recent_[which.sequence % recent_.size()] = which.what;
-        started_ = which.sequence;
-    }
+    recent_[which.sequence % recent_.size()] = which.what;
+    started_ = which.sequence;
     const lane_kind kind = lane_of(which.asked);
     port* left = nullptr;
     for (send_channel& each : which.senders()) left = join(each, kind, left);
@@ -183,8 +219,11 @@ void engine::finish_ended() noexcept {
 
 void engine::take_back(operation& which) noexcept {
     const std::lock_guard lock(guard_);
-    const plan_key key{static_cast<int>(which.asked.kind), which.what.algorithm, which.asked.root};
-    (which.plan_ ? programs_.at(key).free : free_).push(which);
+    (which.call ? which.call->free : home_of(which)).push(which);
+}
+
+operation_list& engine::home_of(const operation& which) noexcept {
+    return which.plan_ ? programs_.at({static_cast<int>(which.asked.kind), which.what.algorithm, which.asked.root}).free : free_;
 }
 
 // ---- lanes
@@ -194,6 +233,10 @@ void engine::attach(rank peer, lane_kind kind, std::unique_ptr<link> over) {
         const std::lock_guard lock(guard_);
         if (shut_ || failure_) {
             over->close();
+            return;
+        }
+        if (kind == lane_kind::point) {
+            messages_.attach(peer, std::move(over));
             return;
         }
         port& at = port_to(peer, kind);
@@ -207,14 +250,15 @@ void engine::peer_left(rank peer, lane_kind kind) {
     {
         const std::lock_guard lock(guard_);
         auto& at = ports_[static_cast<std::size_t>(peer) * lane_kinds + static_cast<std::size_t>(kind)];
-        if (at && !at->attached()) at->peer_left();
+        if (kind == lane_kind::point) messages_.peer_left(peer);
+        else if (at && !at->attached()) at->peer_left();
     }
     tell_observer();
 }
 
 bool engine::idle() noexcept {
     const std::lock_guard lock(guard_);
-    if (pending_ > 0) return false;
+    if (pending_ > 0 || messages_.under_way() || !messages_.flushed()) return false;
     for (auto& each : ports_)
         if (each && each->busy()) return false;
     return true;
@@ -224,6 +268,7 @@ void engine::say_goodbye() noexcept {
     const std::lock_guard lock(guard_);
     for (auto& each : ports_)
         if (each) each->say_goodbye();
+    messages_.say_goodbye();
 }
 
 // ---- failure
@@ -243,6 +288,7 @@ void engine::fail_locked(report why, bool tell) noexcept {
     failure_ = std::move(why);
     for (auto& each : ports_)
         if (each) each->stop();
+    messages_.end_all();
     end_all();
     telling_ = tell;
     post_news();
@@ -255,7 +301,7 @@ std::optional<report> engine::failed() noexcept {
 
 void engine::drop() noexcept {
     const std::lock_guard lock(guard_);
-    if (failure_ || shut_ || pending_ == 0) return;
+    if (failure_ || shut_ || (pending_ == 0 && !messages_.under_way())) return;
     report why;
     why.code = error::aborted;
     why.root = who_.me;
@@ -306,6 +352,16 @@ void engine::cancel(operation& which, const char* reason) noexcept {
     fail_locked(std::move(why), true);
 }
 
+void engine::operator_threw(operation& which, const char* what) noexcept {
+    report why;
+    why.code = error::aborted;
+    why.root = who_.me;
+    why.peers = {who_.me};
+    why.cause = fmt::format("operator '{}' threw on rank {} in {} #{}: {}", which.asked.op.user()->name(), who_.me, which.name(),
+                            which.sequence, what);
+    fail_locked(std::move(why), true);
+}
+
 std::string engine::waited_for(operation& which, std::vector<rank>& peers) const {
     for (const recv_channel& each : which.receivers())
         if (!each.at.ended()) peers.push_back(each.at.peer());
@@ -340,7 +396,7 @@ void engine::hear_news() noexcept {
 
 /// What the ports found, told without the guard.
 void engine::tell_observer() noexcept {
-    std::vector<port*> wanted;
+    std::vector<wish> wanted;
     std::vector<lost_link> lost;
     std::optional<report> failed;
     {
@@ -350,6 +406,7 @@ void engine::tell_observer() noexcept {
         if (failure_) {
             for (auto& each : ports_)
                 if (each) each->close();
+            messages_.close();
             if (telling_) failed = failure_;
             telling_ = false;
         } else {
@@ -358,8 +415,7 @@ void engine::tell_observer() noexcept {
         }
     }
     if (failed) observer_->failed(*failed);
-    for (const port* each : wanted)
-        if (!each->attached()) observer_->wanted(each->peer(), each->kind());
+    for (const wish& each : wanted) observer_->wanted(each.peer, each.kind);
     for (const lost_link& each : lost) observer_->link_lost(each.peer, each.why);
 }
 
@@ -371,14 +427,20 @@ void engine::shut_down() noexcept {
             if (each) {
                 each->stop();
                 each->close();
+                each.reset();  // futures and persistent calls may keep the engine for longer than the loop lives
             }
+        wanted_.clear();
+        messages_.end_all();
+        messages_.close();
         shut_ = true;
         end_all();
+        messages_.withdraw();
         loop_.withdraw(on_fresh_);
         loop_.withdraw(on_ended_);
         loop_.withdraw(on_news_);
     }
     finish_ended();
+    messages_.finish_ended();
 }
 
 }  // namespace tutti

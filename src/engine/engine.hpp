@@ -5,6 +5,7 @@
 #include <tutti/event_loop.hpp>
 
 #include "algorithm/chooser.hpp"
+#include "engine/messenger.hpp"
 #include "engine/operation_list.hpp"
 #include "engine/port.hpp"
 
@@ -18,11 +19,12 @@ namespace tutti {
 
 /// What all ranks of a group must have alike, because it decides what goes over the wire. Agreed when the group forms.
 struct engine_settings {
-    std::size_t slice_bytes = 256 * KiB;        // a transfer travels in pieces of about this size
+    std::size_t slice_bytes = default_slice_bytes;  // a transfer travels in pieces of about this size
     std::size_t small_bytes = 64 * KiB;         // up to here an operation uses the small lane
     cost_model costs;
     std::vector<const algorithm*> forced;       // taken whatever they cost, where they serve the size
-    std::size_t pending_limit = 1 << 20;        // operations under way on one communicator
+    std::size_t pending_limit = 1 << 20;        // operations under way on one communicator, and as many messages
+    message_settings messages;
 };
 
 struct engine_identity {
@@ -54,6 +56,11 @@ public:
     /// Any thread. The operation's place in the order is fixed here. Never blocks on a peer. The result has two references: the
     /// caller's and the engine's.
     operation& issue(const request& what, duration default_deadline);
+    /// Any thread: makes a call that can be issued many times, one at a time.
+    std::unique_ptr<detail::repeated_call> keep(const request& what, duration default_deadline);
+    operation& issue(detail::repeated_call& call);
+    void forget(detail::repeated_call& call) noexcept;
+    messenger& messages() noexcept { return messages_; }
 
     /// On the loop: a lane is there.
     void attach(rank peer, lane_kind kind, std::unique_ptr<link> over);
@@ -76,14 +83,20 @@ public:
     std::optional<report> failed() noexcept;
     const engine_identity& who() const noexcept { return who_; }
     const engine_settings& settings() const noexcept { return settings_; }
+    const algorithm& chosen(collective kind, std::size_t vector_bytes) const noexcept { return choose_.choose(kind, vector_bytes); }
+    /// On all ranks between the same two operations, while nothing is under way: algorithms are chosen by other costs from now on.
+    void reprice(const cost_model& costs);
 
     // For operations and ports.
     void cancel(operation& which, const char* reason) noexcept;
     void overdue(operation& which) noexcept;
+    /// With the guard held: what a custom_op threw.
+    void operator_threw(operation& which, const char* what) noexcept;
     void take_back(operation& which) noexcept;
 
 private:
     friend class port;
+    friend class messenger;
 
     using plan_key = std::array<int, 3>;  // collective, algorithm, root
 
@@ -95,12 +108,21 @@ private:
 
     prepared& prepare(const request& what, std::uint8_t& number);
     operation& take_from(operation_list& free);
+    operation_list& home_of(const operation& which) noexcept;
+    operation& start_again(detail::repeated_call& call, bool& alone);
+    operation& add_to(detail::repeated_call& call, operation_list& from, const request& what, const descriptor& described);
+    bool enter(operation& made) noexcept;
+    void start_alone() noexcept;
     void refuse(operation& made);
     void too_many(const descriptor& next);
+    void too_early(const operation& running);
     port& port_to(rank peer, lane_kind kind);
     lane_kind lane_of(const request& what) const noexcept;
     operation* find(std::uint64_t sequence) noexcept;
+    operation& accept(const request& what, duration default_deadline, bool& alone);
+    void post_fresh() noexcept;
     void take_fresh() noexcept;
+    void start_fresh() noexcept;
     template <class Channel>
     port* join(Channel& channel, lane_kind kind, port* left) noexcept;
     void start(operation& which) noexcept;
@@ -117,14 +139,13 @@ private:
 
     event_loop& loop_;
     const engine_identity who_;
-    const engine_settings settings_;
+    engine_settings settings_;
     chooser choose_;
     engine_observer* observer_;
 
     std::mutex guard_;
     std::uint64_t next_sequence_ = 1;
     std::uint64_t started_ = 0;             // every collective up to this one has been registered at its ports
-    std::vector<std::uint64_t> point_sent_, point_received_;  // messages so far, by peer
     std::size_t pending_ = 0;
     operation_list fresh_, live_, ended_, free_;      // free_: of those that were refused
     std::array<descriptor, 64> recent_{};   // by sequence, to name what a straggler speaks of
@@ -132,6 +153,7 @@ private:
     std::vector<std::unique_ptr<port>> ports_;  // by peer and kind; null until used
     std::optional<report> failure_;
     bool telling_ = false;                  // the observer has not heard of the failure yet
+    bool fresh_posted_ = false;             // on_fresh_ is posted
     bool news_ = false;                     // on_news_ is posted
     bool shut_ = false;
     struct lost_link {
@@ -139,8 +161,13 @@ private:
         std::error_code why;
     };
     std::vector<lost_link> lost_;
-    std::vector<port*> wanted_;
+    struct wish {
+        rank peer;
+        lane_kind kind;
+    };
+    std::vector<wish> wanted_;
     std::vector<std::unique_ptr<operation>> owned_;
+    messenger messages_{*this};
     detail::callback<&engine::take_fresh> on_fresh_{*this};
     detail::callback<&engine::finish_ended> on_ended_{*this};
     detail::callback<&engine::hear_news> on_news_{*this};

@@ -40,20 +40,25 @@ void send_channel::sent() noexcept { over->sent(*this); }
 
 // ---- operation
 
-std::string operation::name() const {
-    descriptor called = what;
-    called.kind = static_cast<std::uint8_t>(asked.kind);
-    return to_string(called);
+void operation::begin(std::shared_ptr<engine> owner, const request& asking) {
+    asked = asking;
+    list_.assign(asking.list.begin(), asking.list.end());
+    asked.list = list_;
+    counts_.assign(asking.counts.begin(), asking.counts.end());
+    asked.counts = counts_;
+    recv_counts_.assign(asking.recv_counts.begin(), asking.recv_counts.end());
+    asked.recv_counts = recv_counts_;
+    plan_.reset();
+    again(std::move(owner));
 }
 
-void operation::begin(std::shared_ptr<engine> owner, const request& asking) {
+void operation::again(std::shared_ptr<engine> owner) {
     owner_ = std::move(owner);
-    asked = asking;
-    plan_.reset();
     renew();
     ended = false;
     failed.reset();
     done_bytes_ = 0;
+    if (plan_) rewind();
 }
 
 void operation::plan(std::shared_ptr<const program> plan, rank me, int size, std::size_t slice_bytes) {
@@ -68,13 +73,17 @@ void operation::plan(std::shared_ptr<const program> plan, rank me, int size, std
     slices_ = std::max<std::size_t>(1, (longest + slice_bytes - 1) / slice_bytes);
     // Here no rank knows the longest block of all; nothing is forwarded, so nothing is lost without slices.
     if (asked.kind == collective::all_to_all_v) slices_ = 1;
-    prepared_ = copied_count_ > 0 ? 0 : slices_;
+    if (senders_.size() < plan_->senders().size()) senders_.resize(plan_->senders().size());
+    if (receivers_.size() < plan_->receivers().size()) receivers_.resize(plan_->receivers().size());
+    rewind();
+}
 
+/// To where nothing has travelled.
+void operation::rewind() {
+    prepared_ = copied_count_ > 0 ? 0 : slices_;
     first_open_ = 0;
     done_.assign(plan_->plan().steps().size(), 0);
     ended_.assign(static_cast<std::size_t>(rounds()), 0);
-    if (senders_.size() < plan_->senders().size()) senders_.resize(plan_->senders().size());
-    if (receivers_.size() < plan_->receivers().size()) receivers_.resize(plan_->receivers().size());
     for (std::size_t index = 0; index < plan_->senders().size(); ++index) {
         senders_[index].at.begin(*this, plan_->senders()[index]);
         senders_[index].queued = false;
@@ -93,7 +102,7 @@ std::byte* operation::scratch(std::size_t bytes) {
 /// `whole`: the space holds a block for each rank, else one that is this rank's.
 layout operation::one_space(bool whole, std::byte* data, int blocks, std::span<const std::size_t> counts,
                             std::vector<std::size_t>& starts) {
-    const std::size_t element = size_of(asked.type);
+    const std::size_t element = asked.element_bytes();
     if (counts.empty()) return {data, asked.count * (whole ? static_cast<std::size_t>(size_) : 1), element, blocks};
     if (!whole) return {data, counts[static_cast<std::size_t>(me_)], element, blocks};
     starts.assign(1, 0);
@@ -109,31 +118,56 @@ void operation::place_memory() {
     layout& input = spaces_[static_cast<int>(space::input)] = one_space(spreads(asked.kind), in, shape.input, asked.counts, input_starts_);
     layout& output = spaces_[static_cast<int>(space::output)] =
         one_space(collects(asked.kind), out, shape.output, received, output_starts_);
-    asked.counts = asked.recv_counts = {};  // the caller's
-
-    const std::size_t element = input.element_bytes,
-                      blocks = std::max(input.longest(), output.longest()) * static_cast<std::size_t>(shape.scratch);
+    const std::size_t element = asked.element_bytes();
+    const std::size_t blocks = std::max(input.longest(), output.longest()) * static_cast<std::size_t>(shape.scratch);
+    place_list(output);
     // A rank that is not the root of a reduce has no output: partial sums go to a copy of its input, or nowhere if it only sends.
+    // What is scaled first goes to memory of its own where the plan takes it from the input, or has no output.
     const bool no_output = asked.kind == collective::reduce && out == nullptr && in != nullptr;
-    const bool needs_copy = no_output && plan_->writes_output();
-    std::byte* own = scratch((blocks + (needs_copy ? asked.count : 0)) * element);
+    const bool needs_copy = packed_ || (no_output && (plan_->writes_output() || scales()));
+    const bool scales_input = scales() && input.blocks > 0;
+    const std::size_t own_blocks = blocks + (needs_copy ? asked.count : 0);
+    std::byte* own = scratch((own_blocks + (scales_input ? input.count : 0)) * element);
     spaces_[static_cast<int>(space::scratch)] = {own, blocks, element, shape.scratch};
-    if (no_output) output.data = needs_copy ? own + blocks * element : in;
+    if (scales_input) input.data = own + own_blocks * element;
+    if (needs_copy) output.data = own + blocks * element;
+    else if (no_output) output.data = in;
     place_input_copy();
+}
+
+/// The output is cut into blocks and slices like one vector; its elements stay where they are. Only where they lie in very small pieces it
+/// is cheaper to copy them, slice by slice, than to name each one to the system.
+void operation::place_list(layout& output) {
+    constexpr std::size_t small_piece_bytes = 1 * KiB;
+    listed_.clear();
+    for (const buffer& each : asked.list) listed_.add(static_cast<std::byte*>(each.data), each.count, output.element_bytes);
+    packed_ = output.blocks > 0 && listed_.size() > 1 && output.count * output.element_bytes / listed_.size() < small_piece_bytes;
+    if (listed_.size() > 0 && !packed_) output.scattered = &listed_;
 }
 
 /// Plans whose contribution is expected in the output: what of the input must be copied there first.
 void operation::place_input_copy() noexcept {
     copied_count_ = 0;
+    copied_to_ = space::output;
     const layout& output = space_of(space::output);
     copied_from_ = static_cast<const std::byte*>(asked.input);
+    if (packed_ || (output.scattered && scales())) {
+        copied_first_ = 0;
+        copied_count_ = output.blocks;
+        return;
+    }
+    if (!copied_from_ && scales()) copied_from_ = output.data;
     if (!copied_from_ || asked.count == 0) return;
     if (asked.kind == collective::all_gather || asked.kind == collective::all_gather_v) {
         copied_first_ = me_;
         copied_count_ = copied_from_ == output.at(output.block(me_).first) ? 0 : 1;
     } else if (tutti::reduces(asked.kind) && !spreads(asked.kind)) {
         copied_first_ = 0;
-        copied_count_ = copied_from_ == output.data ? 0 : output.blocks;
+        copied_count_ = copied_from_ == output.data && !scales() ? 0 : output.blocks;
+    } else if (scales()) {
+        copied_to_ = space::input;
+        copied_first_ = 0;
+        copied_count_ = space_of(space::input).blocks;
     }
 }
 
@@ -143,16 +177,46 @@ bool operation::may_begin(int round, std::size_t slice) noexcept {
     return true;
 }
 
+bool operation::may_send(int round, std::size_t slice, std::size_t ahead) noexcept {
+    const std::size_t past = ended_[static_cast<std::size_t>(round)];
+    return (slice < past || slice - past < ahead) && may_begin(round, slice);
+}
+
 void operation::prepare(std::size_t slice) noexcept {
     for (; prepared_ <= slice; ++prepared_) {
-        const layout& output = space_of(space::output);
-        const std::size_t origin = output.block(copied_first_).first;
+        const layout& target = space_of(copied_to_);
+        const std::size_t origin = target.block(copied_first_).first;
         for (int index = copied_first_; index < copied_first_ + copied_count_; ++index) {
-            const part one = output.slice(index, slices_, prepared_);
-            if (one.count > 0)
-                std::memcpy(output.at(one.first), copied_from_ + (one.first - origin) * output.element_bytes, one.count * output.element_bytes);
+            const part one = target.slice(index, slices_, prepared_);
+            if (packed_) pack(one);
+            if (packed_ || target.scattered) {
+                if (scales())
+                    target.each_run(one, [&](std::byte* run, std::size_t count) { scale(asked.type, run, run, count, asked.op.factor()); });
+                continue;
+            }
+            const std::byte* from = copied_from_ + (one.first - origin) * target.element_bytes;
+            if (scales()) scale(asked.type, target.at(one.first), from, one.count, asked.op.factor());
+            else if (one.count > 0) std::memcpy(target.at(one.first), from, one.count * target.element_bytes);
         }
     }
+}
+
+void operation::pack(part which) noexcept {
+    const layout& output = space_of(space::output);
+    std::byte* to = output.at(which.first);
+    listed_.each_run(which.first, which.count, output.element_bytes, [&](const std::byte* data, std::size_t count) {
+        std::memcpy(to, data, count * output.element_bytes);
+        to += count * output.element_bytes;
+    });
+}
+
+void operation::unpack(part which) noexcept {
+    const layout& output = space_of(space::output);
+    const std::byte* from = output.at(which.first);
+    listed_.each_run(which.first, which.count, output.element_bytes, [&](std::byte* data, std::size_t count) {
+        std::memcpy(data, from, count * output.element_bytes);
+        from += count * output.element_bytes;
+    });
 }
 
 std::size_t operation::transfer_bytes(int index, std::size_t slice) const noexcept {
@@ -166,6 +230,7 @@ std::size_t operation::transfer_bytes(int index, std::size_t slice) const noexce
 template <class Byte>
 void operation::append_runs(const blocks& moved, std::size_t slice, std::vector<std::span<Byte>>& into) const {
     const layout& memory = space_of(moved.where);
+    const auto append = [&](std::byte* data, std::size_t count) { into.emplace_back(data, count * memory.element_bytes); };
     part run{};
     for (int block = moved.first; block < moved.first + moved.count; ++block) {
         const part one = memory.slice(block, slices_, slice);
@@ -174,13 +239,15 @@ void operation::append_runs(const blocks& moved, std::size_t slice, std::vector<
             run.count += one.count;
             continue;
         }
-        if (run.count > 0) into.emplace_back(memory.at(run.first), run.count * memory.element_bytes);
+        memory.each_run(run, append);
         run = one;
     }
-    if (run.count > 0) into.emplace_back(memory.at(run.first), run.count * memory.element_bytes);
+    memory.each_run(run, append);
 }
 
-void operation::runs_of(int index, std::size_t slice, std::vector<std::span<std::byte>>& into) const { append_runs(step_at(index).here, slice, into); }
+void operation::runs_of(int index, std::size_t slice, std::vector<std::span<std::byte>>& into) const {
+    append_runs(step_at(index).here, slice, into);
+}
 void operation::runs_of(int index, std::size_t slice, std::vector<std::span<const std::byte>>& into) const {
     append_runs(step_at(index).here, slice, into);
 }
@@ -195,9 +262,10 @@ std::uint64_t operation::total_bytes() const noexcept {
     std::uint64_t bytes = 0;
     for (const step& one : plan_->plan().steps()) {
         if (one.what == action::copy) continue;
-        for (int block = one.here.first; block < one.here.first + one.here.count; ++block) bytes += space_of(one.here.where).block(block).count;
+        for (int block = one.here.first; block < one.here.first + one.here.count; ++block)
+            bytes += space_of(one.here.where).block(block).count;
     }
-    return bytes * size_of(asked.type);
+    return bytes * asked.element_bytes();
 }
 
 bool operation::transfers_done(int round, std::size_t slice) const noexcept {
@@ -221,6 +289,7 @@ bool operation::advance() noexcept {
         for (; past < limit && transfers_done(round, past); any = true) {
             if (round == 0) prepare(past);
             apply(round, past);
+            if (ended) return false;  // an operator threw
             if (round + 1 == rounds()) finish_slice(past);
             ++past;
         }
@@ -232,7 +301,7 @@ bool operation::advance() noexcept {
 
 void operation::apply(int round, std::size_t slice) noexcept {
     const int end = plan_->first_step(round + 1);
-    for (int index = plan_->first_step(round); index < end; ++index) {
+    for (int index = plan_->first_step(round); index < end && !ended; ++index) {
         const step& one = step_at(index);
         if (one.what == action::recv_reduce) apply_reduction(index, slice);
         else if (one.what == action::copy) apply_copy(one, slice);
@@ -246,39 +315,67 @@ void operation::apply_reduction(int index, std::size_t slice) noexcept {
         if (each.at.peer() == one.peer) from = each.over;
     const std::byte* arrived = from->landed_in(*this, index, slice);
     const layout& memory = space_of(one.here.where);
-    for (int block = one.here.first; block < one.here.first + one.here.count; ++block) {
-        const part which = memory.slice(block, slices_, slice);
-        std::byte* mine = memory.at(which.first);
-        // The lower rank's operand goes first, so both sides of an exchange compute the same bits.
-        if (one.peer < me_) combine(asked.op, asked.type, mine, arrived, mine, which.count);
-        else combine(asked.op, asked.type, mine, mine, arrived, which.count);
-        arrived += which.count * memory.element_bytes;
-    }
+    bool going = true;
+    const auto reduce = [&](std::byte* mine, std::size_t count) {
+        going = going && combine_with(mine, arrived, count, one.peer < me_);
+        arrived += count * memory.element_bytes;
+    };
+    for (int block = one.here.first; block < one.here.first + one.here.count; ++block)
+        memory.each_run(memory.slice(block, slices_, slice), reduce);
+    if (!going) return;
     from->release(*this, index, slice);
 }
 
+/// The lower rank's operand goes first, so both sides of an exchange compute the same bits. False when the user's operator threw: then
+/// everything has ended, this operation too.
+bool operation::combine_with(std::byte* mine, const std::byte* arrived, std::size_t count, bool arrived_first) noexcept {
+    try {
+        if (arrived_first) combine(asked.op, asked.type, mine, arrived, mine, count);
+        else combine(asked.op, asked.type, mine, mine, arrived, count);
+        return true;
+    } catch (const std::exception& thrown) {
+        owner_->operator_threw(*this, thrown.what());
+    } catch (...) {
+        owner_->operator_threw(*this, "something that is no std::exception");
+    }
+    return false;
+}
+
 void operation::apply_copy(const step& one, std::size_t slice) noexcept {
+    const layout& source = space_of(one.from.where);
+    const layout& target = space_of(one.here.where);
     for (int offset = 0; offset < one.here.count; ++offset) {
-        const layout& source = space_of(one.from.where);
-        const layout& target = space_of(one.here.where);
-        const part from = source.slice(one.from.first + offset, slices_, slice);
-        const part to = target.slice(one.here.first + offset, slices_, slice);
-        if (from.count > 0 && source.at(from.first) != target.at(to.first))
-            std::memmove(target.at(to.first), source.at(from.first), from.count * source.element_bytes);
+        part from = source.slice(one.from.first + offset, slices_, slice);
+        const part to{target.slice(one.here.first + offset, slices_, slice).first, from.count};
+        target.each_run(to, [&](std::byte* into, std::size_t count) {
+            source.each_run({from.first, count}, [&](const std::byte* data, std::size_t run) {
+                const std::size_t bytes = run * source.element_bytes;
+                if (data != into) std::memmove(into, data, bytes);
+                into += bytes;
+            });
+            from.first += count;
+        });
     }
 }
 
-/// The slice holds its result: an average is divided here, while it is still in cache. What comes before rank 0 is nothing.
+/// The slice holds its result, and is still in cache. What comes before rank 0 is nothing.
 void operation::finish_slice(std::size_t slice) noexcept {
-    const bool before_all = asked.kind == collective::exclusive_scan && me_ == 0;
-    const bool average =
-        asked.op == reduce_op::avg && size_ > 1 && tutti::reduces(asked.kind) && (asked.kind != collective::reduce || asked.root == me_);
-    if (!before_all && !average) return;
+    const layout& output = space_of(space::output);
+    if (asked.kind == collective::exclusive_scan && me_ == 0) {
+        const part one = output.slice(0, slices_, slice);
+        fill_identity(asked.op.kind(), asked.type, output.at(one.first), one.count);
+    }
+    average(slice);
+    for (int block = 0; packed_ && block < output.blocks; ++block) unpack(output.slice(block, slices_, slice));
+}
+
+void operation::average(std::size_t slice) noexcept {
+    if (asked.op.kind() != reduce_op::avg || size_ == 1 || !tutti::reduces(asked.kind)) return;
+    if (asked.kind == collective::reduce && asked.root != me_) return;
     const layout& output = space_of(space::output);
     for (int block = 0; block < output.blocks; ++block) {
-        const part one = output.slice(block, slices_, slice);
-        if (before_all) fill_identity(asked.op, asked.type, output.at(one.first), one.count);
-        else divide(asked.type, output.at(one.first), one.count, size_);
+        output.each_run(output.slice(block, slices_, slice),
+                        [&](std::byte* data, std::size_t count) { divide(asked.type, data, count, size_); });
     }
 }
 

@@ -19,6 +19,9 @@ namespace tutti {
 class engine;
 class operation;
 class port;
+namespace detail {
+class repeated_call;
+}
 
 /// The way of an operation's frames from or to one peer: which step and slice is next.
 class cursor {
@@ -66,6 +69,8 @@ public:
 
     /// Makes a fresh or recycled object ready.
     void begin(std::shared_ptr<engine> owner, const request& what);
+    /// The same once more, with plan and memory as they are.
+    void again(std::shared_ptr<engine> owner);
     void plan(std::shared_ptr<const program> plan, rank me, int size, std::size_t slice_bytes);
 
     std::uint64_t sequence = 0;
@@ -73,12 +78,12 @@ public:
     descriptor what;
     request asked;
     time_point started{};
-    /// What this rank called; `what` describes a message as its sender's call.
-    std::string name() const;
-    bool ended = false;             // its end is decided; the caller hears of it on the loop
+    std::string name() const { return to_string(what); }
+    bool ended = false;  // its end is decided; the caller hears of it on the loop
     std::optional<tutti::failure> failed;
-    operation* next = nullptr;      // in one of the engine's lists
+    operation* next = nullptr;  // in one of the engine's lists
     operation* previous = nullptr;
+    detail::repeated_call* call = nullptr;  // that it belongs to
 
     std::span<send_channel> senders() noexcept { return {senders_.data(), plan_->senders().size()}; }
     std::span<recv_channel> receivers() noexcept { return {receivers_.data(), plan_->receivers().size()}; }
@@ -87,6 +92,8 @@ public:
 
     /// Whether slice `slice` of a transfer of `round` may begin: slice by slice, all earlier rounds have ended here.
     bool may_begin(int round, std::size_t slice) noexcept;
+    /// The same for a send, which is also not more than `ahead` slices ahead of what has ended in its round.
+    bool may_send(int round, std::size_t slice, std::size_t ahead) noexcept;
     std::size_t transfer_bytes(int step, std::size_t slice) const noexcept;
     void runs_of(int step, std::size_t slice, std::vector<std::span<std::byte>>& into) const;
     void runs_of(int step, std::size_t slice, std::vector<std::span<const std::byte>>& into) const;
@@ -111,10 +118,13 @@ private:
     friend class engine;
 
     void recycle() noexcept override;
+    void rewind();
     void place_memory();
     layout one_space(bool whole, std::byte* data, int blocks, std::span<const std::size_t> counts, std::vector<std::size_t>& starts);
+    void place_list(layout& output);
     void place_input_copy() noexcept;
     std::byte* scratch(std::size_t bytes);
+    bool scales() const noexcept { return asked.op.kind() == reduce_op::premul; }
     int rounds() const noexcept { return plan_->plan().rounds(); }
     const step& step_at(int index) const noexcept { return plan_->plan().steps()[static_cast<std::size_t>(index)]; }
     const layout& space_of(space where) const noexcept { return spaces_[static_cast<std::size_t>(where)]; }
@@ -124,26 +134,36 @@ private:
     bool transfers_done(int round, std::size_t slice) const noexcept;
     void apply(int round, std::size_t slice) noexcept;
     void apply_reduction(int index, std::size_t slice) noexcept;
+    bool combine_with(std::byte* mine, const std::byte* arrived, std::size_t count, bool arrived_first) noexcept;
     void apply_copy(const step& one, std::size_t slice) noexcept;
     void finish_slice(std::size_t slice) noexcept;
+    void average(std::size_t slice) noexcept;
+    void pack(part which) noexcept;
+    void unpack(part which) noexcept;
 
     std::shared_ptr<engine> owner_;
     std::shared_ptr<const program> plan_;
     rank me_ = 0;
     int size_ = 1;
     layout spaces_[3];
+    std::vector<buffer> list_;               // of the request
+    std::vector<std::size_t> counts_;        // of the request
+    std::vector<std::size_t> recv_counts_;   // of the request
     std::vector<std::size_t> input_starts_;  // of blocks of given sizes
     std::vector<std::size_t> output_starts_;
+    pieces listed_;        // where the list's elements are
+    bool packed_ = false;  // they are copied to the output and back
     std::unique_ptr<std::byte[]> scratch_;
-    std::size_t scratch_bytes_ = 0;     // the plan's scratch blocks, and a copy of the input where a plan overwrites what it may not
+    std::size_t scratch_bytes_ = 0;  // the plan's scratch blocks, and a copy of the input where a plan overwrites what it may not
     std::size_t slices_ = 1;
-    std::size_t prepared_ = 0;          // slices of the input copied to the output
-    int copied_first_ = 0;              // into these blocks of it
+    std::size_t prepared_ = 0;         // slices of the input copied (of a premul, scaled) to where the plan takes them
+    space copied_to_ = space::output;  // into these blocks of it
+    int copied_first_ = 0;
     int copied_count_ = 0;
     const std::byte* copied_from_ = nullptr;
-    int first_open_ = 0;                // rounds before it have ended for all slices
-    std::vector<std::size_t> done_;     // per step: slices transferred
-    std::vector<std::size_t> ended_;    // per round: slices ended
+    int first_open_ = 0;              // rounds before it have ended for all slices
+    std::vector<std::size_t> done_;   // per step: slices transferred
+    std::vector<std::size_t> ended_;  // per round: slices ended
     std::vector<send_channel> senders_;
     std::vector<recv_channel> receivers_;
     std::uint64_t done_bytes_ = 0;

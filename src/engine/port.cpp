@@ -29,6 +29,7 @@ void port::add(send_channel& next) noexcept {
 void port::add(recv_channel& next) noexcept {
     next.over = this;
     receivers_.push(next);
+    if (lane_) lane_->expect();
 }
 
 // ---- sending: one operation after the other, each slice as soon as it may leave
@@ -38,13 +39,15 @@ void port::feed() noexcept {
     while (senders_.first && !senders_.first->queued) {
         send_channel& next = *senders_.first;
         operation& of = next.at.of();
-        if (!of.may_begin(next.at.round(), next.at.slice())) break;
+        const std::size_t bytes = of.transfer_bytes(next.at.step(), next.at.slice());
+        const std::size_t ahead = std::max<std::size_t>(1, lane_->window() / std::max<std::size_t>(1, bytes));
+        if (!of.may_send(next.at.round(), next.at.slice(), ahead)) break;
         next.head.kind = frame_kind::data;
         next.head.epoch = of.epoch;
         next.head.sequence = of.sequence;
         next.head.round = static_cast<std::uint32_t>(next.at.round());
         next.head.slice = static_cast<std::uint32_t>(next.at.slice());
-        next.head.payload_bytes = of.transfer_bytes(next.at.step(), next.at.slice());
+        next.head.payload_bytes = bytes;
         next.head.what = of.what;
         next.queued = true;
         if (next.at.last()) senders_.pop();  // the next operation's frames may follow in the same batch
@@ -108,11 +111,6 @@ landing port::expected(const frame& head, recv_channel& front, std::vector<std::
 /// A frame of an operation that expects nothing here: it is early, or the ranks do not run the same program.
 landing port::unexpected(const frame& head) noexcept {
     recv_channel* front = receivers_.first;
-    if (kind_ == lane_kind::point) {
-        if (!front) return landing::park;
-        return refuse(error::protocol_error,
-                      fmt::format("rank {} sent message #{}, rank {} waits for #{}", peer_, head.sequence, owner_.who_.me, front->at.of().sequence));
-    }
     const auto& recent = owner_.recent_;
     const bool started = head.sequence <= owner_.started_;
     if (started && owner_.started_ - head.sequence < recent.size()) {
@@ -129,16 +127,13 @@ landing port::unexpected(const frame& head) noexcept {
 
 landing port::disagreed(const descriptor& mine, const frame& head) noexcept {
     const auto names = tell_apart(mine, head.what);
-    if (kind_ == lane_kind::point)
-        return refuse(error::mismatch, fmt::format("rank {} waits for {} from rank {}, which called {} (message #{})", owner_.who_.me,
-                                                   std::string_view(names.mine).substr(std::string_view("send ").size()), peer_, names.theirs, head.sequence));
     return refuse(error::mismatch, fmt::format("rank {} called {} where rank {} called {} (operation #{})", owner_.who_.me, names.mine, peer_, names.theirs,
                                                head.sequence));
 }
 
 /// Each rank gives its own counts: what one says it sends must be what the other says it receives.
 landing port::miscounted(const operation& of, const frame& head, std::size_t bytes) noexcept {
-    const std::size_t element = size_of(of.asked.type);
+    const std::size_t element = of.asked.element_bytes();
     return refuse(error::mismatch,
                   fmt::format("rank {} expects {} elements from rank {}, which sends {} (operation #{}, {})", owner_.who_.me,
                               bytes / element, peer_, head.payload_bytes / element, head.sequence, of.name()));

@@ -10,7 +10,7 @@
 
 namespace tutti {
 
-/// Bulk data, small operations, point-to-point: a barrier does not queue behind a gigabyte, and a send not behind a collective.
+/// Bulk data, small operations, messages: a barrier does not queue behind a gigabyte, and a message not behind a collective.
 enum class lane_kind : std::uint8_t { control, bulk, small, point };
 inline constexpr int lane_kinds = 4;
 
@@ -60,6 +60,7 @@ private:
 
     landing arrived(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept override;
     void landed(const frame& head) noexcept override;
+    bool awaits() const noexcept override { return receivers_.first != nullptr; }
     void lost(std::error_code why) noexcept override;
     landing expected(const frame& head, recv_channel& front, std::vector<std::span<std::byte>>& runs) noexcept;
     landing unexpected(const frame& head) noexcept;

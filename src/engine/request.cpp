@@ -4,31 +4,45 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace tutti {
 
 static std::uint64_t digest_of(std::span<const std::size_t> counts) noexcept {
     std::uint64_t digest = digest_of("counts");
-    for (const std::uint64_t count : counts) {
-        char bytes[8];
-        for (int index = 0; index < 8; ++index) bytes[index] = static_cast<char>(count >> 8 * index & 0xff);
-        digest = digest_of({bytes, sizeof bytes}, digest);
-    }
+    for (const std::size_t count : counts) digest = digest_of(count, digest);
     return digest;
 }
 
 descriptor describe(const request& what) noexcept {
-    const bool point = what.kind == collective::send || what.kind == collective::recv;
-    descriptor all{static_cast<std::uint8_t>(point ? collective::send : what.kind),
-                   static_cast<std::uint8_t>(what.type),
-                   static_cast<std::uint8_t>(what.op),
-                   0,
-                   point ? 0 : what.root,
-                   what.count,
-                   0};
+    descriptor made;
+    made.kind = static_cast<std::uint8_t>(what.kind);
+    made.type = static_cast<std::uint8_t>(what.type);
+    made.op = static_cast<std::uint8_t>(what.op.kind());
+    made.root = what.root;
+    made.count = what.count;
+    made.digest = what.digest ^ what.op.digest();
+    made.opaque_bytes = static_cast<std::uint32_t>(what.opaque_bytes);
     // In all_to_all_v no rank knows the counts of all; what two of them disagree about shows in the frames between them.
-    if (what.kind == collective::all_to_all_v) all.count = 0;
-    else if (has_counts(what.kind)) all.digest = digest_of(what.counts);
-    return all;
+    if (what.kind == collective::all_to_all_v) made.count = 0;
+    else if (has_counts(what.kind)) made.digest ^= digest_of(what.counts);
+    return made;
+}
+
+// A list's digest: the number of its buffers, so that it can be told, above a digest of their sizes.
+constexpr int sizes_bits = 40;
+constexpr std::uint64_t sizes_mask = (std::uint64_t{1} << sizes_bits) - 1;
+
+std::uint64_t digest_of_list(std::span<const buffer> list) noexcept {
+    std::uint64_t sizes = digest_of("list");
+    for (const buffer& each : list) sizes = digest_of(each.count, sizes);
+    const std::uint64_t number = std::min<std::uint64_t>(list.size(), (std::uint64_t{1} << (64 - sizes_bits)) - 1);
+    return number << sizes_bits | std::max<std::uint64_t>(1, (sizes ^ sizes >> sizes_bits) & sizes_mask);
+}
+
+static bool in_list(const descriptor& what) noexcept {
+    const bool own_digest = what.op == static_cast<std::uint8_t>(reduce_op::custom);
+    return what.digest != 0 && what.kind == static_cast<std::uint8_t>(collective::all_reduce) && !own_digest;
 }
 
 std::string to_string(const descriptor& what) {
@@ -38,11 +52,19 @@ std::string to_string(const descriptor& what) {
     std::string text{name(kind)};
     if (kind == collective::barrier) return text;
     if (what.type < data_type_count) fmt::format_to(std::back_inserter(text), " {}", name(static_cast<data_type>(what.type)));
+    if (what.opaque_bytes != 0) fmt::format_to(std::back_inserter(text), "({} bytes)", what.opaque_bytes);
     if (reduces(kind) && what.op < reduce_op_count) fmt::format_to(std::back_inserter(text), " {}", name(static_cast<reduce_op>(what.op)));
     if (kind != collective::all_to_all_v) fmt::format_to(std::back_inserter(text), " count {}", what.count);
     if (has_root(kind)) fmt::format_to(std::back_inserter(text), " root {}", what.root);
-    if (what.digest != 0) fmt::format_to(std::back_inserter(text), " digest {:016x}", what.digest);
+    if (in_list(what))
+        fmt::format_to(std::back_inserter(text), " in {} buffers", what.digest >> sizes_bits);
+    else if (what.digest != 0) fmt::format_to(std::back_inserter(text), " digest {:016x}", what.digest);
     return text;
+}
+
+static std::string with_sizes(const descriptor& what) {
+    if (!in_list(what)) return fmt::format("{} digest {:016x}", to_string(what), what.digest);
+    return fmt::format("{} of sizes #{:010x}", to_string(what), what.digest & sizes_mask);
 }
 
 static std::string by_algorithm(const descriptor& what) {
@@ -53,6 +75,7 @@ static std::string by_algorithm(const descriptor& what) {
 
 call_names tell_apart(const descriptor& mine, const descriptor& theirs) {
     call_names names{to_string(mine), to_string(theirs)};
+    if (names.mine == names.theirs && mine.digest != theirs.digest) names = {with_sizes(mine), with_sizes(theirs)};
     if (names.mine == names.theirs) names = {by_algorithm(mine), by_algorithm(theirs)};
     return names;
 }

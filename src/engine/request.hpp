@@ -1,6 +1,8 @@
 // What a caller asks of the engine, checked already.
 #pragma once
 
+#include <tutti/reduction.hpp>
+
 #include "algorithm/catalogue.hpp"
 #include "transport/frame.hpp"
 
@@ -9,25 +11,36 @@
 
 namespace tutti {
 
+class persistent;
+
 struct request {
     collective kind = collective::barrier;
     data_type type = data_type::f32;
-    reduce_op op = reduce_op::sum;
-    rank root = 0;                   // or the peer, of send and recv
+    std::size_t opaque_bytes = 0;    // of one element, where the type is opaque
+    reduction op = reduce_op::sum;
+    rank root = 0;
     std::size_t count = 0;           // elements, as the caller counts them: per rank where ranks contribute blocks, with `counts` their sum
-    std::span<const std::size_t> counts{};  // of every rank's block; in all_to_all_v of those this rank sends. Needed until it is issued
-    std::span<const std::size_t> recv_counts{};  // all_to_all_v: of the blocks this rank receives
+    std::span<const std::size_t> counts;       // of every rank's block; in all_to_all_v of those this rank sends. Borrowed for the call
+    std::span<const std::size_t> recv_counts;  // all_to_all_v: of the blocks this rank receives. Borrowed for the call
     const void* input = nullptr;     // null where the collective has none, or works in place
     void* output = nullptr;
+    std::span<const buffer> list;    // instead of input and output: `count` elements in all, worked on in place; borrowed for the call
+    std::uint64_t digest = 0;        // of what the ranks must have alike beside the rest; 0 where there is nothing
+    persistent* keep = nullptr;      // where the call is kept, instead of being issued
     duration deadline{};             // 0: the communicator's default
     const char* label = nullptr;     // outlives the operation
+
+    std::size_t element_bytes() const noexcept { return type == data_type::opaque ? opaque_bytes : size_of(type); }
 };
 
-/// What the ranks must agree about. The two sides of a message describe it alike, as the sender's call.
+/// What the ranks must agree about, without the algorithm.
 descriptor describe(const request& what) noexcept;
 
 /// "all_reduce f32 sum count 1024", "broadcast f64 count 7 root 2".
 std::string to_string(const descriptor& what);
+
+/// Tells one list's number of buffers and their sizes from another's; never 0.
+std::uint64_t digest_of_list(std::span<const buffer> list) noexcept;
 
 /// Two calls that should be alike, each in words that show the difference.
 struct call_names {

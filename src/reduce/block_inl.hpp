@@ -1,4 +1,4 @@
-// combine() and divide() for one instruction set; kernel.cpp compiles this file once for each and chooses at run time.
+// combine(), divide() and scale() for one instruction set; kernel.cpp compiles this file once for each and chooses at run time.
 #if defined(TUTTI_REDUCE_BLOCK_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef TUTTI_REDUCE_BLOCK_INL_HPP
 #undef TUTTI_REDUCE_BLOCK_INL_HPP
@@ -6,7 +6,9 @@
 #define TUTTI_REDUCE_BLOCK_INL_HPP
 #endif
 
+#include "reduce/complex_inl.hpp"
 #include "reduce/half_inl.hpp"
+#include "reduce/reciprocal.hpp"
 #include "reduce/scalar.hpp"
 #include "reduce/vector_inl.hpp"
 #include "reduce/visit.hpp"
@@ -30,12 +32,16 @@ inline void combine_here(reduce_op op, data_type type, void* target, const void*
 
 inline void divide_here(data_type type, void* data, std::size_t count, int divisor) { divide_scalar(type, data, count, divisor); }
 
+inline void scale_here(data_type type, void* target, const void* source, std::size_t count, double factor) {
+    scale_scalar(type, target, source, count, factor);
+}
+
 #else
 template <class T>
 inline constexpr bool is_half = std::same_as<T, float16> || std::same_as<T, bfloat16>;
 
 template <class T>
-using stored = std::conditional_t<is_half<T>, std::uint16_t, T>;
+using stored = std::conditional_t<is_half<T>, std::uint16_t, std::conditional_t<std::same_as<T, truth>, std::uint8_t, T>>;
 
 /// Less than a vector, padded with zeros to one: the ends of a block go through the same instructions as its middle.
 template <class T>
@@ -56,7 +62,9 @@ struct combine_step {
         const hn::ScalableTag<stored<T>> d;
         const auto* a = first + at;
         const auto* b = second + at;
-        if constexpr (!is_half<T>) {
+        if constexpr (std::same_as<T, truth>) {
+            hn::StoreU(truth_lanes<Op>(hn::LoadU(d, a), hn::LoadU(d, b)), d, target + at);
+        } else if constexpr (!is_half<T>) {
             hn::StoreU(combine_lanes<Op>(hn::LoadU(d, a), hn::LoadU(d, b)), d, target + at);
         } else if constexpr (Op == min || Op == max) {
             hn::StoreU(half_extreme<Op, T>(hn::LoadU(d, a), hn::LoadU(d, b)), d, target + at);
@@ -75,27 +83,28 @@ struct combine_step {
     }
 };
 
-/// One vector's worth of `data / divisor`.
-template <class T>
-struct divide_step {
-    stored<T>* data;
-    int divisor;
+/// One vector's worth of `source`, divided or multiplied.
+template <class T, class Change>
+struct change_step {
+    stored<T>* target;
+    const stored<T>* source;
+    Change change;
 
     HWY_INLINE void operator()(std::size_t at) const {
         const hn::ScalableTag<stored<T>> d;
         if constexpr (is_half<T>) {
             using half = half_lanes<T>;
-            const auto low = divide_lanes(half::low(data + at), divisor);
-            const auto high = divide_lanes(half::high(data + at), divisor);
-            half::store(low, high, data + at);
+            const auto low = change(half::low(source + at));
+            const auto high = change(half::high(source + at));
+            half::store(low, high, target + at);
         } else {
-            hn::StoreU(divide_lanes(hn::LoadU(d, data + at), divisor), d, data + at);
+            hn::StoreU(change(hn::LoadU(d, source + at)), d, target + at);
         }
     }
     HWY_INLINE void partial(std::size_t at, std::size_t part) const {
-        padded<T> rest(data + at, part);
-        divide_step{rest.values, divisor}(0);
-        std::memcpy(data + at, rest.values, part * sizeof(T));
+        padded<T> rest(source + at, part);
+        change_step{rest.values, rest.values, change}(0);
+        std::memcpy(target + at, rest.values, part * sizeof(T));
     }
 };
 
@@ -106,10 +115,9 @@ HWY_INLINE std::size_t unaligned_head(const void* written, std::size_t count, st
     return past == 0 || count < 16 * lanes ? 0 : lanes - past;
 }
 
-template <class T, class Step>
-HWY_INLINE void over_block(const Step& step, const void* written, std::size_t count) {
-    const std::size_t lanes = hn::Lanes(hn::ScalableTag<stored<T>>());
-    std::size_t at = unaligned_head<T>(written, count, lanes);
+template <class Step>
+HWY_INLINE void in_vectors(const Step& step, std::size_t head, std::size_t count, std::size_t lanes) {
+    std::size_t at = head;
     if (at != 0) step.partial(0, at);
     for (; at + 2 * lanes <= count; at += 2 * lanes) {
         step(at);
@@ -117,6 +125,12 @@ HWY_INLINE void over_block(const Step& step, const void* written, std::size_t co
     }
     for (; at + lanes <= count; at += lanes) step(at);
     if (at != count) step.partial(at, count - at);
+}
+
+template <class T, class Step>
+HWY_INLINE void over_block(const Step& step, const void* written, std::size_t count) {
+    const std::size_t lanes = hn::Lanes(hn::ScalableTag<stored<T>>());
+    in_vectors(step, unaligned_head<T>(written, count, lanes), count, lanes);
 }
 
 struct combine_block {
@@ -127,9 +141,35 @@ struct combine_block {
 
     template <reduce_op Op, class T>
     HWY_ATTR void operator()() const {
-        using S = stored<T>;
-        const combine_step<Op, T> step{static_cast<S*>(target), static_cast<const S*>(first), static_cast<const S*>(second)};
-        over_block<T>(step, target, count);
+        if constexpr (is_complex(data_type_of<T>)) {
+            using F = typename T::value_type;
+            if constexpr (Op == prod)
+                in_vectors(complex_product_step<F>{static_cast<F*>(target), static_cast<const F*>(first), static_cast<const F*>(second)}, 0,
+                           count, hn::Lanes(hn::ScalableTag<F>()));
+            else combine_block{target, first, second, 2 * count}.template operator()<Op, F>();
+        } else {
+            using S = stored<T>;
+            const combine_step<Op, T> step{static_cast<S*>(target), static_cast<const S*>(first), static_cast<const S*>(second)};
+            over_block<T>(step, target, count);
+        }
+    }
+};
+
+template <class Change>
+struct change_block {
+    void* target;
+    const void* source;
+    std::size_t count;
+    Change change;
+
+    template <class T>
+    HWY_ATTR void operator()() const {
+        if constexpr (is_complex(data_type_of<T>)) {
+            change_block{target, source, 2 * count, change}.template operator()<typename T::value_type>();
+        } else {
+            const change_step<T, Change> step{static_cast<stored<T>*>(target), static_cast<const stored<T>*>(source), change};
+            over_block<T>(step, target, count);
+        }
     }
 };
 
@@ -140,8 +180,13 @@ struct divide_block {
 
     template <class T>
     HWY_ATTR void operator()() const {
-        if constexpr (std::integral<T>) divide_scalar(type_of<T>, data, count, divisor);  // there is no vector division of integers
-        else over_block<T>(divide_step<T>{static_cast<stored<T>*>(data), divisor}, data, count);
+        if constexpr (std::integral<T>) {
+            const reciprocal by(static_cast<std::uint64_t>(divisor));
+            auto* values = static_cast<T*>(data);
+            for (std::size_t i = 0; i < count; ++i) values[i] = by.divide(values[i]);
+        } else {
+            change_block<divided>{data, data, count, {divisor}}.template operator()<T>();
+        }
     }
 };
 
@@ -150,7 +195,11 @@ inline void combine_here(reduce_op op, data_type type, void* target, const void*
 }
 
 inline void divide_here(data_type type, void* data, std::size_t count, int divisor) {
-    visit(type, divide_block{data, count, divisor});
+    visit_defined<reduce_op::avg>(type, divide_block{data, count, divisor});
+}
+
+inline void scale_here(data_type type, void* target, const void* source, std::size_t count, double factor) {
+    visit_defined<reduce_op::premul>(type, change_block<scaled>{target, source, count, {factor}});
 }
 #endif
 

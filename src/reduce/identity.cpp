@@ -13,7 +13,13 @@ template <reduce_op Op, std::integral T>
 constexpr T identity_of() noexcept {
     if constexpr (Op == min) return std::numeric_limits<T>::max();
     else if constexpr (Op == max) return std::numeric_limits<T>::lowest();
+    else if constexpr (Op == band) return static_cast<T>(~T(0));
     else return T(Op == prod ? 1 : 0);
+}
+
+template <reduce_op Op, std::same_as<truth> T>
+constexpr T identity_of() noexcept {
+    return {static_cast<std::uint8_t>(Op == prod || Op == min || Op == band)};
 }
 
 template <reduce_op Op, class T>

@@ -12,15 +12,21 @@ namespace tutti {
 
 HWY_EXPORT(combine_here);
 HWY_EXPORT(divide_here);
+HWY_EXPORT(scale_here);
 HWY_EXPORT(name_here);
 
-void combine(reduce_op op, data_type type, void* target, const void* first, const void* second, std::size_t count) noexcept {
-    HWY_DYNAMIC_DISPATCH(combine_here)(op, type, target, first, second, count);
+void combine(const reduction& op, data_type type, void* target, const void* first, const void* second, std::size_t count) {
+    if (op.user()) op.user()->combine(target, first, second, count);
+    else HWY_DYNAMIC_DISPATCH(combine_here)(op.kind(), type, target, first, second, count);
 }
 
 void divide(data_type type, void* data, std::size_t count, int divisor) noexcept {
     TUTTI_CHECK(divisor >= 1, "an average is over at least one rank");
     HWY_DYNAMIC_DISPATCH(divide_here)(type, data, count, divisor);
+}
+
+void scale(data_type type, void* target, const void* source, std::size_t count, double factor) noexcept {
+    HWY_DYNAMIC_DISPATCH(scale_here)(type, target, source, count, factor);
 }
 
 const char* kernel_target() noexcept { return HWY_DYNAMIC_DISPATCH(name_here)(); }

@@ -69,16 +69,43 @@ HWY_INLINE V combine_lanes(V first, V second) {
         if constexpr (Op == sum) return hn::Add(first, second);
         else if constexpr (Op == min) return hn::Min(first, second);
         else if constexpr (Op == max) return hn::Max(first, second);
+        else if constexpr (Op == band) return hn::And(first, second);
+        else if constexpr (Op == bor) return hn::Or(first, second);
+        else if constexpr (Op == bxor) return hn::Xor(first, second);
         else if constexpr (sizeof(T) == 1) return multiply_bytes(first, second);
         else return multiply_words(first, second);
     }
 }
 
-template <class V>
-HWY_INLINE V divide_lanes(V value, int divisor) {
-    const hn::DFromV<V> d;
-    return canonical_lanes(hn::Div(value, hn::Set(d, static_cast<hn::TFromD<decltype(d)>>(divisor))));
+// Bytes of which 0 is false and everything else true; results are 0 or 1.
+template <reduce_op Op, class V>
+HWY_INLINE V truth_lanes(V first, V second) {
+    const auto one = hn::Set(hn::DFromV<V>(), std::uint8_t{1});
+    const auto a = hn::Min(first, one), b = hn::Min(second, one);
+    if constexpr (Op == bxor) return hn::Xor(a, b);
+    else if constexpr (Op == prod || Op == min || Op == band) return hn::And(a, b);
+    else return hn::Or(a, b);
 }
+
+/// One vector of floats, divided or multiplied.
+struct divided {
+    int by;
+
+    template <class V>
+    HWY_INLINE V operator()(V value) const {
+        const hn::DFromV<V> d;
+        return canonical_lanes(hn::Div(value, hn::Set(d, static_cast<hn::TFromD<decltype(d)>>(by))));
+    }
+};
+struct scaled {
+    double by;
+
+    template <class V>
+    HWY_INLINE V operator()(V value) const {
+        const hn::DFromV<V> d;
+        return canonical_lanes(hn::Mul(value, hn::Set(d, static_cast<hn::TFromD<decltype(d)>>(by))));
+    }
+};
 
 }  // namespace tutti::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

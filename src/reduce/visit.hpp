@@ -3,11 +3,23 @@
 
 #include <tutti/types.hpp>
 
+#include <complex>
 #include <cstdint>
 
 namespace tutti {
 
-/// Calls `work.template operator()<T>()` for the C++ type of `type`.
+/// A bool as memory holds it: any byte, of which 0 is false.
+struct truth {
+    std::uint8_t byte = 0;
+};
+
+/// The data_type that `visit` gives as T.
+template <class T>
+inline constexpr data_type data_type_of = type_of<T>;
+template <>
+inline constexpr data_type data_type_of<truth> = data_type::boolean;
+
+/// Calls `work.template operator()<T>()` for the C++ type of `type`; not for `opaque`.
 template <class Work>
 void visit(data_type type, Work&& work) {
     switch (type) {
@@ -17,22 +29,50 @@ void visit(data_type type, Work&& work) {
         case data_type::bf16: return work.template operator()<bfloat16>();
         case data_type::i8: return work.template operator()<std::int8_t>();
         case data_type::u8: return work.template operator()<std::uint8_t>();
+        case data_type::i16: return work.template operator()<std::int16_t>();
+        case data_type::u16: return work.template operator()<std::uint16_t>();
         case data_type::i32: return work.template operator()<std::int32_t>();
         case data_type::u32: return work.template operator()<std::uint32_t>();
         case data_type::i64: return work.template operator()<std::int64_t>();
         case data_type::u64: return work.template operator()<std::uint64_t>();
+        case data_type::boolean: return work.template operator()<truth>();
+        case data_type::cf32: return work.template operator()<std::complex<float>>();
+        case data_type::cf64: return work.template operator()<std::complex<double>>();
+        case data_type::opaque: return;
     }
 }
 
-/// The same with the operator as first template argument; `avg` arrives as `sum`.
+/// The same for the floating and integer types only.
+template <class Work>
+void visit_numbers(data_type type, Work&& work) {
+    visit(type, [&]<class T> {
+        if constexpr (is_floating(data_type_of<T>) || is_integer(data_type_of<T>)) work.template operator()<T>();
+    });
+}
+
+/// The same for the types for which `Op` is defined.
+template <reduce_op Op, class Work>
+void visit_defined(data_type type, Work&& work) {
+    visit(type, [&]<class T> {
+        if constexpr (defined(Op, data_type_of<T>)) work.template operator()<T>();
+    });
+}
+
+/// The same with the operator as first template argument; `avg` and `premul` arrive as `sum`, `custom` does not arrive.
 template <class Work>
 void visit(reduce_op op, data_type type, Work&& work) {
+    const auto with = [&]<reduce_op Op> { visit_defined<Op>(type, [&]<class T> { work.template operator()<Op, T>(); }); };
     switch (op) {
-        case sum:
-        case avg: return visit(type, [&]<class T> { work.template operator()<sum, T>(); });
-        case prod: return visit(type, [&]<class T> { work.template operator()<prod, T>(); });
-        case min: return visit(type, [&]<class T> { work.template operator()<min, T>(); });
-        case max: return visit(type, [&]<class T> { work.template operator()<max, T>(); });
+        case reduce_op::sum:
+        case reduce_op::avg:
+        case reduce_op::premul: return with.template operator()<reduce_op::sum>();
+        case reduce_op::prod: return with.template operator()<reduce_op::prod>();
+        case reduce_op::min: return with.template operator()<reduce_op::min>();
+        case reduce_op::max: return with.template operator()<reduce_op::max>();
+        case reduce_op::band: return with.template operator()<reduce_op::band>();
+        case reduce_op::bor: return with.template operator()<reduce_op::bor>();
+        case reduce_op::bxor: return with.template operator()<reduce_op::bxor>();
+        case reduce_op::custom: return;
     }
 }
 

@@ -46,11 +46,11 @@ store_reply key_map::add(const store_request& request, bool& changed) {
         if (error != std::errc() || end != value->data() + value->size())
             return store_reply::refusal(fmt::format("key {} does not hold a number", request.key));
     }
-    std::int64_t sum = 0;
-    if (__builtin_add_overflow(number, request.delta, &sum))
+    std::int64_t total = 0;
+    if (__builtin_add_overflow(number, request.delta, &total))
         return store_reply::refusal(fmt::format("{} + {} does not fit a 64-bit number (key {})", number, request.delta, request.key));
-    store_reply reply = set(request.key, std::to_string(sum), changed);
-    reply.number = sum;
+    store_reply reply = set(request.key, std::to_string(total), changed);
+    reply.number = total;
     return reply;
 }
 

@@ -7,6 +7,7 @@ namespace tutti {
 asio::any_io_executor executor_of(event_loop& loop) {
     event_loop::impl& state = loop.inner();
     if (state.place) return state.place->executor();
+    state.io_used = true;
     return state.own_io().get_executor();
 }
 
@@ -22,7 +23,9 @@ family& residents_of(event_loop& loop) {
 
 asio::io_context* io_context_of(event_loop& loop) {
     event_loop::impl& state = loop.inner();
-    return state.place ? nullptr : &state.own_io();
+    if (state.place) return nullptr;
+    state.io_used = true;
+    return &state.own_io();
 }
 
 }  // namespace tutti

@@ -19,11 +19,11 @@ presence::~presence() { loop_of_this_thread = before_; }
 
 }  // namespace detail
 
-event_loop::event_loop() : impl_(std::make_unique<impl>()) { impl_->own_io(); }
+event_loop::event_loop() : impl_(std::make_unique<impl>(*this)) { impl_->own_io(); }
 
-event_loop::event_loop(virtual_time_t) : impl_(std::make_unique<impl>()) { impl_->virtual_time = true; }
+event_loop::event_loop(virtual_time_t) : impl_(std::make_unique<impl>(*this)) { impl_->virtual_time = true; }
 
-event_loop::event_loop(const host& where) : impl_(std::make_unique<impl>()) {
+event_loop::event_loop(const host& where) : impl_(std::make_unique<impl>(*this)) {
     impl_->place = std::make_shared<detail::guest>(*this, where.executor());
 }
 
@@ -32,6 +32,7 @@ event_loop::~event_loop() {
         const detail::forsaking guard;
         impl_->residents.reset();
     }
+    help(nullptr);
     if (impl_->place) impl_->place->leave();
     const std::lock_guard lock(impl_->mutex);  // a thread that posted last may still be on its way out
 }
@@ -42,17 +43,12 @@ void event_loop::run() {
     if (here()) throw failure(error::invalid_argument, "a loop is run from its own work");
     const detail::presence guard(*this);
     while (!state.stopping.load(std::memory_order_acquire)) {
-        state.take_remote();
-        state.run_batch();
-        if (!state.timers.empty()) state.fire_timers(now());
-        if (!state.idle()) {
-            state.poll_io(impl::batch / 4);
-        } else if (!state.virtual_time) {
-            state.sleep();
-        } else if (!state.jump()) {
-            break;
-        }
+        if (state.driven_by.load(std::memory_order_relaxed) != impl::driver::owner) state.take_the_wheel();
+        else if (state.wanted.load(std::memory_order_relaxed)) state.give_the_wheel();
+        else if (!state.virtual_time) state.turn(nullptr);
+        else if (!state.virtual_turn()) break;
     }
+    state.driven_by = impl::driver::nobody;
     state.stopping.store(false, std::memory_order_release);
 }
 
@@ -61,6 +57,7 @@ void event_loop::stop() noexcept {
     const std::lock_guard lock(impl_->mutex);
     impl_->stopping.store(true, std::memory_order_release);
     impl_->wake();
+    impl_->rest.notify_one();
 }
 
 void event_loop::post(detail::runnable& work) noexcept {
@@ -115,10 +112,37 @@ void event_loop::impl::take_remote() noexcept {
 void event_loop::impl::wake() {
     if (place) {
         place->schedule();
-    } else if (asleep) {
-        asleep = false;
-        io->stop();  // unlike a handler posted to it, this allocates nothing
+    } else if (asleep_in) {
+        asleep_in->stop();  // unlike a handler posted to it, this allocates nothing
+        asleep_in = nullptr;
+    } else if (helper && driven_by.load(std::memory_order_relaxed) == driver::nobody) {
+        call_the_owner();
     }
+}
+
+/// Everything that can be done now. Then, if there was nothing, it waits.
+void event_loop::impl::turn(impl* visitor) {
+    take_remote();
+    run_batch();
+    if (!timers.empty()) fire_timers(self.now());
+    if (idle() && helped && !io_used && drive_helped()) return;
+    if (idle() && (spin(visitor) || (visitor && visitor->called()))) return;
+    if (idle()) {
+        sleep(visitor);
+    } else {
+        if (!eager.empty()) try_eager();
+        if (++turns % turns_between_polls == 0) poll_io(batch / 4);
+    }
+}
+
+/// False when nothing can ever run again.
+bool event_loop::impl::virtual_turn() {
+    take_remote();
+    run_batch();
+    if (!timers.empty()) fire_timers(virtual_now);
+    if (idle()) return jump();
+    poll_io(batch / 4);
+    return true;
 }
 
 void event_loop::impl::run_batch() noexcept {
@@ -140,30 +164,15 @@ void event_loop::impl::fire_timers(time_point now) noexcept {
 
 void event_loop::impl::poll_io(int limit) {
     if (!io) return;
+    arm_lazy();
     io->restart();
     for (int i = 0; i < limit && io->poll_one() != 0; ++i) {}
-}
-
-/// Until a socket is ready, a timer is due or somebody posts. Asio counts in milliseconds here and rounds up.
-void event_loop::impl::sleep() {
-    io->restart();
-    {
-        const std::lock_guard lock(mutex);
-        if (!remote.empty() || stopping.load(std::memory_order_relaxed)) return;
-        asleep = true;
-    }
-    const time_point until = timers.next();
-    const std::size_t handled = until == no_deadline ? io->run_one() : io->run_one_until(until);
-    {
-        const std::lock_guard lock(mutex);
-        asleep = false;
-    }
-    if (handled != 0) poll_io(batch);
 }
 
 /// Virtual time: asks the sockets, then moves the clock to the next timer. False when nothing can ever run again.
 bool event_loop::impl::jump() {
     if (io) {
+        arm_all();
         io->restart();
         if (io->poll() != 0) return true;
     }

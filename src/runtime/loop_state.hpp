@@ -1,31 +1,22 @@
-// What is behind an event_loop: the queues, the timers, and either an io_context of its own or a place with a host.
+// What is behind an event_loop: the queues, the timers, who runs it, and either an io_context of its own or a place with a host.
 #pragma once
 
 #include <tutti/detail/family.hpp>
 
 #include "runtime/asio.hpp"
+#include "runtime/attempt.hpp"
+#include "runtime/shift.hpp"
 #include "runtime/timer_heap.hpp"
 #include "runtime/work_list.hpp"
 
 #include <atomic>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <optional>
 
 namespace tutti {
 namespace detail {
-
-/// Makes `event_loop::current()` tell the truth while it lives.
-class presence {
-public:
-    explicit presence(event_loop& loop) noexcept;
-    presence(const presence&) = delete;
-    presence& operator=(const presence&) = delete;
-    ~presence();
-
-private:
-    event_loop* const before_;
-};
 
 /// A loop's place in a host program. Shared with the handlers the host's executor holds, which may outlive the loop.
 class guest : public std::enable_shared_from_this<guest> {
@@ -54,21 +45,43 @@ private:
 struct event_loop::impl {
     /// Work between two looks at timers and sockets.
     static constexpr int batch = 64;
+    /// Turns with work in them between two looks at sockets that are not expected to be ready.
+    static constexpr int turns_between_polls = 8;
+
+    explicit impl(event_loop& whose) noexcept : self(whose) {}
+    event_loop& self;
 
     // For every thread, under the mutex. Whoever posts wakes the loop before it lets go, so the loop may end right after.
     std::mutex mutex;
     detail::work_list remote;
-    bool asleep = false;
+    asio::io_context* asleep_in = nullptr;  // its own, or that of the loop it helps
     std::atomic<bool> remote_waiting{false};
     std::atomic<bool> stopping{false};
 
+    // Who runs the turns: the thread in `run`, or that of a loop which helps; helping.cpp. Under the mutex; atomic for a first look.
+    enum class driver { nobody, owner, helper };
+    std::atomic<driver> driven_by{driver::nobody};
+    std::atomic<bool> wanted{false};   // the helper asks the owner for it
+    bool needed = false;               // somebody else than the helper has posted while nobody drove
+    bool resting = false;              // the owner waits without a limit, because the helper sleeps
+    std::uint64_t shifts = 0;          // of the helper so far
+    std::atomic<impl*> helper{nullptr};
+    std::condition_variable rest;      // of the owner
+    bool nudged = false;               // of a helper: the wheel is free
+    impl* helped = nullptr;            // for the helper's thread
+
     // For the loop.
     detail::work_list local;
+    detail::work_list eager, lazy;     // attempts that wait: expected to be ready soon, or not
+    bool stirred = false;              // bytes have moved
+    int turns = 0;
+    time_point sober_until{};          // no spinning before
     detail::timer_heap timers;
     bool virtual_time = false;
     time_point virtual_now{};
     std::optional<asio::io_context> io;
     std::optional<asio::executor_work_guard<asio::io_context::executor_type>> io_work;
+    bool io_used = false;              // by others than the library's own wake-ups
     std::shared_ptr<detail::guest> place;
     std::optional<detail::family> residents;  // started from outside of any task, destroyed with the loop
 
@@ -76,11 +89,31 @@ struct event_loop::impl {
     bool idle() const noexcept { return local.empty() && !remote_waiting.load(std::memory_order_relaxed); }
     void take_remote() noexcept;
     void wake();
+    void turn(impl* visitor);
+    bool virtual_turn();
     void run_batch() noexcept;
     void fire_timers(time_point now) noexcept;
     void poll_io(int limit);
-    void sleep();
     bool jump();
+
+    // waiting.cpp. A visitor is the helper's own loop, for which there may be something to do, too.
+    void try_eager() noexcept;
+    void arm_lazy();
+    void arm_all();
+    bool spin(const impl* visitor);
+    void sleep(impl* visitor);
+    bool fall_asleep(asio::io_context& where);
+    void wake_up();
+
+    // helping.cpp
+    bool called() const noexcept;
+    void nudge();
+    void take_the_wheel();
+    void give_the_wheel();
+    void call_the_owner();
+    bool drive_helped();
+    bool begin_shift(bool wait_for_it);
+    void end_shift();
 };
 
 }  // namespace tutti

@@ -34,6 +34,7 @@ struct contract {
     shape spaces;                  // what input and output of every plan must be; scratch is the plan's own business
     bool equal_blocks = false;     // all blocks have one size, scratch too; otherwise what `sizes` says, or without it the block's number
     bool repeats_allowed = false;  // a contribution may be combined several times (barrier), and in any order
+    bool ordered = false;          // contributions are combined in the order of ranks, for operators that do not commute
 };
 
 /// Blocks of all spaces in one row: input, output, scratch.

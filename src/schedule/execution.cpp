@@ -13,11 +13,12 @@ bool is_transfer(const step& line) noexcept { return line.what != action::copy; 
 
 }  // namespace
 
-execution::execution(std::span<const schedule> plans, const matching& pairs, const contract& promise, expressions& formulas, int slices)
+execution::execution(std::span<const schedule> plans, const matching& pairs, const contract& promise, expressions& formulas, int slices, int window)
     : plans_(plans),
       pairs_(pairs),
       formulas_(formulas),
       slices_(slices),
+      window_(window > 0 ? window : slices),
       states_(plans.size() * static_cast<std::size_t>(slices)),
       heads_(pairs.channels().size()) {
     for (const channel& pair : pairs.channels()) queues_.push_back(in_order(pair));
@@ -76,6 +77,7 @@ void execution::begin_rounds(rank who, int slice) {
 }
 
 bool execution::ready(const item& next) const noexcept {
+    if (next.slice >= window_ && of(next.source.who, next.slice - window_).round <= next.source.round) return false;
     return of(next.source.who, next.slice).round == next.source.round && of(next.target.who, next.slice).round == next.target.round;
 }
 
@@ -93,6 +95,8 @@ void execution::carry(const item& next) {
     }
     for (const endpoint* end : {&next.source, &next.target})
         if (--of(end->who, next.slice).waiting == 0) {
+            for (const step& line : plans_[static_cast<std::size_t>(end->who)].round(end->round))
+                if (line.what == action::send) candidates_.push_back(pairs_.place(end->who, line.peer));  // a later slice may be in the window now
             end_round(end->who, next.slice);
             begin_rounds(end->who, next.slice);
         }

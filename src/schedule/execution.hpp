@@ -13,8 +13,9 @@ namespace tutti {
 /// deterministic and nothing receives from anyone, one order of events decides for all; a seed tries others.
 class execution {
 public:
-    /// The plans must match and be well-formed. One slice is the run by whole rounds.
-    execution(std::span<const schedule> plans, const matching& pairs, const contract& promise, expressions& formulas, int slices = 1);
+    /// The plans must match and be well-formed. One slice is the run by whole rounds. With a `window` a slice is sent only when the
+    /// slice that many before it has ended its round here.
+    execution(std::span<const schedule> plans, const matching& pairs, const contract& promise, expressions& formulas, int slices = 1, int window = 0);
 
     /// Runs until nothing moves: in a fixed order without `order`, in random order with it.
     void run(std::mt19937* order = nullptr);
@@ -52,6 +53,7 @@ private:
     const matching& pairs_;
     expressions& formulas_;
     int slices_;
+    int window_;
     std::vector<progress> states_;
     std::vector<std::vector<item>> queues_;  // by channel
     std::vector<std::size_t> heads_;

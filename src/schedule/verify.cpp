@@ -120,6 +120,10 @@ bool fulfils(const expressions& formulas, expressions::id found, piece wanted, i
     return true;
 }
 
+bool in_rank_order(const std::vector<piece>& pieces) {
+    return std::is_sorted(pieces.begin(), pieces.end(), [](const piece& one, const piece& other) { return one.owner < other.owner; });
+}
+
 std::string text(piece wanted) {
     const std::string part = "part " + std::to_string(wanted.index) + " of ";
     if (wanted.owner == every_rank) return part + "every rank";
@@ -149,6 +153,8 @@ private:
         const std::string holds = "rank " + std::to_string(who) + " ends with " + to_string(where) + " = " + formulas_.text(found);
         if (!fulfils(formulas_, found, wanted, static_cast<int>(promise_.ranks.size()), promise_.repeats_allowed))
             return {flaw::wrong_result, holds + ", expected " + text(wanted)};
+        if (combined && promise_.ordered && !in_rank_order(formulas_.pieces(found)))
+            return {flaw::not_in_order, holds + ", which is not the order of ranks"};
         if (agreed && *agreed != expressions::nothing && !promise_.repeats_allowed)
             return {flaw::different_order, holds + ", another rank with " + formulas_.text(*agreed)};
         if (agreed) *agreed = found;
@@ -160,7 +166,7 @@ private:
     std::vector<expressions::id> agreed_;  // by index: the formula of the first rank that holds it
 };
 
-verdict verify_run(std::span<const schedule> plans, const contract& promise, int slices, std::mt19937* order) {
+verdict verify_run(std::span<const schedule> plans, const contract& promise, int slices, int window, std::mt19937* order) {
     if (plans.size() != promise.ranks.size()) return {flaw::bad_step, "not one plan per rank"};
     if (verdict found = check_plans(plans, promise); !found.correct()) return found;
     if (verdict found = check_copies(plans, promise); !found.correct()) return found;
@@ -168,7 +174,7 @@ verdict verify_run(std::span<const schedule> plans, const contract& promise, int
     for (const channel& pair : pairs.channels())
         if (verdict found = check_channel(pair, promise); !found.correct()) return found;
     expressions formulas;
-    execution world(plans, pairs, promise, formulas, slices);
+    execution world(plans, pairs, promise, formulas, slices, window);
     world.run(order);
     if (!world.unwritten().empty()) return {flaw::unwritten_read, world.unwritten()};
     if (std::string waits = world.stuck(); !waits.empty()) return {flaw::deadlock, std::move(waits)};
@@ -181,16 +187,16 @@ verdict verify_run(std::span<const schedule> plans, const contract& promise, int
 }  // namespace
 
 std::string_view name(flaw what) noexcept {
-    constexpr std::string_view names[] = {"none",        "bad step", "input written",  "race",         "orphan",         "size mismatch",
-                                          "split round", "deadlock", "unwritten read", "wrong result", "different order"};
+    constexpr std::string_view names[] = {"none",        "bad step", "input written",  "race",         "orphan",          "size mismatch",
+                                          "split round", "deadlock", "unwritten read", "wrong result", "different order", "not in order"};
     return names[static_cast<int>(what)];
 }
 
-verdict verify(std::span<const schedule> plans, const contract& promise) { return verify_run(plans, promise, 1, nullptr); }
+verdict verify(std::span<const schedule> plans, const contract& promise) { return verify_run(plans, promise, 1, 0, nullptr); }
 
-verdict verify_sliced(std::span<const schedule> plans, const contract& promise, int slices, std::uint32_t seed) {
+verdict verify_sliced(std::span<const schedule> plans, const contract& promise, int slices, std::uint32_t seed, int window) {
     std::mt19937 order(seed);
-    return verify_run(plans, promise, slices, &order);
+    return verify_run(plans, promise, slices, window, &order);
 }
 
 }  // namespace tutti

@@ -19,6 +19,7 @@ enum class flaw : std::uint8_t {
     unwritten_read,   // a block is read before anything was written to it
     wrong_result,     // a contribution is missing, doubled or in the wrong place
     different_order,  // right, but added in another order than on another rank: other bits
+    not_in_order,     // right where the operator commutes: combined in another order than that of ranks, which the contract asks for
 };
 std::string_view name(flaw what) noexcept;
 
@@ -32,7 +33,8 @@ struct verdict {
 /// The first flaw found, by whole rounds. `plans` has one plan per rank.
 verdict verify(std::span<const schedule> plans, const contract& promise);
 
-/// The same under the engine's rule for slices, with events in an order that depends on `seed`.
-verdict verify_sliced(std::span<const schedule> plans, const contract& promise, int slices, std::uint32_t seed);
+/// The same under the engine's rule for slices, with events in an order that depends on `seed`, and no more than `window` slices of a round
+/// sent ahead of what has ended (0: as many as there are).
+verdict verify_sliced(std::span<const schedule> plans, const contract& promise, int slices, std::uint32_t seed, int window = 0);
 
 }  // namespace tutti

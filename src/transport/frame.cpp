@@ -8,7 +8,7 @@ namespace tutti {
 namespace {
 
 // The wire, in bytes:   0 magic   4 version   6 kind   7 zero   8 epoch   12 round   16 sequence   24 slice   28 root   32 payload
-//                      40 count  48 digest   56 collective   57 type   58 operator   59 algorithm   60 zero, to 64
+//                      40 count  48 digest   56 collective   57 type   58 operator   59 algorithm   60 opaque bytes
 constexpr std::uint32_t magic = 0x49545554;  // "TUTI" in memory
 constexpr std::uint16_t wire_version = 1;
 
@@ -82,7 +82,7 @@ frame_header encode(const frame& what) noexcept {
     out.put(what.what.type);
     out.put(what.what.op);
     out.put(what.what.algorithm);
-    out.put(std::uint32_t{0});
+    out.put(what.what.opaque_bytes);
     return bytes;
 }
 
@@ -104,6 +104,7 @@ bool decode(std::span<const std::byte, frame_bytes> bytes, frame& what) noexcept
     in.take(what.what.type);
     in.take(what.what.op);
     in.take(what.what.algorithm);
+    in.take(what.what.opaque_bytes);
     return true;
 }
 

@@ -18,6 +18,10 @@ enum class frame_kind : std::uint8_t {
     goodbye,  // the sender will send nothing more
     hang_up,  // and does not wait for the goodbyes of others
     formed,   // rank 0: everybody is there
+    message,  // on point lanes: a whole message
+    offer,    // word of a message, whose bytes are sent as data when the receiver says go
+    go,
+    credit,  // so many messages, and so many bytes, were taken
     entered,  // to rank 0: the sender has come to a monitored barrier; payload: how long it waits
     release,  // rank 0: everybody has come to it
 };
@@ -30,7 +34,8 @@ struct descriptor {
     std::uint8_t algorithm = 0;  // its number in the catalogue
     std::int32_t root = 0;       // 0 where there is none
     std::uint64_t count = 0;     // elements
-    std::uint64_t digest = 0;    // of what does not fit here: a bucket list, v-counts; 0 where there is nothing
+    std::uint64_t digest = 0;        // of what does not fit here: a list, v-counts, an operator's name; a message's tag; credited bytes
+    std::uint32_t opaque_bytes = 0;  // of one element that has no type; 0 where there is one
 
     friend bool operator==(const descriptor&, const descriptor&) = default;
 };

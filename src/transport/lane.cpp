@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace tutti {
 namespace {
@@ -15,7 +16,7 @@ constexpr std::size_t turn_bytes = 4 * MiB;        // then others on the loop ha
 }  // namespace
 
 lane::lane(event_loop& loop, std::mutex& guard, std::unique_ptr<tutti::link> over, lane_owner& owner)
-    : loop_(loop), guard_(guard), link_(std::move(over)), owner_(owner), buffer_(buffer_bytes) {}
+    : loop_(loop), guard_(guard), link_(std::move(over)), owner_(owner), staging_(staging_bytes), buffer_(buffer_bytes) {}
 
 lane::~lane() { close(); }
 
@@ -56,14 +57,35 @@ void lane::writable() noexcept {
     pump_send();
 }
 
+/// Puts `run` at `place`, as a part of the run before it where that ends there.
+void lane::append(std::size_t place, std::span<const std::byte> run) {
+    if (place > 0 && send_runs_[place - 1].data() + send_runs_[place - 1].size() == run.data())
+        send_runs_[place - 1] = {send_runs_[place - 1].data(), send_runs_[place - 1].size() + run.size()};
+    else
+        send_runs_.insert(send_runs_.begin() + static_cast<std::ptrdiff_t>(place), run);
+}
+
 /// The runs of as many queued frames as fit one call, less what has gone already.
 void lane::gather_batch() {
     send_runs_.clear();
-    std::size_t frames = 0, bytes = 0;
-    for (const outgoing* next = first_; next && frames < batch_frames && send_runs_.size() < batch_runs && bytes < batch_bytes; next = next->next_in_lane) {
-        headers_[frames] = encode(next->head);
-        send_runs_.emplace_back(headers_[frames++]);
+    std::size_t staged = 0, bytes = 0;
+    for (const outgoing* next = first_; next && send_runs_.size() < batch_runs && bytes < batch_bytes; next = next->next_in_lane) {
+        if (staging_.size() - staged < frame_bytes + short_payload) break;
+        std::byte* const at = staging_.data() + staged;
+        const auto header = encode(next->head);
+        std::memcpy(at, header.data(), frame_bytes);
+        std::size_t length = frame_bytes;
+        const std::size_t place = send_runs_.size();
         next->gather(send_runs_);
+        if (next->head.payload_bytes <= short_payload) {
+            for (std::size_t run = place; run < send_runs_.size(); ++run) {
+                std::memcpy(at + length, send_runs_[run].data(), send_runs_[run].size());
+                length += send_runs_[run].size();
+            }
+            send_runs_.resize(place);
+        }
+        append(place, {at, length});
+        staged += length;
         bytes += frame_bytes + next->head.payload_bytes;
     }
     std::size_t gone = offset_, skipped = 0;
@@ -163,6 +185,12 @@ void lane::fill_from_buffer() noexcept {
     }
 }
 
+void lane::wait_readable() noexcept {
+    waiting_readable_ = true;
+    link_->expect(owner_.awaits());
+    link_->when_readable(readable_);
+}
+
 /// One call to the link: the rest of the payload, then what follows it into the buffer. False when there was nothing or an end.
 bool lane::recv_more(std::size_t& budget) noexcept {
     if (begin_ == end_) begin_ = end_ = 0;
@@ -171,7 +199,12 @@ bool lane::recv_more(std::size_t& budget) noexcept {
         end_ -= begin_;
         begin_ = 0;
     }
+    if (std::exchange(drained_, false) && missing_ == 0 && end_ == 0 && !send_code_) {
+        wait_readable();
+        return false;
+    }
     const std::size_t ahead = missing_ >= long_payload ? frame_bytes : buffer_bytes - end_;
+    const std::size_t asked = missing_ + ahead;
     runs_.emplace_back(buffer_.data() + end_, ahead);
     const auto [bytes, code] = link_->try_recv(std::span<const std::span<std::byte>>(runs_).subspan(run_));
     runs_.pop_back();
@@ -184,10 +217,10 @@ bool lane::recv_more(std::size_t& budget) noexcept {
         return false;
     }
     if (bytes == 0) {
-        waiting_readable_ = true;
-        link_->when_readable(readable_);
+        wait_readable();
         return false;
     }
+    drained_ = bytes < asked;
     budget -= std::min(budget, bytes);
     std::size_t payload = std::min(bytes, missing_);
     end_ += bytes - payload;

@@ -7,7 +7,6 @@
 
 #include "transport/frame.hpp"
 
-#include <array>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -39,6 +38,8 @@ public:
     /// `lane::resume`, then it is asked again. `refuse`: the lane stops reading for good.
     virtual landing arrived(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept = 0;
     virtual void landed(const frame& head) noexcept = 0;
+    /// Whether a frame is due.
+    virtual bool awaits() const noexcept { return false; }
     /// The stream ended, failed, or carried something that is no frame. Called once.
     virtual void lost(std::error_code why) noexcept = 0;
 
@@ -55,6 +56,8 @@ public:
     /// Queues `what`; `flush` gives it to the kernel.
     void send(outgoing& what) noexcept;
     void flush() noexcept;
+    /// The owner awaits a frame.
+    void expect() noexcept { link_->expect(true); }
     /// Asks about a parked frame again, and starts reading.
     void resume() noexcept;
     /// Drops what is queued and touches no payload any more. On any thread. No call to the owner or to queued frames comes afterwards.
@@ -64,6 +67,7 @@ public:
     /// Whether every queued byte is with the kernel.
     bool flushed() const noexcept { return first_ == nullptr; }
 
+    std::size_t window() const noexcept { return link_->window(); }
     std::string peer() const { return link_->peer(); }
 
 private:
@@ -74,6 +78,8 @@ private:
     void pump_send() noexcept;
     void pump_recv() noexcept;
     void gather_batch();
+    void append(std::size_t place, std::span<const std::byte> run);
+    void wait_readable() noexcept;
     void sent_bytes(std::size_t bytes) noexcept;
     bool take_header() noexcept;
     bool ask_owner() noexcept;
@@ -90,14 +96,16 @@ private:
     detail::callback<&lane::writable> writable_{*this};
 
     // Sending: a queue, of which the first frames form the current batch; `offset_` bytes of the first are gone already.
-    static constexpr std::size_t batch_frames = 16;
+    // Headers and short payloads are copied next to each other: one run for many small frames.
+    static constexpr std::size_t short_payload = 1 * KiB;
+    static constexpr std::size_t staging_bytes = 16 * KiB;
     outgoing* first_ = nullptr;
     outgoing* last_ = nullptr;
     std::size_t offset_ = 0;
     bool pumping_ = false;
     bool waiting_writable_ = false;
     std::error_code send_code_;  // sending is over; what has arrived is still read
-    std::array<frame_header, batch_frames> headers_;
+    std::vector<std::byte> staging_;
     std::vector<std::span<const std::byte>> send_runs_;
 
     // Receiving: bytes read ahead wait in buffer_[begin_, end_).
@@ -106,6 +114,7 @@ private:
     state state_ = state::header;
     bool reading_ = false;
     bool waiting_readable_ = false;
+    bool drained_ = false;  // the last call got less than it asked for
     frame head_;
     std::vector<std::span<std::byte>> runs_;  // what is still to be filled is runs_[run_...]
     std::size_t run_ = 0;

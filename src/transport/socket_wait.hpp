@@ -2,35 +2,35 @@
 #pragma once
 
 #include "runtime/asio.hpp"
-#include "transport/watcher.hpp"
+#include "runtime/attempt.hpp"
+
+#include "base/check.hpp"
 
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <utility>
 
 namespace tutti {
 
-class socket_wait {
+template <class Socket>
+class socket_wait final : public detail::attempt {
 public:
-    explicit socket_wait(event_loop& loop) noexcept : watcher_(loop) {}
-    socket_wait(const socket_wait&) = delete;
-    socket_wait& operator=(const socket_wait&) = delete;
+    socket_wait(event_loop& loop, Socket& socket, asio::socket_base::wait_type what) noexcept : attempt(loop), socket_(socket), what_(what) {}
     ~socket_wait() { forget(); }
 
-    /// Posts `work` once, when `socket` is ready or will not be any more. One at a time.
-    template <class Socket>
-    void start(Socket& socket, asio::socket_base::wait_type what, detail::runnable& work) {
-        watcher_.expect(work);
-        if (slot_ == nullptr) slot_ = std::make_shared<slot>();
-        slot_->target = &watcher_;
-        socket.async_wait(what, handler{slot_});
+    /// Calls `work` once, when the socket may be ready, or will not be any more. One at a time.
+    void start(detail::runnable& work) noexcept {
+        TUTTI_CHECK(work_ == nullptr, "one waits for each direction of a socket at a time");
+        work_ = &work;
+        wait();
     }
-    /// Nothing is called any more. The wait itself ends when the socket is closed or cancelled.
+    /// Nothing is called any more. The kernel's part ends when the socket is closed or cancelled.
     void forget() noexcept {
         if (slot_ != nullptr) slot_->target = nullptr;
         slot_.reset();
-        watcher_.disarm();
-        watcher_.forget();
+        armed_ = false;
+        if (std::exchange(work_, nullptr) != nullptr) stop_waiting();
     }
 
 private:
@@ -46,7 +46,7 @@ private:
             else ::operator delete(memory);
         }
 
-        watcher* target = nullptr;
+        socket_wait* target = nullptr;
         bool used = false;
         alignas(std::max_align_t) std::byte place[256];
     };
@@ -70,12 +70,27 @@ private:
         using allocator_type = allocator<std::byte>;
         allocator_type get_allocator() const noexcept { return allocator_type{*memory}; }
         void operator()(const boost::system::error_code&) const noexcept {
-            if (memory->target != nullptr) memory->target->wake();
+            if (memory->target != nullptr) memory->target->answered();
         }
         std::shared_ptr<slot> memory;
     };
 
-    watcher watcher_;
+    void run() noexcept override { std::exchange(work_, nullptr)->run(); }  // which may destroy this
+    void arm() override {
+        if (std::exchange(armed_, true)) return;
+        if (slot_ == nullptr) slot_ = std::make_shared<slot>();
+        slot_->target = this;
+        socket_.async_wait(what_, handler{slot_});
+    }
+    void answered() noexcept {
+        armed_ = false;
+        ready();
+    }
+
+    Socket& socket_;
+    const asio::socket_base::wait_type what_;
+    detail::runnable* work_ = nullptr;
+    bool armed_ = false;
     std::shared_ptr<slot> slot_;
 };
 

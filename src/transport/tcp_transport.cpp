@@ -67,7 +67,7 @@ result<std::unique_ptr<tcp_transport>> tcp_transport::listen(event_loop& loop, c
 }
 
 tcp_transport::tcp_transport(event_loop& loop, tcp::acceptor acceptor)
-    : loop_(loop), acceptor_(std::move(acceptor)), incoming_(loop), address_(to_string(acceptor_.local_endpoint())) {}
+    : loop_(loop), acceptor_(std::move(acceptor)), incoming_(loop, acceptor_, tcp::acceptor::wait_read), address_(to_string(acceptor_.local_endpoint())) {}
 
 task<result<std::unique_ptr<link>>> tcp_transport::connect(std::string address, time_point deadline) {
     const auto target = parse_address(address);
@@ -82,8 +82,8 @@ task<result<std::unique_ptr<link>>> tcp_transport::connect(std::string address, 
             tcp::socket socket(executor_of(loop_));
             boost::system::error_code code;
             if (begin_connect(socket, where, code)) {
-                socket_wait connected{loop_};
-                connected.start(socket, tcp::socket::wait_write, tries.work());
+                socket_wait<tcp::socket> connected{loop_, socket, tcp::socket::wait_write};
+                connected.start(tries.work());
                 if (!co_await tries.worked()) co_return tries.why();
                 code = end_connect(socket);
             }
@@ -115,7 +115,7 @@ task<result<std::unique_ptr<link>>> tcp_transport::accept() {
         }
         auto until = no_deadline;
         if (code == asio::error::would_block || code == asio::error::try_again) {
-            incoming_.start(acceptor_, tcp::acceptor::wait_read, me.call);
+            incoming_.start(me.call);
         } else {
             until = loop_.now() + exhausted_pause;
         }

@@ -45,7 +45,7 @@ private:
 
     event_loop& loop_;
     tcp::acceptor acceptor_;
-    socket_wait incoming_;
+    socket_wait<tcp::acceptor> incoming_;
     wake_call* accepting_ = nullptr;
     open_attempts connecting_;
     const std::string address_;

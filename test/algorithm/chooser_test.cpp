@@ -70,9 +70,35 @@ TEST_CASE("a choice costs no more than any other algorithm") {
                 CAPTURE(entry.name);
                 CHECK(choice.kind == entry.kind);
                 CHECK(serves(choice, size));
-                CHECK(estimated_seconds(choice, size, bytes, model) <= estimated_seconds(entry, size, bytes, model) * (1 + 1e-6));
+                CHECK(estimate(choice, size, model).seconds(static_cast<double>(bytes)) <=
+                      estimate(entry, size, model).seconds(static_cast<double>(bytes)) * (1 + 1e-6));
             }
     }
+}
+
+TEST_CASE("an ordered choice is an ordered algorithm, the cheapest of them, at every size and for every number of bytes") {
+    const cost_model model;
+    const algorithm* const ring = find(all_reduce, "ring");
+    const algorithm* const star = find(all_reduce, "star");
+    for (const int size : {1, 2, 3, 4, 5, 7, 8, 9, 16, 33})
+        for (const std::size_t bytes : {std::size_t{0}, std::size_t{4}, 48 * KiB, 700 * KiB, 3 * GiB}) {
+            const chooser choices(size, model);
+            for (const collective kind : {all_reduce, reduce, reduce_scatter, scan, exclusive_scan, reduce_scatter_v}) {
+                CAPTURE(size);
+                CAPTURE(bytes);
+                CAPTURE(name(kind));
+                const algorithm& choice = choices.choose(kind, bytes, true);
+                CHECK(choice.kind == kind);
+                CHECK(choice.ordered);
+                for (const algorithm& other : catalogue())
+                    if (other.kind == kind && other.ordered)
+                        CHECK(estimate(choice, size, model).seconds(static_cast<double>(bytes)) <=
+                              estimate(other, size, model).seconds(static_cast<double>(bytes)) * (1 + 1e-6));
+            }
+            // Forcing what keeps no order does not force it where order counts.
+            CHECK(chooser(size, model, std::span(&ring, 1)).choose(all_reduce, bytes, true).ordered);
+            CHECK(&chooser(size, model, std::span(&star, 1)).choose(all_reduce, bytes, true) == star);
+        }
 }
 
 TEST_CASE("a threshold is exact: one byte less is the range before") {
@@ -111,7 +137,7 @@ TEST_CASE("large groups are counted at their ends only, and nothing is missed th
         }
         if (entry.hops) rounds = std::max(rounds, entry.hops(size));
         CAPTURE(entry.name);
-        CHECK(estimated_seconds(entry, size, 0, rounds_only) == rounds);
-        CHECK(estimated_seconds(entry, size, 1, bytes_only) == doctest::Approx(bytes));
+        CHECK(estimate(entry, size, rounds_only).seconds(0) == rounds);
+        CHECK(estimate(entry, size, bytes_only).seconds(1) == doctest::Approx(bytes));
     }
 }

@@ -77,6 +77,7 @@ const claim claims[] = {
     {collective::all_to_all, "direct", one, share, none},
     {collective::all_to_all, "bruck", [](int p) { return tree_depth(p) + 1; }, nullptr, none},
     {collective::barrier, "dissemination", tree_depth, nullptr, nullptr},
+    {collective::reduce, "ordered_tree", tree_depth, one, tree_depth},
     {collective::gather, "direct", one, [](int p) { return 1.0 / p; }, none},
     {collective::gather, "tree", tree_depth, [](int p) { return half_below(p) / double(p); }, none},
     {collective::scatter, "direct", one, share, none},
@@ -126,4 +127,10 @@ TEST_CASE("Bruck's all_to_all sends half the vector in each round when the size 
 TEST_CASE("a direct exchange is one message to and from everybody") {
     for (const collective kind : {collective::all_gather, collective::reduce_scatter, collective::all_to_all})
         CHECK(busiest_of(*find(kind, "direct"), 9).messages == 16);
+}
+
+TEST_CASE("an ordered reduce to another root than 0 takes one round more") {
+    const algorithm& entry = *find(collective::reduce, "ordered_tree");
+    for (const int size : {2, 3, 8, 33})
+        CHECK(count(entry.build({0, size, size - 1})).rounds == count(entry.build({0, size, 0})).rounds + 1);
 }

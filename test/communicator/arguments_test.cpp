@@ -48,7 +48,36 @@ const row rows[] = {
     {"4611686018427387904 elements of f32 for each of 1 ranks are more than memory can hold",
      [](communicator& c) { return c.all_reduce(at(0, too_many), sum); }},
     {overlap, [](communicator& c) { return c.all_reduce(at(0, 4), at(4, 4), sum); }},
-    {"there is no operator number 9", [](communicator& c) { return c.all_reduce(at(0, 4), static_cast<reduce_op>(9)); }},
+    {"there is no operator number 77", [](communicator& c) { return c.all_reduce(at(0, 4), static_cast<reduce_op>(77)); }},
+    {"the list's buffer 1 of 4 elements is a null pointer",
+     [](communicator& c) {
+         return c.all_reduce({at(0, 4), buffer(nullptr, 4, data_type::f32)}, sum);
+     }},
+    {"the list's buffer 2 is not aligned for f32",
+     [](communicator& c) {
+         return c.all_reduce({at(0, 4), at(64, 0), at(34, 4)}, sum);
+     }},
+    {"the list's buffer 0 has no data type",
+     [](communicator& c) {
+         return c.all_reduce({at(0, 0, no_type), at(64, 4)}, sum);
+     }},
+    {"the list's buffer 1 holds f64, buffer 0 holds f32",
+     [](communicator& c) {
+         return c.all_reduce({at(0, 4), at(64, 0, data_type::f64)}, sum);
+     }},
+    {"the list's buffers 0 and 2 overlap",
+     [](communicator& c) {
+         return c.all_reduce({at(128, 4), at(0, 4), at(140, 4), at(16, 4)}, sum);
+     }},
+    {"the list's buffers 0 and 1 overlap",
+     [](communicator& c) {
+         return c.all_reduce({at(0, 4), at(0, 4)}, sum);
+     }},
+    {"the list has more elements than memory can hold, from buffer 2 on",
+     [](communicator& c) {
+         return c.all_reduce({at(0, 1), at(8, too_many / 2 - 2), at(0, 2)}, sum);
+     }},
+    {"there is no operator number 77", [](communicator& c) { return c.all_reduce(std::span<const buffer>(), static_cast<reduce_op>(77)); }},
     {"root 3 is not among the ranks 0 to 2", [](communicator& c) { return c.broadcast(at(0, 4), 3); }},
     {"root -1 is not among the ranks 0 to 2", [](communicator& c) { return c.broadcast(at(0, 4), -1); }},
     {"the buffer of 4 elements is a null pointer", [](communicator& c) { return c.broadcast(buffer(nullptr, 4, data_type::f32), 0); }},
@@ -85,7 +114,7 @@ const row rows[] = {
     {"the output is not aligned for f32", [](communicator& c) { return c.scatter(at(0, 12), at(65, 4), 0); }},
     {overlap, [](communicator& c) { return c.scatter(at(0, 12), at(32, 4), 1); }},  // rank 2's part
     {"there is no avg of the ranks up to this one", [](communicator& c) { return c.scan(at(0, 4), avg); }},
-    {"there is no operator number 9", [](communicator& c) { return c.scan(at(0, 4), static_cast<reduce_op>(9)); }},
+    {"there is no operator number 42", [](communicator& c) { return c.scan(at(0, 4), static_cast<reduce_op>(42)); }},
     {"the output has 3 elements, 4 are expected", [](communicator& c) { return c.scan(at(0, 4), at(64, 3), sum); }},
     {overlap, [](communicator& c) { return c.scan(at(0, 4), at(4, 4), sum); }},
     {"there is no avg of the ranks up to this one", [](communicator& c) { return c.exclusive_scan(at(0, 4), avg); }},
@@ -125,12 +154,16 @@ const row rows[] = {
     {"rank 1 sends 5 elements to itself and receives 6",
      [](communicator& c) { return c.all_to_all_v(at(0, 12), at(64, 12), counted(3, 5, 4), counted(3, 6, 3)); }},
     {overlap, [](communicator& c) { return c.all_to_all_v(at(0, 12), at(0, 12), counted(3, 5, 4), counted(3, 5, 4)); }},
-    {"rank 1 cannot send to or receive from itself", [](communicator& c) { return c.send(at(0, 3), 1); }},
-    {"rank 1 cannot send to or receive from itself", [](communicator& c) { return c.recv(at(0, 3), 1); }},
     {"peer 3 is not among the ranks 0 to 2", [](communicator& c) { return c.send(at(0, 3), 3); }},
-    {"peer -2 is not among the ranks 0 to 2", [](communicator& c) { return c.recv(at(0, 3), -2); }},
+    {"peer -2 is not among the ranks 0 to 2", [](communicator& c) { return c.exchange(send_to(at(0, 3), 0), recv_from(at(64, 3), -2)); }},
+    {"peer -1 is not among the ranks 0 to 2", [](communicator& c) { return c.send(at(0, 3), any_source); }},
+    {"any_tag is for receivers", [](communicator& c) { return c.send(at(0, 3), 0, any_tag); }},
     {"the buffer is not aligned for f32", [](communicator& c) { return c.send(at(3, 3), 0); }},
-    {"the buffer of 1 elements is a null pointer", [](communicator& c) { return c.recv(buffer(nullptr, 1, data_type::f32), 0); }},
+    {"the buffer has no data type", [](communicator& c) { return c.send(at(0, 4, no_type), 0); }},
+    {"4611686018427387904 elements of f32 for each of 1 ranks are more than memory can hold",
+     [](communicator& c) { return c.exchange(recv_from(at(0, too_many), any_source, any_tag)); }},
+    {"the buffer of 1 elements is a null pointer",
+     [](communicator& c) { return c.exchange(recv_from(buffer(nullptr, 1, data_type::f32), 0)); }},
 };
 
 task<> expect_failure(future<> begun, error code, std::string cause) {
@@ -158,6 +191,10 @@ task<> call_wrongly(communicator& world, const row& one) {
 
 const row calls[] = {
     {"all_reduce f32 sum count 3", [](communicator& c) { return c.all_reduce(at(0, 3), sum); }},
+    {"all_reduce f32 sum count 5 in 2 buffers",
+     [](communicator& c) {
+         return c.all_reduce({at(0, 3), at(64, 2)}, sum);
+     }},
     {"all_reduce f32 max count 3", [](communicator& c) { return c.all_reduce(at(0, 3), at(64, 3), max); }},
     {"broadcast f32 count 3 root 1", [](communicator& c) { return c.broadcast(at(0, 3), 1); }},
     {"reduce f32 prod count 3 root 0", [](communicator& c) { return c.reduce(at(0, 3), prod, 0); }},
@@ -175,8 +212,8 @@ const row calls[] = {
     {"scatter_v f32 count 6 root 1", [](communicator& c) { return c.scatter_v(at(0, 6), at(64, 3), counted(3, 3), 1); }},
     {"all_to_all_v f32", [](communicator& c) { return c.all_to_all_v(at(0, 4), at(64, 4), counted(2, 2), counted(2, 2)); }},
     {"barrier", [](communicator& c) { return c.barrier(); }},
-    {"send f32 count 3", [](communicator& c) { return c.send(at(0, 3), 1 - c.rank()); }},
-    {"recv f32 count 3", [](communicator& c) { return c.recv(at(0, 3), 1 - c.rank()); }},
+    {"send f32 count 3 to rank 1 tag 4", [](communicator& c) { return c.send(at(0, 3), 1, 4); }},
+    {"exchange of 2 messages", [](communicator& c) { return c.exchange(send_to(at(0, 3), 1), recv_from(at(64, 3), 0)); }},
 };
 
 task<> expect_all_fail(communicator& world, error code, std::string cause) {

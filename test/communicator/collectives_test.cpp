@@ -17,8 +17,8 @@ programme everything(int size) {
     int turn = size;
     for (const auto kind : test::all_kinds)
         for (const data_type type : test::all_types)
-            for (const reduce_op op : test::all_ops) {
-                if (!test::has_op(kind, op)) continue;
+            for (const reduction& op : test::all_ops) {
+                if (!defined(op.kind(), type) || !test::has_op(kind, op)) continue;
                 // All types with all operators; counts and roots in turn.
                 const std::size_t counts[] = {0, 1, ranks - 1, ranks, ranks + 1, 17, 1009};
                 for (int some = 0; some < 2; ++some, ++turn) {

@@ -40,8 +40,12 @@ const row rows[] = {
          return c.all_to_all_v(from, to, send, recv, o);
      }},
     {"barrier", [](communicator& c, std::vector<float>&, std::vector<float>&, call_options o) { return c.barrier(o); }},
-    {"send", [](communicator& c, std::vector<float>& from, std::vector<float>&, call_options o) { return c.send(from, 1, o); }},
-    {"recv", [](communicator& c, std::vector<float>& from, std::vector<float>&, call_options o) { return c.recv(from, 1, o); }},
+    {"send", [](communicator& c, std::vector<float>& from, std::vector<float>&, call_options o) { return c.send(from, 1, 0, o); }},
+    {"exchange",
+     [](communicator& c, std::vector<float>& from, std::vector<float>& to, call_options o) {
+         const transfer parts[] = {recv_from(to, 1), send_to(from, 1)};
+         return c.exchange(parts, o);
+     }},
 };
 
 task<> wait_in_vain(communicator& all, const row& which, duration own, bool& told) {

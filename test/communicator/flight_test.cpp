@@ -1,5 +1,5 @@
-#include "allocations.hpp"
 #include "gradients.hpp"
+#include "support/allocations.hpp"
 #include "support/ranks.hpp"
 #include "transport/simulated_transport.hpp"
 

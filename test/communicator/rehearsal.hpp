@@ -13,20 +13,12 @@
 
 namespace tutti::test {
 
-inline constexpr data_type all_types[] = {data_type::f32, data_type::f64, data_type::f16, data_type::bf16, data_type::i8,
-                                          data_type::u8,  data_type::i32, data_type::u32, data_type::i64,  data_type::u64};
-inline constexpr reduce_op all_ops[] = {sum, prod, min, max, avg};
 /// What every rank of a group calls together.
 inline constexpr collective all_kinds[] = {
     collective::all_reduce,       collective::broadcast,  collective::reduce,         collective::all_gather,
     collective::reduce_scatter,   collective::all_to_all, collective::barrier,        collective::gather,
     collective::scatter,          collective::scan,       collective::exclusive_scan, collective::all_gather_v,
     collective::reduce_scatter_v, collective::gather_v,   collective::scatter_v,      collective::all_to_all_v};
-/// Whether there is such a call: prefixes have no average.
-constexpr bool has_op(collective kind, reduce_op op) noexcept {
-    const bool prefix = kind == collective::scan || kind == collective::exclusive_scan;
-    return reduces(kind) ? op != avg || !prefix : op == sum;
-}
 
 /// One rank's part of one call, in memory exactly as large as the call needs.
 class part {
@@ -35,65 +27,74 @@ public:
         : with_(with),
           what_(what),
           truth_(truth),
-          in_place_(in_place),
+          in_place_((in_place && !elsewhere()) || what.kind == collective::broadcast),
           input_(truth.input(with.rank())),
-          output_(truth.output_count(with.rank()) * size_of(what.type), std::byte{0xa5}) {
-        const bool elsewhere = has_root(what.kind) && with.rank() != what.root;
-        if (elsewhere && (spreads(what.kind) || collects(what.kind))) in_place_ = false;
+          output_(truth.output_count(with.rank()) * what.element_bytes()) {
+        fill();
+    }
+
+    /// The memory as it is before the call.
+    void fill() {
+        std::copy(truth_.input(with_.rank()).begin(), truth_.input(with_.rank()).end(), input_.begin());
+        std::fill(output_.begin(), output_.end(), std::byte{0xa5});
+        if (what_.kind == collective::broadcast && with_.rank() != what_.root) std::fill(input_.begin(), input_.end(), std::byte{0x5a});
+        if (in_place_ && collects(what_.kind))
+            std::copy(input_.begin(), input_.end(), output_.begin() + static_cast<std::ptrdiff_t>(mine()));
     }
 
     /// The part stays where it is until the future has ended.
-    future<> begin() {
+    future<> begin(call_options how = {}) {
         const rank me = with_.rank(), root = what_.root;
-        const std::size_t mine = truth_.offset(me, me) * size_of(what_.type);
-        const buffer own(input_.data(), truth_.input_count(me), what_.type), other(output_.data(), truth_.output_count(me), what_.type);
-        const reduce_op op = what_.op;
+        const buffer own = what_.of(input_.data(), truth_.input_count(me)), other = what_.of(output_.data(), truth_.output_count(me));
+        const reduction op = what_.op;
         buffer from = own, to = in_place_ ? own : other;
         if (in_place_ && collects(what_.kind)) {
-            std::copy(input_.begin(), input_.end(), output_.begin() + static_cast<std::ptrdiff_t>(mine));
-            from = buffer(output_.data() + mine, own.count, what_.type);
+            from = what_.of(output_.data() + mine(), own.count);
             to = other;
         } else if (in_place_ && spreads(what_.kind)) {
-            to = buffer(input_.data() + mine, other.count, what_.type);
+            to = what_.of(input_.data() + mine(), other.count);
         }
         // Gone when the call returns.
         const std::vector<std::size_t> counts = truth_.counts(me), recv_counts = truth_.recv_counts(me);
         switch (what_.kind) {
-            case collective::all_reduce: return in_place_ ? with_.all_reduce(own, op) : with_.all_reduce(own, other, op);
-            case collective::reduce: return in_place_ ? with_.reduce(own, op, root) : with_.reduce(own, other, op, root);
-            case collective::scan: return in_place_ ? with_.scan(own, op) : with_.scan(own, other, op);
-            case collective::exclusive_scan: return in_place_ ? with_.exclusive_scan(own, op) : with_.exclusive_scan(own, other, op);
-            case collective::broadcast:
-                if (me != root) std::fill(input_.begin(), input_.end(), std::byte{0x5a});
-                in_place_ = true;
-                return with_.broadcast(own, root);
-            case collective::all_gather: return with_.all_gather(from, to);
-            case collective::gather: return with_.gather(from, to, root);
-            case collective::reduce_scatter: return with_.reduce_scatter(from, to, op);
-            case collective::scatter: return with_.scatter(from, to, root);
-            case collective::all_to_all: return with_.all_to_all(own, other);
-            case collective::all_gather_v: return with_.all_gather_v(from, to, counts);
-            case collective::gather_v: return with_.gather_v(from, to, counts, root);
-            case collective::reduce_scatter_v: return with_.reduce_scatter_v(from, to, counts, op);
-            case collective::scatter_v: return with_.scatter_v(from, to, counts, root);
-            case collective::all_to_all_v: return with_.all_to_all_v(own, other, counts, recv_counts);
-            default: return with_.barrier();
+            case collective::all_reduce: return in_place_ ? with_.all_reduce(own, op, how) : with_.all_reduce(own, other, op, how);
+            case collective::reduce: return in_place_ ? with_.reduce(own, op, root, how) : with_.reduce(own, other, op, root, how);
+            case collective::scan: return in_place_ ? with_.scan(own, op, how) : with_.scan(own, other, op, how);
+            case collective::exclusive_scan:
+                return in_place_ ? with_.exclusive_scan(own, op, how) : with_.exclusive_scan(own, other, op, how);
+            case collective::broadcast: return with_.broadcast(own, root, how);
+            case collective::all_gather: return with_.all_gather(from, to, how);
+            case collective::gather: return with_.gather(from, to, root, how);
+            case collective::reduce_scatter: return with_.reduce_scatter(from, to, op, how);
+            case collective::scatter: return with_.scatter(from, to, root, how);
+            case collective::all_to_all: return with_.all_to_all(own, other, how);
+            case collective::all_gather_v: return with_.all_gather_v(from, to, counts, how);
+            case collective::gather_v: return with_.gather_v(from, to, counts, root, how);
+            case collective::reduce_scatter_v: return with_.reduce_scatter_v(from, to, counts, op, how);
+            case collective::scatter_v: return with_.scatter_v(from, to, counts, root, how);
+            case collective::all_to_all_v: return with_.all_to_all_v(own, other, counts, recv_counts, how);
+            default: return with_.barrier(how);
         }
     }
 
     std::string verdict() const {
-        if (result() != truth_.expected(with_.rank())) return "wrong result";
+        if (!alike(what_.type, result(), truth_.expected(with_.rank()))) return "wrong result";
         const bool untouched = !in_place_ || (what_.kind == collective::reduce && with_.rank() != what_.root);
         if (untouched && input_ != truth_.input(with_.rank())) return "the input was written to";
         return "right";
     }
 
 private:
+    /// Where this rank's block is, in bytes.
+    std::size_t mine() const { return truth_.offset(with_.rank(), with_.rank()) * what_.element_bytes(); }
+    /// Where gather and scatter use one buffer only.
+    bool elsewhere() const {
+        return has_root(what_.kind) && with_.rank() != what_.root && (spreads(what_.kind) || collects(what_.kind));
+    }
     bytes result() const {
         if (what_.kind == collective::reduce && with_.rank() != what_.root) return {};
         if (in_place_ && spreads(what_.kind)) {
-            const auto begin =
-                input_.begin() + static_cast<std::ptrdiff_t>(truth_.offset(with_.rank(), with_.rank()) * size_of(what_.type));
+            const auto begin = input_.begin() + static_cast<std::ptrdiff_t>(mine());
             return bytes(begin, begin + static_cast<std::ptrdiff_t>(output_.size()));
         }
         return in_place_ && !collects(what_.kind) ? input_ : output_;
@@ -126,7 +127,7 @@ struct programme {
 inline void check(const programme::entry& each, const part& mine) {
     CAPTURE(name(each.what.kind));
     CAPTURE(name(each.what.type));
-    CAPTURE(name(each.what.op));
+    CAPTURE(name(each.what.op.kind()));
     CAPTURE(each.what.count);
     CAPTURE(each.what.root);
     CAPTURE(each.in_place);
@@ -157,8 +158,9 @@ inline programme mixed(int size, std::initializer_list<std::size_t> counts, int 
     programme all;
     for (const auto kind : all_kinds)
         for (const std::size_t count : counts) {
-            call what{kind, all_types[static_cast<std::size_t>(turn) % 10], sum, 0, count};
-            if (const reduce_op op = all_ops[static_cast<std::size_t>(turn / 2) % 5]; has_op(kind, op)) what.op = op;
+            call what{kind, data_type::f32, sum, 0, count};
+            if (const reduction& op = all_ops[static_cast<std::size_t>(turn / 2) % std::size(all_ops)]; has_op(kind, op)) what.op = op;
+            what.type = type_for(what.op, static_cast<std::size_t>(turn));
             if (has_root(kind)) what.root = turn % size;
             all.add(what, size, turn % 3 == 0);
             ++turn;

@@ -13,9 +13,23 @@ using test::oracle;
 
 namespace {
 
-constexpr data_type all_types[] = {data_type::f32, data_type::f64, data_type::f16, data_type::bf16, data_type::i8,
-                                   data_type::u8,  data_type::i32, data_type::u32, data_type::i64,  data_type::u64};
-constexpr reduce_op all_ops[] = {sum, prod, min, max, avg};
+/// Neither commutative nor sensitive to how pairs are grouped: products of matrices modulo a prime.
+struct matrix {
+    std::uint8_t at[2][2];
+};
+const custom_op<matrix> matrix_product("product of matrices", commutes::no, [](const matrix& left, const matrix& right) {
+    matrix made{};
+    for (int row = 0; row < 2; ++row)
+        for (int column = 0; column < 2; ++column)
+            made.at[row][column] =
+                static_cast<std::uint8_t>((left.at[row][0] * right.at[0][column] + left.at[row][1] * right.at[1][column]) % 251);
+    return made;
+});
+const custom_op<std::uint16_t> masked_sum("sum modulo 4096", commutes::yes,
+                                          [](std::span<const std::uint16_t> left, std::span<std::uint16_t> inout) {
+                                              for (std::size_t index = 0; index < left.size(); ++index)
+                                                  inout[index] = static_cast<std::uint16_t>((left[index] + inout[index]) % 4096);
+                                          });
 
 /// in_place: the output is the memory of the input, or of this rank's part of it.
 enum class place_of_output { beside, in_place };
@@ -31,9 +45,10 @@ public:
     part_of_call(const call& what, const oracle& truth, rank me, place_of_output where)
         : me_(me),
           input_(truth.input(me)),
-          output_(truth.output_count(me) * size_of(what.type), std::byte{0xa5}) {
+          output_(truth.output_count(me) * what.element_bytes(), std::byte{0xa5}) {
         asked_.kind = what.kind;
         asked_.type = what.type;
+        asked_.opaque_bytes = what.opaque_bytes;
         asked_.op = what.op;
         asked_.root = what.root;
         if (what.kind == collective::barrier) return;
@@ -53,7 +68,7 @@ public:
             if (me == what.root) output_ = input_;
             asked_.output = output_.data();
         } else if (where == place_of_output::in_place) {
-            lie_within(what.kind, truth.offset(me, me) * size_of(what.type), elsewhere);
+            lie_within(what.kind, truth.offset(me, me) * what.element_bytes(), elsewhere);
         }
         if (what.kind == collective::reduce && me != what.root) asked_.output = nullptr;
     }
@@ -102,18 +117,16 @@ std::string carry_out(test::table& table, const call& what, const oracle& truth,
         if (!ended.ready()) return fmt::format("rank {} is still under way", me);
         const report why = test::why(ended);
         if (why.code) return to_string(why);
-        if (part.result() != truth.expected(me)) return fmt::format("rank {} has a wrong result", me);
+        if (!test::alike(what.type, part.result(), truth.expected(me))) return fmt::format("rank {} has a wrong result", me);
         if (!part.input_is_whole(truth)) return fmt::format("the input of rank {} was written to", me);
     }
     return "right";
 }
 
-std::vector<reduce_op> ops_of(collective kind) {
-    if (!reduces(kind)) return {sum};
-    const bool prefix = kind == collective::scan || kind == collective::exclusive_scan;
-    std::vector<reduce_op> ops;
-    for (const reduce_op op : all_ops)
-        if (op != avg || !prefix) ops.push_back(op);  // there is no average of some ranks
+std::vector<reduction> ops_of(collective kind) {
+    std::vector<reduction> ops;
+    for (const reduction& op : test::all_ops)
+        if (test::has_op(kind, op)) ops.push_back(op);
     return ops;
 }
 
@@ -121,17 +134,17 @@ void check_every_call(const algorithm& entry, test::table& table, int turn) {
     const auto ranks = static_cast<std::size_t>(table.size());
     const std::size_t counts[] = {0, 1, ranks - 1, ranks, ranks + 1, 17, 1009};
     int next = turn;
-    for (const reduce_op op : ops_of(entry.kind))
+    for (const reduction& op : ops_of(entry.kind))
         for (const std::size_t count : counts) {
             // All types with all operators, and with all counts, over the sizes and algorithms; not all three with each other.
             for (int types = 0; types < 3; ++types) {
-                call what{entry.kind, all_types[static_cast<std::size_t>(next++) % std::size(all_types)], op, 0, count};
+                call what{entry.kind, test::type_for(op, static_cast<std::size_t>(next++)), op, 0, count};
                 if (has_root(entry.kind)) what.root = next % table.size();
                 const oracle truth(what, table.size(), static_cast<std::uint64_t>(next));
                 for (const auto where : {place_of_output::beside, place_of_output::in_place}) {
                     if (where == place_of_output::in_place && !has_in_place(entry.kind)) continue;
                     CAPTURE(name(what.type));
-                    CAPTURE(name(op));
+                    CAPTURE(name(op.kind()));
                     CAPTURE(what.root);
                     CAPTURE(count);
                     CAPTURE(next);
@@ -197,11 +210,55 @@ TEST_CASE("an operation takes every root of every algorithm that has one") {
         }
 }
 
+TEST_CASE("every ordered algorithm combines with a user's operator in the order of ranks, every algorithm with one that commutes") {
+    for (const algorithm& entry : catalogue())
+        for (const int size : {1, 2, 3, 4, 5, 7, 8})
+            for (const std::size_t slice_bytes : {std::size_t{64}, 256 * KiB}) {
+                if (!reduces(entry.kind) || !serves(entry, size)) continue;
+                test::table table(size, only(entry, slice_bytes), slice_bytes == 64 ? 100 : 256 * KiB);
+                for (const std::size_t count : {0u, 1u, 2u, 7u, 17u, 501u})
+                    for (const rank root : {0, size - 1})
+                        for (const auto where : {place_of_output::beside, place_of_output::in_place}) {
+                            CAPTURE(name(entry.kind));
+                            CAPTURE(entry.name);
+                            CAPTURE(size);
+                            CAPTURE(slice_bytes);
+                            CAPTURE(count);
+                            CAPTURE(root);
+                            // An algorithm that keeps no order is not taken for the first, though it is forced.
+                            call matrices{entry.kind, data_type::opaque, matrix_product, root, count, sizeof(matrix)};
+                            call numbers{entry.kind, data_type::u16, masked_sum, root, count};
+                            if (!has_root(entry.kind)) matrices.root = numbers.root = 0;
+                            if (!test::has_op(entry.kind, matrix_product)) continue;
+                            REQUIRE(carry_out(table, matrices, oracle(matrices, size, 17 + count), where) == "right");
+                            REQUIRE(carry_out(table, numbers, oracle(numbers, size, 19 + count), where) == "right");
+                        }
+            }
+}
+
+TEST_CASE("elements of no type are moved by every algorithm, whatever their size") {
+    for (const algorithm& entry : catalogue())
+        for (const int size : {1, 2, 3, 5, 8})
+            for (const std::size_t opaque_bytes : {1u, 3u, 24u, 1000u}) {
+                if (reduces(entry.kind) || entry.kind == collective::barrier || !serves(entry, size)) continue;
+                test::table table(size, only(entry, 256));
+                for (const std::size_t count : {0u, 1u, 7u, 50u}) {
+                    CAPTURE(name(entry.kind));
+                    CAPTURE(entry.name);
+                    CAPTURE(size);
+                    CAPTURE(opaque_bytes);
+                    CAPTURE(count);
+                    const call what{entry.kind, data_type::opaque, sum, has_root(entry.kind) ? size - 1 : 0, count, opaque_bytes};
+                    CHECK(carry_out(table, what, oracle(what, size, count), place_of_output::beside) == "right");
+                }
+            }
+}
+
 TEST_CASE("sums of fractions are as good as their type, and bit for bit the same on all ranks, with every algorithm") {
     for (const algorithm& entry : catalogue()) {
         if (entry.kind != collective::all_reduce) continue;
         for (const data_type type : {data_type::f32, data_type::f64, data_type::f16, data_type::bf16})
-            for (const reduce_op op : {sum, avg}) {
+            for (const reduce_op op : {reduce_op::sum, reduce_op::avg}) {
                 const int size = 7;
                 test::table table(size, only(entry, 200));
                 const call what{entry.kind, type, op, 0, 501};

@@ -137,10 +137,10 @@ TEST_CASE("memory may be freed as soon as the dropped future is gone") {
 TEST_CASE("a receiver's dropped future lets go of memory into which a frame is arriving") {
     test::table table(2, engine_settings(), 300);
     std::vector<float> data(5000, 1), there(5000, 7);
-    auto sent = table[0].issue(asking(collective::send, data, sum, 1), std::chrono::seconds(1));
+    auto sent = table[0].send(data, 1, 0, std::chrono::seconds(1));
     table.by_hand();
     {
-        auto received = table[1].issue(asking(collective::recv, there, sum, 0));
+        auto received = table[1].recv(there, 0);
         table.connect(0, 1, lane_kind::point);
         // The sender fills the link; half a frame may lie in the receiver's memory already.
     }

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+
 using namespace tutti;
 using test::asking;
 using test::why;
@@ -24,8 +26,14 @@ frame right_frame() {
     head.sequence = 1;
     head.payload_bytes = 16;
     const algorithm& used = *find(collective::all_reduce, "recursive_doubling");
-    head.what = {static_cast<std::uint8_t>(collective::all_reduce), static_cast<std::uint8_t>(data_type::f32), static_cast<std::uint8_t>(sum),
-                 static_cast<std::uint8_t>(number(used)), 0, 4, 0};
+    head.what = {static_cast<std::uint8_t>(collective::all_reduce),
+                 static_cast<std::uint8_t>(data_type::f32),
+                 static_cast<std::uint8_t>(reduce_op::sum),
+                 static_cast<std::uint8_t>(number(used)),
+                 0,
+                 4,
+                 0,
+                 0};
     return head;
 }
 
@@ -71,9 +79,13 @@ TEST_CASE("every field in which two calls differ is told by both ranks, and noth
         {"barrier", [](descriptor& d) { d.kind = static_cast<std::uint8_t>(collective::barrier); }, "barrier"},
         {"unknown kind", [](descriptor& d) { d.kind = 77; }, "collective 77"},
         {"type", [](descriptor& d) { d.type = static_cast<std::uint8_t>(data_type::f64); }, "all_reduce f64 sum count 4"},
-        {"operator", [](descriptor& d) { d.op = static_cast<std::uint8_t>(max); }, "all_reduce f32 max count 4"},
+        {"operator", [](descriptor& d) { d.op = static_cast<std::uint8_t>(reduce_op::max); }, "all_reduce f32 max count 4"},
         {"count", [](descriptor& d) { d.count = 5; }, "all_reduce f32 sum count 5"},
-        {"digest", [](descriptor& d) { d.digest = 0xabc; }, "all_reduce f32 sum count 4 digest 0000000000000abc"},
+        {"size of an element", [](descriptor& d) { d.opaque_bytes = 24; }, "all_reduce f32(24 bytes) sum count 4"},
+        {"list", [](descriptor& d) { d.digest = std::uint64_t{7} << 40 | 0xabc; }, "all_reduce f32 sum count 4 in 7 buffers"},
+        {"digest of another collective",
+         [](descriptor& d) { d.kind = static_cast<std::uint8_t>(collective::all_gather), d.digest = 0xabc; },
+         "all_gather f32 count 4 digest 0000000000000abc"},
         {"algorithm", [](descriptor& d) { d.algorithm = static_cast<std::uint8_t>(number(*find(collective::all_reduce, "ring"))); },
          "all_reduce f32 sum count 4 by ring", "all_reduce f32 sum count 4 by recursive_doubling"},
         {"unknown algorithm", [](descriptor& d) { d.algorithm = 200; }, "all_reduce f32 sum count 4 by algorithm 200",
@@ -195,30 +207,21 @@ TEST_CASE("bytes that are no frame end the link, not the process") {
     CHECK(why(called).code == error::timed_out);
 }
 
-TEST_CASE("both sides of a message must agree about type and count") {
-    test::table table(2);
-    std::vector<float> data(3);
-    std::vector<double> there(3);
-    auto sent = table[0].issue(asking(collective::send, data, sum, 1));
-    auto received = table[1].issue(asking(collective::recv, there, sum, 0));
-    table.settle();
-    const report told = why(received);
-    CHECK(told.code == error::mismatch);
-    CHECK(told.cause == "rank 1 waits for f64 count 3 from rank 0, which called send f32 count 3 (message #1)");
-    CHECK(told.operation == "recv f64 count 3");
-    CHECK(!why(sent).code);
-}
-
-TEST_CASE("a message out of its turn is a protocol error") {
-    test::table table(2);
-    table.by_hand();
-    const auto played = table.play(0, 1, lane_kind::point);
-    std::vector<float> data(4);
-    auto called = table[0].issue(asking(collective::recv, data, sum, 1));
-    frame wrong = right_frame();
-    wrong.sequence = 5;
-    put(*played, wrong, 16);
-    table.settle();
-    CHECK(why(called).code == error::protocol_error);
-    CHECK(table[0].failures.at(0).cause == "rank 1 sent message #5, rank 0 waits for #1");
+TEST_CASE("ranks that combine with operators of different names, or in another order, disagree") {
+    const auto least = [](float a, float b) { return std::min(a, b); };
+    const custom_op<float> one("one", commutes::yes, least), other("other", commutes::yes, least), ordered("one", commutes::no, least);
+    for (const custom_op<float>* theirs : {&other, &ordered}) {
+        test::table table(2);
+        std::vector<float> data(4), there(4);
+        auto mine = table[0].issue(asking(collective::all_reduce, data, one));
+        auto different = table[1].issue(asking(collective::all_reduce, there, *theirs));
+        table.settle();
+        const report told = why(mine);
+        CHECK(told.code == error::mismatch);
+        CHECK(told.cause ==
+              fmt::format(
+                  "rank 0 called all_reduce f32 custom count 4 digest {:016x} where rank 1 called all_reduce f32 custom count 4 digest "
+                  "{:016x} (operation #1)",
+                  one.digest(), theirs->digest()));
+    }
 }

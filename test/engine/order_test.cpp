@@ -167,10 +167,10 @@ TEST_CASE("a small operation overtakes a large one that was called before it") {
 TEST_CASE("messages do not wait for collectives, nor collectives for messages") {
     test::table table(2);
     std::vector<float> data{1, 2, 3}, there(3), sums[2] = {{1}, {2}};
-    auto received = table[1].issue(asking(collective::recv, there, sum, 0));
+    auto received = table[1].recv(there, 0);
     auto early = table[0].issue(asking(collective::all_reduce, sums[0]));
     table.settle();
-    auto sent = table[0].issue(asking(collective::send, data, sum, 1));
+    auto sent = table[0].send(data, 1);
     table.settle();
     CHECK(!why(sent).code);
     CHECK(!why(received).code);
@@ -180,22 +180,6 @@ TEST_CASE("messages do not wait for collectives, nor collectives for messages") 
     table.settle();
     CHECK(!why(early).code);
     CHECK(!why(late).code);
-}
-
-TEST_CASE("a send returns before its receive is called when the link has room, and waits when it has none") {
-    test::table table(2, engine_settings(), 1000);
-    std::vector<float> few(10, 1), many(10'000, 2), first(10), second(10'000);
-    auto short_send = table[0].issue(asking(collective::send, few, sum, 1));
-    auto long_send = table[0].issue(asking(collective::send, many, sum, 1));
-    table.settle();
-    CHECK(short_send.ready());
-    CHECK_FALSE(long_send.ready());
-    auto short_recv = table[1].issue(asking(collective::recv, first, sum, 0));
-    auto long_recv = table[1].issue(asking(collective::recv, second, sum, 0));
-    table.settle();
-    for (auto* each : {&short_send, &long_send, &short_recv, &long_recv}) CHECK(!why(*each).code);
-    CHECK(first == few);
-    CHECK(second == many);
 }
 
 TEST_CASE("256 operations of random sizes under way at once all end right") {

@@ -27,6 +27,28 @@ public:
         class engine& engine() noexcept { return *engine_; }
         future<> issue(const request& what, duration deadline = duration::max()) { return future<>(engine_->issue(what, deadline)); }
 
+        template <class T>
+        future<> send(std::vector<T>& data, rank to, message_tag tag = 0, duration deadline = duration::max()) {
+            return future<>(engine_->messages().issue(call_of(send_to(buffer(std::span(data)), to, tag)), deadline));
+        }
+        template <class T>
+        future<received> recv(std::vector<T>& data, rank from, message_tag tag = 0, duration deadline = duration::max()) {
+            return future<received>(engine_->messages().issue(call_of(recv_from(buffer(std::span(data)), from, tag)), deadline));
+        }
+        template <class T>
+        std::optional<future<received>> try_recv(std::vector<T>& data, rank from, message_tag tag = 0) {
+            message* const made = engine_->messages().try_recv(call_of(recv_from(buffer(std::span(data)), from, tag)), duration::max());
+            if (!made) return std::nullopt;
+            return future<received>(*made);
+        }
+        future<received> probe(rank from, message_tag tag = 0, duration deadline = duration::max()) {
+            return future<received>(engine_->messages().issue(probe_of(from, tag), deadline));
+        }
+        std::optional<received> try_probe(rank from, message_tag tag = 0) { return engine_->messages().try_probe(from, tag).value(); }
+        future<> exchange(const std::vector<transfer>& parts, duration deadline = duration::max()) {
+            return future<>(engine_->messages().exchange(parts, exchange_of(parts.size()), deadline));
+        }
+
         std::vector<report> failures;
         std::vector<std::pair<rank, std::error_code>> lost;
         std::vector<std::pair<rank, lane_kind>> wishes;  // that nobody fulfilled
@@ -84,26 +106,27 @@ private:
 
 /// Typed requests for tests.
 template <class T>
-request asking(collective kind, std::vector<T>& data, reduce_op op = sum, rank root = 0) {
+request asking(collective kind, std::vector<T>& data, reduction op = sum, rank root = 0) {
     request what;
     what.kind = kind;
     what.type = type_of<T>;
+    what.opaque_bytes = element<T> ? 0 : sizeof(T);
     what.op = op;
     what.root = root;
     what.count = data.size();
     what.output = data.data();
-    if (kind == collective::send) what.input = std::exchange(what.output, nullptr);
     return what;
 }
 inline request asking_barrier() { return request(); }
 
 /// The failure of a future that has ended; a bare report when it went well.
-inline report why(future<>& ended) {
+template <class T>
+report why(future<T>& ended) {
     report pending;
     pending.code = std::make_error_code(std::errc::operation_in_progress);
     if (!ended.ready()) return pending;
     try {
-        ended.get();
+        (void)ended.get();
     } catch (const failure& caught) {
         return caught.details();
     }

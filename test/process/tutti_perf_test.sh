@@ -32,6 +32,9 @@ measure all_gather --type u8 --in-place
 measure reduce_scatter --type i32 --op prod --in-place
 measure all_to_all --type i64
 measure barrier
+TUTTI_COSTS=measure measure all_reduce
+TUTTI_COSTS=round=1,message=0 measure all_gather
+TUTTI_COSTS=round complain "TUTTI_COSTS=round is not understood; measure is, and round=8e-06" all_reduce
 complain "there is no collective 'all_redoce'; there are all_reduce" all_redoce
 complain "there is no type 'f31'" all_reduce --type f31
 complain "there is no operator 'plus'" all_reduce --op plus

@@ -21,9 +21,22 @@ expect 0 "round 3: send to 2 output[2]" print all_reduce ring --ranks 4 --rank 1
 expect 0 "rank 2 of 3: 1 rounds, 1 steps" print broadcast tree --ranks 3 --root 1
 expect 0 "all_reduce      ring                33 of 33 correct" verify
 expect 0 "4 of 4 correct" verify all_gather pairwise --ranks 5..8 --slices 3 --seed 7
-expect 0 "77.4  chosen" cost all_reduce --ranks 4 --bytes 64KiB
+expect 0 "77.36  chosen" cost all_reduce --ranks 4 --bytes 64KiB
 expect 0 "barrier of 0 bytes" cost barrier --ranks 4 --bytes 8
+expect 0 "halving_doubling from 48781 bytes" choose all_reduce --ranks 4
+expect 0 "recursive_doubling from 48781 bytes" choose all_reduce --ranks 4 --bytes 48781 --costs round=20e-6
+expect 0 "dissemination from 0 bytes" choose barrier --ranks 4 --costs round=0
+expect 0 "0.16           0.15     1.07      13       1 " simulate --ranks 8 --latency 10us --bandwidth 100Gbit --bytes 1MB --slice 10kB
+expect 0 "not simulated: 67108864 transfers of 2 unlike ranks are too many to simulate; --slice 4 would do" \
+    simulate --collective broadcast --ranks 2 --latency 1us --bandwidth 1GB --bytes 64MiB --slice 1B
 expect 2 "A subcommand is required"
+expect 2 "--costs takes numbers" choose all_reduce --ranks 4 --costs round=-1
+expect 2 "--bytes takes a number and one of" choose all_reduce --ranks 4 --bytes 4..x
+expect 2 "the range is empty" choose all_reduce --ranks 4 --bytes 8..4
+expect 2 "--latency takes a number and one of ns, us, ms, s; '20' is not that" simulate --ranks 8 --latency 20 --bandwidth 1GB --bytes 1
+expect 2 "--bandwidth takes more than nothing" simulate --ranks 8 --latency 20us --bandwidth 0GB --bytes 1
+expect 2 "--slice takes one byte or more" simulate --ranks 8 --latency 20us --bandwidth 1GB --bytes 1 --slice 0B
+expect 2 "does not serve 3 ranks" simulate --ranks 3 --collective all_gather --algorithm recursive_doubling --latency 1us --bandwidth 1GB --bytes 1
 expect 2 "there is no command 'prnt'" prnt
 expect 2 "no collective 'all_redoce'; there are all_reduce" print all_redoce ring --ranks 4
 expect 2 "no algorithm 'rng'; there are ring" print all_reduce rng --ranks 4

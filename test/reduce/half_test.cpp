@@ -139,7 +139,7 @@ TEST_CASE_TEMPLATE("adding minus zero gives every value back, and every NaN as t
 
 TEST_CASE_TEMPLATE("all 65,536 values combine with every partner to the bits of the scalar definition", T, float16, bfloat16) {
     for (const auto& by : partners<T>)
-        for (const auto op : {sum, prod, min, max}) {
+        for (const reduce_op op : {reduce_op::sum, reduce_op::prod, reduce_op::min, reduce_op::max}) {
             const pairs<T> in(by);
             std::vector<T> expected(all_values);
             combine_scalar(op, half_format<T>::type, expected.data(), in.first.data(), in.second.data(), all_values);
@@ -153,7 +153,7 @@ TEST_CASE_TEMPLATE("all 65,536 values combine with every partner to the bits of 
 
 TEST_CASE_TEMPLATE("sums and products are the nearest values to the exact ones, ties to even", T, float16, bfloat16) {
     for (const auto& by : partners<T>)
-        for (const auto op : {sum, prod})
+        for (const reduce_op op : {reduce_op::sum, reduce_op::prod})
             for (const auto target : all_targets()) {
                 const only_target here(target);
                 INFO(kernel_target(), " ", std::string(name(op)), " with ", by.name, " seed ", seed);

@@ -1,11 +1,13 @@
 #include "reduce/kernel.hpp"
 
+#include "reduce/reciprocal.hpp"
 #include "reduce/scalar.hpp"
 #include "samples.hpp"
 #include "targets.hpp"
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <string>
 
 using namespace tutti;
@@ -62,6 +64,17 @@ bool divide_agrees(data_type type, std::size_t count, int divisor, std::mt19937_
     return vectors == scalars;
 }
 
+bool scale_agrees(data_type type, std::size_t count, double factor, std::mt19937_64& random) {
+    const std::size_t from = random() % 9, to = random() % 9;
+    block source(type, count, from, random), vectors(type, count, to, random), in_place = source;
+    block scalars = vectors, in_place_scalars = source;
+    scale(type, vectors.data(), source.data(), count, factor);
+    scale_scalar(type, scalars.data(), source.data(), count, factor);
+    scale(type, in_place.data(), in_place.data(), count, factor);
+    scale_scalar(type, in_place_scalars.data(), in_place_scalars.data(), count, factor);
+    return vectors == scalars && in_place == in_place_scalars;
+}
+
 }  // namespace
 
 TEST_CASE("every instruction set combines every type to the bits of the scalar definition, in place or not") {
@@ -69,13 +82,15 @@ TEST_CASE("every instruction set combines every type to the bits of the scalar d
         const only_target here(target);
         std::mt19937_64 random(seed);
         for (const auto type : all_types)
-            for (const auto op : all_ops)
+            for (const auto op : all_ops) {
+                if (!defined(op, type)) continue;
                 for (const auto count : all_counts())
                     for (const auto where : all_placements) {
                         INFO(kernel_target(), " ", std::string(name(type)), " ", std::string(name(op)), " count ", count, " placement ",
                              static_cast<int>(where), " seed ", seed);
                         CHECK(combine_agrees(op, type, count, where, random));
                     }
+            }
     }
 }
 
@@ -86,9 +101,44 @@ TEST_CASE("every instruction set divides every type to the bits of the scalar de
         for (const auto type : all_types)
             for (const int divisor : {1, 2, 3, 7, 8, 33, 127, 128, 255, 256, 1000, 65537, std::numeric_limits<int>::max()})
                 for (const auto count : all_counts()) {
+                    if (!defined(avg, type)) continue;
                     INFO(kernel_target(), " ", std::string(name(type)), " / ", divisor, " count ", count, " seed ", seed);
                     CHECK(divide_agrees(type, count, divisor, random));
                 }
+    }
+}
+
+TEST_CASE("every instruction set scales every type to the bits of the scalar definition, in place or not") {
+    for (const auto target : all_targets()) {
+        const only_target here(target);
+        std::mt19937_64 random(seed);
+        for (const auto type : all_types)
+            for (const double factor : {1.0, 0.25, -1.0 / 3, 0.0, 1e300, 5e-324, std::numeric_limits<double>::infinity(), std::nan("")})
+                for (const auto count : all_counts()) {
+                    if (!defined(reduce_op::premul, type)) continue;
+                    INFO(kernel_target(), " ", std::string(name(type)), " * ", factor, " count ", count, " seed ", seed);
+                    CHECK(scale_agrees(type, count, factor, random));
+                }
+    }
+}
+
+TEST_CASE("division by a reciprocal is division, for the largest, the smallest and the neighbours of every multiple") {
+    std::mt19937_64 random(seed);
+    for (int round = 0; round < 20'000; ++round) {
+        const int bits = static_cast<int>(random() % 31);
+        const int divisor = round < 300 ? round + 1 : static_cast<int>(1 + random() % (std::uint64_t{1} << bits));
+        const reciprocal by(static_cast<std::uint64_t>(divisor));
+        const std::uint64_t any = random() >> random() % 64,
+                            multiple = any / static_cast<std::uint64_t>(divisor) * static_cast<std::uint64_t>(divisor);
+        for (const std::uint64_t value :
+             {any, multiple, multiple - 1, multiple + 1, std::uint64_t{0}, ~std::uint64_t{0}, std::uint64_t{1} << 63}) {
+            CAPTURE(divisor);
+            CAPTURE(value);
+            REQUIRE(by.divide(value) == divide_one(value, divisor));
+            REQUIRE(by.divide(static_cast<std::int64_t>(value)) == divide_one(static_cast<std::int64_t>(value), divisor));
+            REQUIRE(by.divide(static_cast<std::int32_t>(value)) == divide_one(static_cast<std::int32_t>(value), divisor));
+            REQUIRE(by.divide(static_cast<std::int8_t>(value)) == divide_one(static_cast<std::int8_t>(value), divisor));
+        }
     }
 }
 
@@ -99,6 +149,7 @@ TEST_CASE("a NaN result has the same bits whichever operand came first and whate
         const only_target here(target);
         for (const auto& [type, canonical_bits] : rows)
             for (const auto op : all_ops) {
+                if (!defined(op, type)) continue;
                 const std::uint64_t negative_with_payload = canonical_bits | 1u | (1ull << (8 * size_of(type) - 1));
                 constexpr std::size_t count = 100;
                 std::vector<std::byte> nans(count * 8), zeros(count * 8), there(count * 8), back(count * 8);
@@ -121,5 +172,22 @@ TEST_CASE("the instruction set in use is the one that was chosen, and has a name
     for (const auto target : all_targets()) {
         const only_target here(target);
         CHECK(std::string(kernel_target()) == hwy::TargetName(target));
+    }
+}
+
+TEST_CASE("a NaN in either part of a complex number is canonical in the result, whichever operand came first") {
+    using complex = std::complex<float>;
+    const float odd_nan = std::bit_cast<float>(0xffc12345u);
+    for (const auto target : all_targets()) {
+        const only_target here(target);
+        INFO(kernel_target());
+        const std::vector<complex> nans(9, complex(odd_nan, 1)), ones(9, complex(1, 1));
+        std::vector<complex> there(9), back(9);
+        for (const reduce_op op : {reduce_op::sum, reduce_op::prod}) {
+            combine(op, data_type::cf32, there.data(), nans.data(), ones.data(), 9);
+            combine(op, data_type::cf32, back.data(), ones.data(), nans.data(), 9);
+            CHECK(std::memcmp(there.data(), back.data(), sizeof(complex) * 9) == 0);
+            CHECK(std::bit_cast<std::uint32_t>(there[8].real()) == 0x7fc00000u);
+        }
     }
 }

@@ -18,9 +18,10 @@
 
 namespace tutti::test {
 
-inline constexpr reduce_op all_ops[] = {sum, prod, min, max, avg};
-inline constexpr data_type all_types[] = {data_type::f32, data_type::f64, data_type::f16, data_type::bf16, data_type::i8,
-                                          data_type::u8,  data_type::i32, data_type::u32, data_type::i64,  data_type::u64};
+inline constexpr reduce_op all_ops[] = {sum, prod, min, max, avg, band, bor, bxor, reduce_op::premul};
+inline constexpr data_type all_types[] = {data_type::f32, data_type::f64, data_type::f16,     data_type::bf16, data_type::i8,
+                                          data_type::u8,  data_type::i16, data_type::u16,     data_type::i32,  data_type::u32,
+                                          data_type::i64, data_type::u64, data_type::boolean, data_type::cf32, data_type::cf64};
 
 /// Zeros, ones, smallest and largest subnormals and normals, ties, infinities; then NaN: quiet, with payload, negative, signalling.
 inline constexpr std::uint32_t awkward_f32[] = {0x00000000, 0x80000000, 0x3f800000, 0xbf800000, 0x00000001, 0x80000001, 0x007fffff,
@@ -64,11 +65,23 @@ T ordinary(std::mt19937_64& random) {
 }
 
 template <class T>
-T sample(std::mt19937_64& random) {
+T simple_sample(std::mt19937_64& random) {
     switch (random() % 4) {
         case 0: return awkward<T>(random);
         case 1: return ordinary<T>(random);
         default: return std::bit_cast<T>(static_cast<bits_of<T>>(random()));
+    }
+}
+
+template <class T>
+T sample(std::mt19937_64& random) {
+    if constexpr (std::same_as<T, truth>) {
+        return {static_cast<std::uint8_t>(random() % 8 == 0 ? random() : random() % 2)};  // mostly what a bool holds
+    } else if constexpr (is_complex(data_type_of<T>)) {
+        const auto real = sample<typename T::value_type>(random);
+        return {real, sample<typename T::value_type>(random)};
+    } else {
+        return simple_sample<T>(random);
     }
 }
 

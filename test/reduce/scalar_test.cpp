@@ -33,12 +33,15 @@ void check_wrap() {
 TEST_CASE("integer sums and products wrap") {
     check_wrap<std::int8_t>();
     check_wrap<std::uint8_t>();
+    check_wrap<std::int16_t>();
+    check_wrap<std::uint16_t>();
     check_wrap<std::int32_t>();
     check_wrap<std::uint32_t>();
     check_wrap<std::int64_t>();
     check_wrap<std::uint64_t>();
     CHECK(combine_one<prod>(std::int8_t{-128}, std::int8_t{-128}) == 0);
     CHECK(combine_one<prod>(std::int8_t{100}, std::int8_t{3}) == 44);
+    CHECK(combine_one<prod>(std::uint16_t{65535}, std::uint16_t{65535}) == 1);
     CHECK(combine_one<prod>(std::uint8_t{255}, std::uint8_t{3}) == 253);
     CHECK(combine_one<prod>(std::int64_t{1} << 62, std::int64_t{6}) == std::numeric_limits<std::int64_t>::min());
 }
@@ -101,4 +104,47 @@ TEST_CASE("halves are rounded once per operation, to nearest even") {
     CHECK(combine_one<sum>(bfloat16(258.0f), bfloat16(1.0f)) == bfloat16(260.0f));
     CHECK(static_cast<float>(divide_one(float16(1.0f), 3)) == 0x1.554p-2f);
     CHECK(static_cast<float>(divide_one(bfloat16(1.0f), 3)) == 0x1.56p-2f);
+}
+
+TEST_CASE("bits of integers are combined one by one") {
+    CHECK(combine_one<band>(std::uint8_t{0b1100}, std::uint8_t{0b1010}) == 0b1000);
+    CHECK(combine_one<bor>(std::int16_t{0b1100}, std::int16_t{0b1010}) == 0b1110);
+    CHECK(combine_one<bxor>(std::int64_t{-1}, std::int64_t{0b1010}) == ~std::int64_t{0b1010});
+}
+
+TEST_CASE("sum, max and bor of bool are or; prod, min and band are and; what is not 0 is true") {
+    for (const std::uint8_t first : std::initializer_list<std::uint8_t>{0, 1, 2, 255})
+        for (const std::uint8_t second : std::initializer_list<std::uint8_t>{0, 1, 128}) {
+            const truth a{first}, b{second};
+            const int either = first != 0 || second != 0, both = first != 0 && second != 0, one = (first != 0) != (second != 0);
+            CHECK(combine_one<sum>(a, b).byte == either);
+            CHECK(combine_one<max>(a, b).byte == either);
+            CHECK(combine_one<bor>(a, b).byte == either);
+            CHECK(combine_one<prod>(a, b).byte == both);
+            CHECK(combine_one<min>(a, b).byte == both);
+            CHECK(combine_one<band>(a, b).byte == both);
+            CHECK(combine_one<bxor>(a, b).byte == one);
+        }
+}
+
+TEST_CASE("complex numbers add, multiply, divide and scale part by part") {
+    using complex = std::complex<float>;
+    const complex a(1, 2), b(3, -5);
+    CHECK(combine_one<sum>(a, b) == complex(4, -3));
+    CHECK(combine_one<prod>(a, b) == complex(13, 1));
+    CHECK(divide_one(b, 2) == complex(1.5f, -2.5f));
+    CHECK(scale_one(b, 0.5) == complex(1.5f, -2.5f));
+    // Written out, not repaired: infinity times i has a NaN.
+    const complex product = combine_one<prod>(complex(infinity, 0), complex(0, 1));
+    CHECK(bits(product.real()) == 0x7fc00000u);
+    CHECK(product.imag() == infinity);
+}
+
+TEST_CASE("a factor is rounded to the type that multiplies, and the product once") {
+    CHECK(scale_one(3.0f, 0.1) == 3.0f * 0.1f);
+    CHECK(scale_one(3.0, 0.1) == 3.0 * 0.1);
+    CHECK(scale_one(float16(3.0f), 0.1) == float16(3.0f * 0.1f));
+    CHECK(scale_one(bfloat16(3.0f), 0.1) == bfloat16(3.0f * 0.1f));
+    CHECK(scale_one(1.0f, 1e300) == infinity);
+    CHECK(bits(scale_one(0.0f, 1e300)) == 0x7fc00000u);
 }

@@ -26,15 +26,15 @@ inline task<> store_promises(store& mine, store& theirs) {
     got = co_await mine.get("a", deadline);
     CHECK(got.value() == std::string("zero\0byte", 9));
 
-    result<std::int64_t> sum = co_await mine.add("n", 5, deadline);
-    CHECK(sum.value() == 5);
-    sum = co_await theirs.add("n", -7, deadline);
-    CHECK(sum.value() == -2);
+    result<std::int64_t> counted = co_await mine.add("n", 5, deadline);
+    CHECK(counted.value() == 5);
+    counted = co_await theirs.add("n", -7, deadline);
+    CHECK(counted.value() == -2);
     got = co_await mine.get("n", deadline);
     CHECK(got.value() == "-2");
-    sum = co_await mine.add("a", 1, deadline);
-    REQUIRE(!sum);
-    CHECK(sum.failure().code() == error::invalid_argument);
+    counted = co_await mine.add("a", 1, deadline);
+    REQUIRE(!counted);
+    CHECK(counted.failure().code() == error::invalid_argument);
 
     std::optional<std::string> expected;
     result<bool> swapped = co_await mine.compare_set("c", expected, "first", deadline);

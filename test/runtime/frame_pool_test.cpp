@@ -1,4 +1,4 @@
-#include "allocations.hpp"
+#include "support/allocations.hpp"
 
 #include <tutti/scope.hpp>
 #include <tutti/when_all.hpp>
@@ -30,12 +30,12 @@ task<> one_of_each() {
     co_await nursery.join();
 }
 
-task<long> count_after_warm_up() {
+task<std::size_t> count_after_warm_up() {
     for (int i = 0; i < 10; ++i) co_await leaf(i);
     co_await when_all(one_of_each(), one_of_each());
-    const long before = allocations();
+    const std::size_t before = test::own_allocations();
     for (int i = 0; i < 1000; ++i) co_await when_all(one_of_each(), one_of_each());
-    co_return allocations() - before;
+    co_return test::own_allocations() - before;
 }
 
 task<> many_at_once() {

@@ -1,4 +1,4 @@
-#include "allocations.hpp"
+#include "support/allocations.hpp"
 
 #include <tutti/detail/future_source.hpp>
 #include <tutti/future.hpp>
@@ -338,7 +338,7 @@ TEST_CASE("a foreign coroutine resumes on the loop it awaits on, and elsewhere o
 }
 
 namespace {
-task<long> count_allocations(pooled_state& state, int rounds) {
+task<std::size_t> count_allocations(pooled_state& state, int rounds) {
     struct finisher final : detail::runnable {
         void run() noexcept override {
             state->finish();
@@ -348,13 +348,13 @@ task<long> count_allocations(pooled_state& state, int rounds) {
     } finish;
     finish.state = &state;
     auto& loop = co_await this_loop;
-    const long before = allocations();
+    const std::size_t before = test::own_allocations();
     for (int i = 0; i < rounds; ++i) {
         auto f = state.issue();
         loop.post(finish);
         co_await f;
     }
-    co_return allocations() - before;
+    co_return test::own_allocations() - before;
 }
 }  // namespace
 

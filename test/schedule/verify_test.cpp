@@ -177,3 +177,18 @@ TEST_CASE("slices wait for each other as rounds do") {
     CHECK(found.what == flaw::deadlock);
     CHECK(found.why == "rank 0 waits for ever in round 0, slice 0; send to 1 output[0], which stands at round 0");
 }
+
+TEST_CASE("a sum in another order than that of ranks is right, unless the contract asks for that order") {
+    // Rank 0 adds rank 2 before rank 1.
+    schedule centre({.output = 1}), leaf({.output = 1});
+    centre.round(recv_reduce(2, output(0)), recv_reduce(1, output(0)));
+    leaf.round(send(0, output(0)));
+    contract promise = sum_everywhere(3);
+    promise.ranks[1].ends.clear();
+    promise.ranks[2].ends.clear();
+    CHECK(verify(std::vector{centre, leaf, leaf}, promise).correct());
+    promise.ordered = true;
+    const verdict found = verify(std::vector{centre, leaf, leaf}, promise);
+    CHECK(found.what == flaw::not_in_order);
+    CHECK(found.why == "rank 0 ends with output[0] = ((0+2)+1), which is not the order of ranks");
+}

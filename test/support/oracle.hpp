@@ -1,6 +1,8 @@
 // What a collective is given on every rank, and what it must give, worked out rank after rank and element after element.
 #pragma once
 
+#include <tutti/reduction.hpp>
+
 #include "algorithm/catalogue.hpp"
 #include "reduce/identity.hpp"
 #include "reduce/scalar.hpp"
@@ -17,10 +19,37 @@ using bytes = std::vector<std::byte>;
 struct call {
     collective kind = collective::all_reduce;
     data_type type = data_type::f32;
-    reduce_op op = sum;
+    reduction op = sum;
     rank root = 0;
     std::size_t count = 0;  // as the caller counts; where every rank has a count of its own, what those are made of
+    std::size_t opaque_bytes = 0;
+
+    std::size_t element_bytes() const noexcept { return type == data_type::opaque ? opaque_bytes : size_of(type); }
+    buffer of(void* data, std::size_t elements) const noexcept {
+        buffer made(data, elements, type);
+        made.opaque_bytes = opaque_bytes;
+        return made;
+    }
 };
+
+inline constexpr data_type all_types[] = {data_type::f32, data_type::f64, data_type::f16,     data_type::bf16, data_type::i8,
+                                          data_type::u8,  data_type::i16, data_type::u16,     data_type::i32,  data_type::u32,
+                                          data_type::i64, data_type::u64, data_type::boolean, data_type::cf32, data_type::cf64};
+/// Halves keep small numbers exact.
+inline constexpr reduction all_ops[] = {sum, prod, min, max, avg, band, bor, bxor, premul_sum(-0.5)};
+
+/// The first type from `turn` on, in turn, for which the operator is defined.
+inline data_type type_for(const reduction& op, std::size_t turn) noexcept {
+    while (!defined(op.kind(), all_types[turn % std::size(all_types)])) ++turn;
+    return all_types[turn % std::size(all_types)];
+}
+
+/// Whether there is such a call: prefixes have no average, and nobody knows the identity of a user's operator.
+constexpr bool has_op(collective kind, const reduction& op) noexcept {
+    if (!reduces(kind)) return op == sum;
+    if (kind == collective::exclusive_scan && op.user()) return false;
+    return op != reduce_op::avg || (kind != collective::scan && kind != collective::exclusive_scan);
+}
 
 /// Elements that rank `from` has for rank `to`, where all of them may differ: some have none. All are 0 when `count` is.
 inline std::size_t unequal(std::size_t count, rank from, rank to) noexcept {
@@ -32,18 +61,31 @@ inline std::size_t unequal(std::size_t count, rank from, rank to) noexcept {
 enum class contents { small, random };
 
 /// Different on every rank and in every element, the same for the same seed.
+inline bytes make_bytes(std::size_t count, std::uint64_t seed) {
+    bytes made(count);
+    std::mt19937_64 random{seed};
+    for (auto& each : made) each = static_cast<std::byte>(random());
+    return made;
+}
 inline bytes make_elements(data_type type, std::size_t count, std::uint64_t seed, contents what) {
     bytes made(count * size_of(type));
     std::mt19937_64 random{seed};
     visit(type, [&]<class T> {
         for (std::size_t index = 0; index < count; ++index) {
-            T value{};
-            if constexpr (std::integral<T>) {
-                value = static_cast<T>(random());
-            } else {
+            const auto number = [&] {
                 static constexpr double few[] = {1, -1, 2, -2, 1, -1, 0.5, -0.5};
-                const double number = what == contents::small ? few[random() % 8] : std::uniform_real_distribution<>(-2, 2)(random);
-                value = T(static_cast<float>(number));
+                return static_cast<float>(what == contents::small ? few[random() % 8] : std::uniform_real_distribution<>(-2, 2)(random));
+            };
+            T value{};
+            if constexpr (std::same_as<T, truth>) {
+                value.byte = random() % 2;
+            } else if constexpr (std::integral<T>) {
+                value = static_cast<T>(random());
+            } else if constexpr (is_complex(data_type_of<T>)) {
+                value.real(number());
+                value.imag(number());
+            } else {
+                value = T(number());
             }
             std::memcpy(made.data() + index * sizeof value, &value, sizeof value);
         }
@@ -51,11 +93,30 @@ inline bytes make_elements(data_type type, std::size_t count, std::uint64_t seed
     return made;
 }
 
+/// Bit for bit, but for the sign of a zero in a complex number, which depends on the order of multiplications.
+inline bool alike(data_type type, const bytes& one, const bytes& other) {
+    if (one == other || !is_complex(type)) return one == other;
+    bool same = one.size() == other.size();
+    const auto compare = [&]<class F> {
+        for (std::size_t at = 0; same && at < one.size(); at += sizeof(F)) {
+            F a, b;
+            std::memcpy(&a, one.data() + at, sizeof a);
+            std::memcpy(&b, other.data() + at, sizeof b);
+            same = a == b;
+        }
+    };
+    if (type == data_type::cf32) compare.operator()<float>();
+    else compare.operator()<double>();
+    return same;
+}
+
 class oracle {
 public:
     oracle(const call& what, int size, std::uint64_t seed, contents kind = contents::small) : what_(what), size_(size) {
         for (rank each = 0; each < size; ++each)
-            inputs_.push_back(make_elements(what.type, input_count(each), seed * 64 + static_cast<std::uint64_t>(each), kind));
+            inputs_.push_back(what.type == data_type::opaque
+                                  ? make_bytes(input_count(each) * what.opaque_bytes, seed * 64 + static_cast<std::uint64_t>(each))
+                                  : make_elements(what.type, input_count(each), seed * 64 + static_cast<std::uint64_t>(each), kind));
         if (reduces(what.kind)) combined_ = combined(size);
     }
 
@@ -124,16 +185,25 @@ private:
     static void append(bytes& to, const bytes& more) { to.insert(to.end(), more.begin(), more.end()); }
     /// What `from` has for `to`.
     bytes piece(const bytes& all, rank from, rank to) const {
-        const auto begin = all.begin() + static_cast<std::ptrdiff_t>(offset(from, to) * size_of(what_.type));
-        return bytes(begin, begin + static_cast<std::ptrdiff_t>(block(from, to) * size_of(what_.type)));
+        const auto begin = all.begin() + static_cast<std::ptrdiff_t>(offset(from, to) * what_.element_bytes());
+        return bytes(begin, begin + static_cast<std::ptrdiff_t>(block(from, to) * what_.element_bytes()));
+    }
+    bytes contribution(rank who) const {
+        bytes mine = input(who);
+        if (what_.op.kind() == reduce_op::premul) scale_scalar(what_.type, mine.data(), mine.data(), input_count(who), what_.op.factor());
+        return mine;
     }
     /// Of ranks 0 to count - 1.
     bytes combined(rank count) const {
-        bytes all = inputs_[0];
-        if (count == 0) fill_identity(what_.op, what_.type, all.data(), input_count(0));
-        for (rank each = 1; each < count; ++each)
-            combine_scalar(what_.op, what_.type, all.data(), all.data(), input(each).data(), input_count(0));
-        if (what_.op == avg) divide_scalar(what_.type, all.data(), input_count(0), size_);
+        const std::size_t elements = input_count(0);
+        bytes all = contribution(0);
+        if (count == 0) fill_identity(what_.op.kind(), what_.type, all.data(), elements);
+        for (rank each = 1; each < count; ++each) {
+            const bytes next = contribution(each);
+            if (what_.op.user()) what_.op.user()->combine(all.data(), all.data(), next.data(), elements);
+            else combine_scalar(what_.op.kind(), what_.type, all.data(), all.data(), next.data(), elements);
+        }
+        if (what_.op == reduce_op::avg) divide_scalar(what_.type, all.data(), elements, size_);
         return all;
     }
 
@@ -156,7 +226,7 @@ inline double element_at(data_type type, const bytes& of, std::size_t index) {
         T one;
         std::memcpy(&one, of.data() + index * sizeof one, sizeof one);
         if constexpr (std::integral<T> || std::floating_point<T>) value = static_cast<double>(one);
-        else value = static_cast<double>(static_cast<float>(one));
+        else if constexpr (requires { static_cast<float>(one); }) value = static_cast<double>(static_cast<float>(one));
     });
     return value;
 }

@@ -23,12 +23,13 @@ frame sample() {
     what.what.root = -2;
     what.what.count = 0x5152535455565758;
     what.what.digest = 0x6162636465666768;
+    what.what.opaque_bytes = 0x71727374;
     return what;
 }
 
 frame random_frame(std::mt19937_64& random) {
     frame what;
-    what.kind = static_cast<frame_kind>(1 + random() % 3);
+    what.kind = static_cast<frame_kind>(1 + random() % 9);
     what.epoch = static_cast<std::uint32_t>(random());
     what.round = static_cast<std::uint32_t>(random());
     what.sequence = random();
@@ -41,6 +42,7 @@ frame random_frame(std::mt19937_64& random) {
     what.what.root = static_cast<std::int32_t>(random());
     what.what.count = random();
     what.what.digest = random();
+    what.what.opaque_bytes = static_cast<std::uint32_t>(random());
     return what;
 }
 
@@ -55,7 +57,7 @@ TEST_CASE("a frame has these 64 bytes on the wire, whatever the machine") {
         0x38, 0x37, 0x36, 0x35, 0x34, 0x33, 0x32, 0x31,  // payload
         0x58, 0x57, 0x56, 0x55, 0x54, 0x53, 0x52, 0x51,  // count
         0x68, 0x67, 0x66, 0x65, 0x64, 0x63, 0x62, 0x61,  // digest
-        0x41, 0x42, 0x43, 0x44, 0x00, 0x00, 0x00, 0x00,  // collective, type, operator, algorithm, zero
+        0x41, 0x42, 0x43, 0x44, 0x74, 0x73, 0x72, 0x71,  // collective, type, operator, algorithm, bytes of an opaque element
     };
     const auto bytes = encode(sample());
     for (std::size_t i = 0; i < frame_bytes; ++i) {

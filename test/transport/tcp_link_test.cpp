@@ -1,8 +1,8 @@
 #include "transport/tcp_link.hpp"
 
-#include "allocations.hpp"
 #include "pump.hpp"
 #include "stage.hpp"
+#include "support/allocations.hpp"
 #include "transport/tcp_address.hpp"
 
 #include <doctest/doctest.h>

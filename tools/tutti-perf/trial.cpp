@@ -82,7 +82,7 @@ void trial::fill() {
     std::memset(first_.get(), 0x5a, bytes());
     if (second_) std::memset(second_.get(), 0x5a, bytes());
     if (kind_ == collective::broadcast && me_ != root) return;
-    visit(type_, [this]<class T> {
+    visit_numbers(type_, [this]<class T> {
         auto* values = static_cast<T*>(const_cast<void*>(input().data));
         for (std::uint64_t index = 0; index < input().count; ++index) values[index] = static_cast<T>(static_cast<float>(contribution(me_, index)));
     });
@@ -134,7 +134,7 @@ std::int64_t trial::count_wrong() const {
 std::int64_t trial::wrong() const {
     if (kind_ == collective::barrier || (kind_ == collective::reduce && me_ != root)) return 0;
     std::int64_t found = 0;
-    visit(type_, [&]<class T> { found = count_wrong<T>(); });
+    visit_numbers(type_, [&]<class T> { found = count_wrong<T>(); });
     return found;
 }
 

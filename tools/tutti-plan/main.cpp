@@ -1,4 +1,8 @@
 // tutti-plan: shows the plans of the catalogue, checks them, and tells what they cost. It runs no collective.
+#include "choose.hpp"
+#include "names.hpp"
+#include "simulate.hpp"
+
 #include "algorithm/chooser.hpp"
 #include "algorithm/expected.hpp"
 #include "schedule/cost.hpp"
@@ -14,13 +18,11 @@
 namespace {
 
 using namespace tutti;
+using namespace plan;
 
 constexpr int most_ranks = 1024;
 constexpr int most_verified_ranks = 128;
-
-struct bad_input : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
+constexpr int most_simulated_ranks = 100'000;
 
 struct options {
     std::string kind;
@@ -32,28 +34,8 @@ struct options {
     int slices = 1;
     std::uint32_t seed = 1;
     std::size_t bytes = 0;
+    std::string costs;
 };
-
-std::string names_of(std::optional<collective> kind) {
-    std::vector<std::string_view> names;
-    for (const algorithm& entry : catalogue()) {
-        const std::string_view next = kind ? entry.name : name(entry.kind);
-        if ((!kind || entry.kind == *kind) && (names.empty() || names.back() != next)) names.push_back(next);
-    }
-    return fmt::format("{}", fmt::join(names, ", "));
-}
-
-collective collective_named(const std::string& text) {
-    for (const algorithm& entry : catalogue())
-        if (name(entry.kind) == text) return entry.kind;
-    throw bad_input(fmt::format("there is no collective '{}'; there are {}", text, names_of({})));
-}
-
-const algorithm& algorithm_named(const std::string& kind, const std::string& text) {
-    const collective which = collective_named(kind);
-    if (const algorithm* found = find(which, text)) return *found;
-    throw bad_input(fmt::format("{} has no algorithm '{}'; there are {}", kind, text, names_of(which)));
-}
 
 int number_in(std::string_view text) {
     int value = 0;
@@ -129,7 +111,8 @@ int verify_all(const options& given) {
 void costs(options given) {
     const collective kind = collective_named(given.kind);
     if (kind == collective::barrier) given.bytes = 0;
-    const chooser choices(given.size);
+    const cost_model costs = costs_given(given.costs);
+    const chooser choices(given.size, costs);
     const algorithm& choice = choices.choose(kind, given.bytes);
     fmt::print("{} of {} bytes, {} ranks; each number is the largest of any rank\n", given.kind, given.bytes, given.size);
     fmt::print("{:<19} {:>7} {:>9} {:>14} {:>14} {:>14}\n", "algorithm", "rounds", "messages", "sent bytes", "reduced bytes",
@@ -145,23 +128,54 @@ void costs(options given) {
             sent = std::max(sent, mine.bytes(mine.sent, static_cast<double>(given.bytes)));
             reduced = std::max(reduced, mine.bytes(mine.reduced, static_cast<double>(given.bytes)));
         }
-        fmt::print("{:<19} {:>7} {:>9} {:>14.0f} {:>14.0f} {:>14.1f}{}\n", entry.name, rounds, messages, sent, reduced,
-                   estimated_seconds(entry, given.size, given.bytes, cost_model{}) * 1e6, &entry == &choice ? "  chosen" : "");
+        fmt::print("{:<19} {:>7} {:>9} {:>14.0f} {:>14.0f} {:>14.2f}{}\n", entry.name, rounds, messages, sent, reduced,
+                   estimate(entry, given.size, costs).seconds(static_cast<double>(given.bytes)) * 1e6, &entry == &choice ? "  chosen" : "");
     }
     std::vector<std::string> ranges;
     for (const chooser::range& next : choices.ranges(kind))
         ranges.push_back(fmt::format("{} from {} bytes", next.choice->name, next.from_bytes));
-    fmt::print("chosen by default: {}\n", fmt::join(ranges, ", "));
+    fmt::print("chosen: {}\n", fmt::join(ranges, ", "));
+}
+
+void add_choose(CLI::App& app, choose_options& given) {
+    CLI::App* choosing = app.add_subcommand("choose", "which algorithm is taken for how many bytes, and what each would cost there");
+    choosing->add_option("collective", given.kind, "all_reduce, for example")->required();
+    choosing->add_option("--ranks", given.size, "how many ranks")->required()->check(CLI::Range(1, most_ranks));
+    choosing->add_option("--bytes", given.bytes, "of the whole vector, a range")->capture_default_str();
+    choosing->add_option("--costs", given.costs, "other costs than the default ones: round=8e-6,message=1e-6,...");
+    choosing->add_option("--slice", given.slice, "bytes of a slice")->capture_default_str();
+    choosing->callback([&] { choose(given); });
+}
+
+void add_simulate(CLI::App& app, simulate_words& given) {
+    CLI::App* simulating =
+        app.add_subcommand("simulate", "how long each algorithm would take on a network on paper, beside the lower bound");
+    simulating->add_option("--ranks", given.size, "how many ranks")->required()->check(CLI::Range(1, most_simulated_ranks));
+    simulating->add_option("--collective", given.kind, "all_reduce, for example")->capture_default_str();
+    simulating->add_option("--bytes", given.bytes, "of the whole vector: 4, 64KiB, 1GiB")->required();
+    simulating->add_option("--latency", given.latency, "between a byte's leaving and its arrival: 20us")->required();
+    simulating->add_option("--bandwidth", given.bandwidth, "of every rank's card, each way, a second: 100Gbit, 12.5GB")->required();
+    simulating->add_option("--overhead", given.overhead, "of each message, at both cards")->capture_default_str();
+    simulating->add_option("--reduce-bandwidth", given.reduce_bandwidth, "of combining and copying, a second: 20GB; in no time by default");
+    simulating->add_option("--slice", given.slice, "bytes of a slice")->capture_default_str();
+    simulating->add_option("--algorithm", given.name, "one of `tutti-plan list`, or all")->capture_default_str();
+    simulating->callback([&] { plan::simulate(given); });
 }
 
 int run(int argc, char** argv) {
     options given;
+    choose_options choosing;
+    simulate_words simulating;
     CLI::App app{"Shows the plans of Tutti's collectives, checks them, and tells what they cost.", "tutti-plan"};
     app.require_subcommand(1);
     app.footer(
         "Examples:\n  tutti-plan print all_reduce ring --ranks 4 --rank 1\n  tutti-plan verify --ranks 1..33\n"
-        "  tutti-plan cost all_reduce --ranks 4 --bytes 64KiB\nExit code: 0 well, 1 a wrong plan, 2 bad input.");
+        "  tutti-plan cost all_reduce --ranks 4 --bytes 64KiB\n  tutti-plan choose all_reduce --ranks 4\n"
+        "  tutti-plan simulate --ranks 10000 --latency 20us --bandwidth 100Gbit --bytes 1GiB\n"
+        "Exit code: 0 well, 1 a wrong plan, 2 bad input.");
     app.add_subcommand("list", "every algorithm and the rank counts it serves")->callback([] { list(); });
+    add_choose(app, choosing);
+    add_simulate(app, simulating);
 
     CLI::App* printing = app.add_subcommand("print", "the plan of every rank, or of one");
     printing->add_option("collective", given.kind, "all_reduce, for example")->required();
@@ -189,11 +203,12 @@ int run(int argc, char** argv) {
         ->transform(CLI::AsSizeValue(false))
         ->transform(
             CLI::Validator([](std::string& text) { return text.starts_with('-') ? "cannot be negative: " + text : std::string(); }, ""));
+    counting->add_option("--costs", given.costs, "other costs than the default ones: round=8e-6,message=1e-6,...");
     counting->callback([&] { costs(given); });
 
     const auto called = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
     if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(called).empty())
-        throw bad_input(fmt::format("there is no command '{}'; there are list, print, verify, cost", argv[1]));
+        throw bad_input(fmt::format("there is no command '{}'; there are list, print, verify, cost, choose, simulate", argv[1]));
     try {
         app.parse(argc, argv);
         return code;

@@ -1,4 +1,4 @@
-#include "allocations.hpp"
+#include "support/allocations.hpp"
 
 #include <atomic>
 #include <cstdlib>
@@ -7,10 +7,16 @@
 namespace {
 
 std::atomic<std::size_t> count{0};
+thread_local std::size_t own_count = 0;
+
+[[maybe_unused]] void* counted(std::size_t bytes) noexcept {
+    count.fetch_add(1, std::memory_order_relaxed);
+    ++own_count;
+    return std::malloc(bytes == 0 ? 1 : bytes);
+}
 
 }  // namespace
 
-// ThreadSanitizer brings an operator new that cannot be replaced: nothing is counted there.
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define TUTTI_COUNTS_NOTHING
@@ -18,14 +24,10 @@ std::atomic<std::size_t> count{0};
 #endif
 #ifndef TUTTI_COUNTS_NOTHING
 void* operator new(std::size_t bytes) {
-    count.fetch_add(1, std::memory_order_relaxed);
-    if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
+    if (void* memory = counted(bytes)) return memory;
     throw std::bad_alloc();
 }
-void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
-    count.fetch_add(1, std::memory_order_relaxed);
-    return std::malloc(bytes == 0 ? 1 : bytes);
-}
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return counted(bytes); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 #endif
@@ -33,5 +35,6 @@ void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 namespace tutti::test {
 
 std::size_t allocations() noexcept { return count.load(std::memory_order_relaxed); }
+std::size_t own_allocations() noexcept { return own_count; }
 
 }  // namespace tutti::test

@@ -1,0 +1,48 @@
+// Elements that lie in several places and are numbered through: where they are. What blocks and slices they form is a layout's business.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace tutti {
+
+class pieces {
+public:
+    void clear() noexcept { all_.clear(); }
+    /// Behind those that are there. A neighbour in memory is joined to the last piece.
+    void add(std::byte* data, std::size_t count, std::size_t element_bytes) {
+        if (count == 0) return;
+        const std::size_t first = end();
+        if (!all_.empty() && all_.back().data + all_.back().count * element_bytes == data) all_.back().count += count;
+        else all_.push_back({data, first, count});
+    }
+    std::size_t size() const noexcept { return all_.size(); }
+
+    /// Calls run(data, count) for each place where `count` elements from `first` lie, in order. All of them are there.
+    template <class Run>
+    void each_run(std::size_t first, std::size_t count, std::size_t element_bytes, Run&& run) const {
+        auto at =
+            std::upper_bound(all_.begin(), all_.end(), first, [](std::size_t element, const piece& one) { return element < one.first; });
+        if (count > 0) --at;
+        for (; count > 0; ++at) {
+            const std::size_t skipped = first - at->first, here = std::min(count, at->count - skipped);
+            run(at->data + skipped * element_bytes, here);
+            first += here;
+            count -= here;
+        }
+    }
+
+private:
+    struct piece {
+        std::byte* data;
+        std::size_t first;  // element, of all
+        std::size_t count;
+    };
+
+    std::size_t end() const noexcept { return all_.empty() ? 0 : all_.back().first + all_.back().count; }
+
+    std::vector<piece> all_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,128 @@
+#include "communicator/calibrate.hpp"
+
+#include "communicator/home.hpp"
+
+#include "algorithm/estimate.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace tutti::detail {
+namespace {
+
+constexpr double budget = 8e-3;  // seconds for each of the three
+constexpr std::size_t first_bytes = 64 * KiB, most_bytes = MiB;
+constexpr int batches = 3, most_repeats = 100;
+
+/// Numbers of a cost_model that are scaled together, since one measurement cannot tell them apart.
+using fields = std::array<double cost_model::*, 2>;
+constexpr fields latencies{&cost_model::round, &cost_model::message};
+constexpr fields moving{&cost_model::sent_byte, &cost_model::cold_byte};
+constexpr fields reducing{&cost_model::reduced_byte, &cost_model::reduced_byte};
+
+cost_model scaled(cost_model costs, const fields& which, double factor) noexcept {
+    costs.*which[0] *= factor;
+    if (which[1] != which[0]) costs.*which[1] *= factor;
+    return costs;
+}
+
+/// As `costs`, but with these fields such that the estimate is `seconds`, as far as they can do that.
+cost_model fitted(cost_model costs, const fields& which, const algorithm& entry, int size, double bytes, std::size_t slice_bytes,
+                  double seconds) {
+    const auto estimated = [&](double factor) { return estimate(entry, size, scaled(costs, which, factor), slice_bytes).seconds(bytes); };
+    double factor = 1;
+    for (int pass = 0; pass < 2; ++pass) {  // nearly a straight line; the second pass is for its bends
+        const double without = estimated(0), with = estimated(factor);
+        if (with <= without) return costs;  // alone, or free in this model
+        factor = std::clamp(factor * (seconds - without) / (with - without), 1e-3, 1e6);
+    }
+    return scaled(costs, which, factor);
+}
+
+class calibration {
+public:
+    calibration(communicator& world, group& inside)
+        : world_(world),
+          inside_(inside),
+          loop_(inside.home().loop()),
+          found_(inside.engine().settings().costs) {
+        data_.resize(most_bytes / sizeof(float) / static_cast<std::size_t>(world.size()) * static_cast<std::size_t>(world.size()));
+    }
+
+    task<cost_model> measure() {
+        co_await fit(collective::barrier, 0, latencies);
+        const std::size_t bytes = co_await affordable();
+        co_await fit(collective::all_gather, bytes, moving);
+        co_await fit(collective::all_reduce, bytes, reducing);
+        std::array<double, 6> numbers{found_.round,        found_.message,      found_.sent_byte,
+                                      found_.reduced_byte, found_.window_bytes, found_.cold_byte};
+        co_await world_.broadcast(numbers, 0);
+        co_return cost_model{numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]};
+    }
+
+private:
+    double now() const { return std::chrono::duration<double>(loop_.now().time_since_epoch()).count(); }
+
+    future<> start(collective kind, std::size_t bytes) {
+        if (kind == collective::barrier) return world_.barrier();
+        const auto size = static_cast<std::size_t>(world_.size()), each = bytes / sizeof(float) / size;
+        const auto all = std::span(data_).first(each * size);
+        if (kind == collective::all_reduce) return world_.all_reduce(all, sum);
+        return world_.all_gather(std::span<const float>(all).subspan(each * static_cast<std::size_t>(world_.rank()), each), all);
+    }
+
+    /// Seconds for one of several, one after the other.
+    task<double> repeat(collective kind, std::size_t bytes, int count) {
+        const double began = now();
+        for (int i = 0; i < count; ++i) co_await start(kind, bytes);
+        co_return (now() - began) / count;
+    }
+
+    /// Rank 0's number, on all ranks.
+    task<std::int64_t> agree(std::int64_t mine) {
+        std::array<std::int64_t, 1> number{mine};
+        co_await world_.broadcast(number, 0);
+        co_return number[0];
+    }
+
+    /// As large as fits its time, so that a slow network is not kept busy for long.
+    task<std::size_t> affordable() {
+        co_await start(collective::all_gather, first_bytes);
+        const double seconds = co_await repeat(collective::all_gather, first_bytes, 1);
+        const double fits = static_cast<double>(first_bytes) * std::max(1.0, budget / batches / 2 / std::max(seconds, 1e-9));
+        const auto bytes = static_cast<std::int64_t>(std::min(fits, static_cast<double>(most_bytes)));
+        co_return static_cast<std::size_t>(co_await agree(bytes));
+    }
+
+    /// The least of some batches.
+    task<> fit(collective kind, std::size_t bytes, const fields& which) {
+        co_await start(kind, bytes);  // opens lanes
+        double least = co_await repeat(kind, bytes, 1);
+        const auto repeats = static_cast<std::int64_t>(std::clamp(budget / batches / std::max(least, 1e-9), 1.0, double{most_repeats}));
+        const auto agreed = static_cast<int>(co_await agree(repeats));
+        for (int batch = 0; batch < batches; ++batch) {
+            const double next = co_await repeat(kind, bytes, agreed);
+            least = std::min(least, next);
+        }
+        if (world_.rank() != 0) co_return;
+        const engine_settings& settings = inside_.engine().settings();
+        const algorithm& taken = inside_.engine().chosen(kind, bytes);
+        found_ = fitted(found_, which, taken, world_.size(), static_cast<double>(bytes), settings.slice_bytes, least);
+    }
+
+    communicator& world_;
+    group& inside_;
+    event_loop& loop_;
+    cost_model found_;
+    std::vector<float> data_;
+};
+
+}  // namespace
+
+task<cost_model> calibrate(communicator& world, group& inside) {
+    calibration all(world, inside);
+    auto measuring = all.measure();
+    co_return co_await std::move(measuring);
+}
+
+}  // namespace tutti::detail

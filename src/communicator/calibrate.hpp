@@ -1,0 +1,15 @@
+// What things cost here and now, measured by the collectives themselves when a job has joined.
+#pragma once
+
+#include "communicator/group.hpp"
+
+namespace tutti::detail {
+
+/// All ranks call it, before anything else happens on `world`. In some 30 ms (longer only where one 64 KiB all-gather takes milliseconds)
+/// it times three collectives on rank 0, and takes the numbers with which their estimates are what was measured: a barrier for `round` and
+/// `message`, which keep their ratio; an all-gather of at most 1 MiB for `sent_byte` and `cold_byte`, which keep theirs; an all-reduce of
+/// the same vector for `reduced_byte`. What is measured is therefore the whole of a round on these ranks, waking up included, and bytes
+/// that fit in caches. `window_bytes` stays. All ranks get rank 0's numbers.
+task<cost_model> calibrate(communicator& world, group& inside);
+
+}  // namespace tutti::detail

@@ -1,0 +1,88 @@
+// The calls of a communicator that concern messages.
+#include <tutti/communicator.hpp>
+
+#include "communicator/check.hpp"
+#include "communicator/group.hpp"
+#include "communicator/home.hpp"
+
+#include <fmt/format.h>
+
+namespace tutti {
+
+using detail::check_memory;
+using detail::check_rank;
+using detail::check_total;
+using detail::complaint;
+using detail::first_of;
+
+namespace {
+
+message_call with(call_options options, message_call what) noexcept {
+    what.deadline = options.deadline;
+    what.label = options.label;
+    return what;
+}
+
+complaint check(const message_call& what, int size) {
+    const bool sends = what.what == message_call::kind::send;
+    if (sends && what.tag == any_tag) return std::string("any_tag is for receivers");
+    const_buffer memory(what.memory, what.count, what.type);
+    memory.opaque_bytes = what.opaque_bytes;
+    return first_of(!sends && what.peer == any_source ? complaint() : check_rank("peer", what.peer, size), check_memory("buffer", memory),
+                    check_total(memory, what.count, 1));
+}
+
+/// A call that cannot be right fails the communicator, because others may wait for it.
+void fail_if(detail::group& group, const message_call& what, const complaint& wrong) {
+    if (!wrong) return;
+    report why;
+    why.code = error::invalid_argument;
+    why.root = group.who().me;
+    why.peers = {group.who().me};
+    why.cause = fmt::format("rank {} called {} with a wrong argument: {}", group.who().me, to_string(what), *wrong);
+    group.engine().fail_and_tell(std::move(why));
+}
+
+message& issue(detail::group& group, const message_call& what) {
+    fail_if(group, what, check(what, group.size()));
+    return group.engine().messages().issue(what, group.home().options().operation);
+}
+
+}  // namespace
+
+future<> communicator::send(const_buffer data, tutti::rank to, message_tag tag, call_options options) {
+    return future<>(issue(*group_, with(options, call_of(send_to(data, to, tag)))));
+}
+
+future<received> communicator::recv(buffer data, tutti::rank from, message_tag tag, call_options options) {
+    return future<received>(issue(*group_, with(options, call_of(recv_from(data, from, tag)))));
+}
+
+std::optional<future<received>> communicator::try_recv(buffer data, tutti::rank from, message_tag tag, call_options options) {
+    const message_call what = with(options, call_of(recv_from(data, from, tag)));
+    fail_if(*group_, what, check(what, size()));
+    message* const made = group_->engine().messages().try_recv(what, group_->home().options().operation);
+    if (!made) return std::nullopt;
+    return future<received>(*made);
+}
+
+future<received> communicator::probe(tutti::rank from, message_tag tag, call_options options) {
+    return future<received>(issue(*group_, with(options, probe_of(from, tag))));
+}
+
+std::optional<received> communicator::try_probe(tutti::rank from, message_tag tag) {
+    const message_call what = probe_of(from, tag);
+    fail_if(*group_, what, check(what, size()));
+    return group_->engine().messages().try_probe(from, tag).value();
+}
+
+future<> communicator::exchange(std::span<const transfer> parts, call_options options) {
+    for (const transfer& each : parts) {
+        const message_call what = call_of(each);
+        fail_if(*group_, what, check(what, size()));
+    }
+    return future<>(
+        group_->engine().messages().exchange(parts, with(options, exchange_of(parts.size())), group_->home().options().operation));
+}
+
+}  // namespace tutti

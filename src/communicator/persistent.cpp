@@ -1,0 +1,21 @@
+#include <tutti/persistent.hpp>
+
+#include "engine/engine.hpp"
+#include "engine/repeated_call.hpp"
+
+namespace tutti {
+
+void detail::repeated_call_deleter::operator()(repeated_call* which) const noexcept { delete which; }
+
+future<> persistent::start() {
+    if (!call_) throw failure(error::invalid_argument, "a persistent call that is empty was started");
+    return future<>(call_->engine().issue(*call_));
+}
+
+void persistent::check(future<> made) const {
+    if (made.valid())
+        throw failure(error::invalid_argument, "a persistent call was issued at once: it hands on the call_options that it is given");
+    if (!call_) throw failure(error::invalid_argument, "a persistent call has called no communicator");
+}
+
+}  // namespace tutti

@@ -1,0 +1,120 @@
+// One peer's end of the point lane: the messages that go there and come from there, and the credits that bound what nobody has asked for.
+#pragma once
+
+#include "engine/matcher.hpp"
+
+#include <array>
+
+namespace tutti {
+
+/// Short messages travel at once, and are kept by the receiver until somebody asks for them; that costs credits, which the receiver gives
+/// back when the message is taken. Without credits, or when it is long, a message is only offered: its bytes follow when the receiver
+/// says go. So the lane is always read, whatever is asked for. Used with the engine's guard held; calls for the lane's frames are
+/// followed by a flush, on the loop.
+class message_port final : private lane_owner {
+public:
+    message_port(messenger& owner, rank peer);
+
+    rank peer() const noexcept { return peer_; }
+    bool attached() const noexcept { return lane_ != nullptr; }
+    bool left() const noexcept { return left_; }
+    bool flushed() const noexcept { return !lane_ || lane_->flushed(); }
+    /// A message to or from this peer that has not ended, if there is one; receives that match nothing yet are not known here.
+    message* pending() const noexcept;
+
+    void attach(std::unique_ptr<link> over);
+    /// The next message to this peer.
+    void send(message& next) noexcept;
+    /// `receiver` takes a message that was kept. It may end at once.
+    void accept(message& receiver, unexpected& kept) noexcept;
+    void flush() noexcept;
+    /// A receive waits for this peer.
+    void expect() noexcept;
+    void sent(message& which) noexcept;
+
+    void say_goodbye() noexcept;
+    void peer_left() noexcept;
+    /// Forgets every message and touches no payload any more.
+    void stop() noexcept;
+    void close() noexcept;
+
+    bool wanted = false;  // the lane has been asked for
+    bool dirty = false;   // in the list of those to be flushed
+
+private:
+    /// Carries one offered message after the other, slice by slice; several take turns.
+    class carrier final : public outgoing {
+    public:
+        message_port* over = nullptr;
+        message* load = nullptr;
+
+        std::size_t first_byte() const noexcept;
+        void gather(std::vector<std::span<const std::byte>>& runs) const override;
+        void sent() noexcept override { over->carried(*this); }
+    };
+    /// A frame of the port itself: credits, or goodbye.
+    class notice final : public outgoing {
+    public:
+        message_port* over = nullptr;  // null: nobody needs to know that it has been sent
+        bool queued = false;
+
+        void gather(std::vector<std::span<const std::byte>>&) const override {}
+        void sent() noexcept override {
+            queued = false;
+            if (over) over->give_back();
+        }
+    };
+    struct credits {
+        std::size_t messages = 0;
+        std::size_t bytes = 0;
+    };
+
+    landing arrived(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept override;
+    void landed(const frame& head) noexcept override;
+    bool awaits() const noexcept override;
+    void lost(std::error_code why) noexcept override;
+
+    void feed() noexcept;
+    void give_to_lane(outgoing& one, frame_kind kind, std::uint64_t number) noexcept;
+    void carry() noexcept;
+    void carry_slice(carrier& by) noexcept;
+    void carried(carrier& by) noexcept;
+    void say_go(message& receiver) noexcept;
+    void owe(std::size_t bytes) noexcept;
+    void give_back() noexcept;
+
+    landing new_message(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept;
+    landing next_slice(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept;
+    landing refuse(std::string cause) noexcept;
+    void message_landed() noexcept;
+    void offer_landed(const frame& head) noexcept;
+    void slice_landed(const frame& head) noexcept;
+    void go_landed(std::uint64_t number) noexcept;
+    std::size_t slice_bytes(const message& of, std::size_t slice) const noexcept;
+
+    messenger& owner_;
+    const rank peer_;
+    std::unique_ptr<lane> lane_;
+    bool left_ = false;
+
+    // To the peer.
+    std::uint64_t numbered_ = 0;
+    credits mine_;           // what this rank may still send unasked
+    message_queue waiting_;  // for credits, or for the lane
+    message_queue leaving_;  // whole, with the lane
+    message_queue offered_;
+    message_queue ready_;  // the peer said go
+    std::array<carrier, 4> carriers_;
+
+    // From the peer.
+    std::uint64_t arrived_ = 0;
+    credits theirs_;                 // what the peer may still send unasked
+    credits owed_;                   // taken, and not given back yet
+    message* arriving_ = nullptr;    // whose memory the bytes of the present frame go to,
+    unexpected* keeping_ = nullptr;  // or where they are kept
+    message_queue expected_;         // receives that said go
+    notice credit_;
+    notice goodbye_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,383 @@
+#include "engine/messenger.hpp"
+
+#include "engine/engine.hpp"
+#include "runtime/shift.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace tutti {
+
+// Messages under way with which a caller may still do the loop's work.
+static constexpr std::size_t few = 4;
+
+messenger::messenger(engine& owner) : engine_(owner), matcher_(owner.who().size), ports_(static_cast<std::size_t>(owner.who().size)) {}
+
+event_loop& messenger::loop() const noexcept { return engine_.loop_; }
+std::mutex& messenger::guard() const noexcept { return engine_.guard_; }
+const message_settings& messenger::limits() const noexcept { return engine_.settings().messages; }
+std::size_t messenger::slice_bytes() const noexcept { return engine_.settings().slice_bytes; }
+rank messenger::me() const noexcept { return engine_.who().me; }
+std::uint32_t messenger::epoch() const noexcept { return engine_.who().epoch; }
+
+// ---- calls
+
+/// A call: takes the guard, and afterwards brings to the loop what only the loop can do.
+template <class Call>
+message* messenger::enter(Call call) {
+    message* made = nullptr;
+    {
+        const std::lock_guard lock(engine_.guard_);
+        calling_ = true;
+        made = call();
+        calling_ = false;
+        if (!std::exchange(due_, false)) return made;
+        if (working_ || pending_ > few) {
+            post_work();
+            return made;
+        }
+    }
+    // With little under way whoever can be on the loop works at once.
+    if (const detail::shift here(engine_.loop_); here) {
+        work();
+        return made;
+    }
+    const std::lock_guard lock(engine_.guard_);
+    post_work();
+    return made;
+}
+
+message& messenger::issue(const message_call& what, duration default_deadline) {
+    return *enter([&] { return &begin_one(what, default_deadline); });
+}
+
+message* messenger::try_recv(const message_call& what, duration default_deadline) {
+    return enter([&]() -> message* {
+        const bool over = engine_.failure_ || engine_.shut_;
+        if (!over && !matcher_.find(what.peer, what.tag)) return nullptr;
+        return &begin_one(what, default_deadline);
+    });
+}
+
+message& messenger::exchange(std::span<const transfer> parts, const message_call& whole, duration default_deadline) {
+    return *enter([&] { return &begin_all(parts, whole, default_deadline); });
+}
+
+message& messenger::begin_one(const message_call& what, duration default_deadline) {
+    message& made = begin(what, default_deadline);
+    if (refused(made)) return made;
+    start(made);
+    return settle(made);
+}
+
+result<std::optional<received>> messenger::try_probe(rank source, message_tag tag) noexcept {
+    const std::lock_guard lock(engine_.guard_);
+    if (engine_.failure_ || engine_.shut_) {
+        message asked;
+        asked.asked = probe_of(source, tag);
+        return failure(report_of(asked));
+    }
+    const unexpected* found = matcher_.find(source, tag);
+    return found ? std::optional(found->what) : std::nullopt;
+}
+
+message& messenger::begin_all(std::span<const transfer> parts, const message_call& whole, duration default_deadline) {
+    message& made = begin(whole, default_deadline);
+    if (refused(made)) return made;
+    made.open_parts = parts.size() + 1;  // one for the start itself
+    message** last = &made.parts;
+    for (const transfer& each : parts) {
+        message& part = take(call_of(each), true);
+        part.call = ++calls_;
+        part.started = made.started;
+        part.whole = &made;
+        *last = &part;
+        last = &part.next_part;
+    }
+    for (message* each = made.parts; each && !engine_.failure_; each = each->next_part) start(*each);
+    if (!engine_.failure_ && --made.open_parts == 0) end(made);
+    return settle(made);
+}
+
+message& messenger::take(const message_call& what, bool part) {
+    if (free_.empty()) free_.push(*owned_.emplace_back(std::make_unique<message>()));
+    message& made = free_.pop();
+    made.begin(part ? nullptr : engine_.shared_from_this(), *this, what);
+    return made;
+}
+
+message& messenger::begin(const message_call& what, duration default_deadline) {
+    if (pending_ == engine_.settings().pending_limit) too_many(what);
+    message& made = take(what, false);
+    made.call = ++calls_;
+    made.started = engine_.loop_.now();
+    if (made.asked.deadline == duration{}) made.asked.deadline = default_deadline;
+    return made;
+}
+
+/// Whether the call comes too late. It has ended then.
+bool messenger::refused(message& made) {
+    if (!engine_.failure_ && !engine_.shut_) {
+        ++pending_;
+        fresh_.push(made);
+        issuing_ = &made;
+        return false;
+    }
+    made.ended = true;
+    made.finish(failure(report_of(made)));
+    made.release();  // the engine's reference; the caller's stays
+    return true;
+}
+
+/// What has ended already is finished here and now; the rest needs the loop.
+message& messenger::settle(message& made) {
+    issuing_ = nullptr;
+    if (made.ended && !made.failed) {
+        made.finish(made.what);
+        made.release();
+    } else {
+        post_work();
+    }
+    return made;
+}
+
+void messenger::too_many(const message_call& next) {
+    report why;
+    why.code = error::invalid_argument;
+    why.root = me();
+    why.peers = {me()};
+    why.cause = fmt::format("rank {} called {} with {} messages under way, which is the limit", me(), to_string(next), pending_);
+    fail(std::move(why));
+}
+
+// ---- matching
+
+void messenger::start(message& made) noexcept {
+    if (made.asked.what == message_call::kind::send) send(made);
+    else if (made.asked.what == message_call::kind::recv) recv(made);
+    else if (made.asked.what == message_call::kind::probe) probe(made);
+}
+
+void messenger::send(message& made) noexcept {
+    if (made.asked.peer == me()) {
+        send_here(made);
+        return;
+    }
+    message_port& at = port_to(made.asked.peer);
+    if (at.left()) {
+        complain_of_leaving(made, at.peer());
+        return;
+    }
+    at.send(made);
+    touch(at);
+    if (at.attached() || std::exchange(at.wanted, true)) return;
+    engine_.wanted_.push_back({at.peer(), lane_kind::point});
+    post_work();
+}
+
+/// To this rank itself: short messages are copied, and long ones wait for their receive, as they do between two ranks.
+void messenger::send_here(message& made) noexcept {
+    const std::size_t bytes = made.asked.bytes();
+    received what;
+    what.source = me();
+    what.tag = made.asked.tag;
+    what.count = made.asked.count;
+    what.type = made.asked.type;
+    what.opaque_bytes = made.asked.opaque_bytes;
+    made.number = ++numbered_here_;
+    if (message* const receiver = matcher_.claim(me(), what.tag)) {
+        if (fits(*receiver, what, made.number)) deliver_here(*receiver, made);
+        return;
+    }
+    const bool copies = bytes <= limits().eager_bytes && matcher_.kept_bytes(me()) + bytes <= limits().kept_bytes &&
+                        matcher_.kept_messages(me()) < limits().kept_messages;
+    unexpected& kept = keep(what, made.number, copies ? bytes : 0);
+    if (!copies) {
+        kept.from = &made;
+        return;
+    }
+    kept.landed = true;
+    std::copy_n(made.asked.memory, bytes, kept.data.get());
+    made.done_bytes = bytes;
+    end(made);
+}
+
+void messenger::deliver_here(message& receiver, message& sender) noexcept {
+    const std::size_t bytes = sender.asked.bytes();
+    if (bytes > 0) std::memmove(receiver.asked.memory, sender.asked.memory, bytes);  // which may overlap: both are the caller's
+    receiver.done_bytes = sender.done_bytes = bytes;
+    end(sender);
+    end(receiver);
+}
+
+void messenger::recv(message& made) noexcept {
+    const rank source = made.asked.peer;
+    if (unexpected* const kept = matcher_.find(source, made.asked.tag)) accept(made, *kept);
+    else if (gone(source)) complain_of_leaving(made, source);
+    else post(made);
+}
+
+void messenger::post(message& receiver) noexcept {
+    matcher_.post(receiver);
+    if (receiver.asked.peer == any_source) return;
+    const auto& at = ports_[static_cast<std::size_t>(receiver.asked.peer)];
+    if (at) at->expect();
+}
+
+void messenger::accept(message& receiver, unexpected& kept) noexcept {
+    if (!fits(receiver, kept.what, kept.number)) return;
+    if (kept.what.source != me()) {
+        message_port& at = port_to(kept.what.source);
+        at.accept(receiver, kept);
+        touch(at);
+        return;
+    }
+    matcher_.take(kept);
+    if (kept.from) {
+        deliver_here(receiver, *kept.from);
+    } else {
+        std::copy_n(kept.data.get(), kept.bytes, receiver.asked.memory);
+        receiver.done_bytes = kept.bytes;
+        end(receiver);
+    }
+    matcher_.free(kept);
+}
+
+bool messenger::fits(message& receiver, const received& what, std::uint64_t number) noexcept {
+    const message_call& asked = receiver.asked;
+    if (asked.type == what.type && asked.opaque_bytes == what.opaque_bytes && what.count <= asked.count) {
+        receiver.what = what;
+        receiver.number = number;
+        return true;
+    }
+    message_call sent;
+    sent.what = message_call::kind::send;
+    sent.type = what.type;
+    sent.opaque_bytes = what.opaque_bytes;
+    sent.count = what.count;
+    sent.peer = me();
+    sent.tag = what.tag;
+    report why;
+    why.code = error::mismatch;
+    why.peers = {me(), what.source};
+    why.cause = fmt::format("rank {} called {} where rank {} called {} (message #{})", me(), to_string(asked), what.source, to_string(sent),
+                            number);
+    fail(std::move(why));
+    return false;
+}
+
+unexpected& messenger::keep(const received& what, std::uint64_t number, std::size_t bytes) {
+    unexpected& kept = matcher_.keep(what, number, bytes);
+    for (message *each = probes_.first(), *next = nullptr; each; each = next) {
+        next = message_queue::after(*each);
+        if (!each->asked.matches(what.source, what.tag)) continue;
+        probes_.remove(*each);
+        each->what = what;
+        each->number = number;
+        end(*each);
+    }
+    return kept;
+}
+
+void messenger::probe(message& made) noexcept {
+    probes_.push(made);
+    if (const unexpected* const kept = matcher_.find(made.asked.peer, made.asked.tag)) {
+        probes_.remove(made);
+        made.what = kept->what;
+        made.number = kept->number;
+        end(made);
+    } else if (gone(made.asked.peer)) {
+        complain_of_leaving(made, made.asked.peer);
+    }
+}
+
+// ---- progress
+
+message_port& messenger::port_to(rank peer) {
+    auto& place = ports_[static_cast<std::size_t>(peer)];
+    if (!place) place = std::make_unique<message_port>(*this, peer);
+    return *place;
+}
+
+/// Frames were given to the port's lane: the loop sends them.
+void messenger::touch(message_port& at) noexcept {
+    if (at.flushed() || std::exchange(at.dirty, true)) return;
+    dirty_.push_back(&at);
+    post_work();
+}
+
+void messenger::post_work() noexcept {
+    if (calling_) {
+        due_ = true;
+        return;
+    }
+    if (engine_.shut_ || std::exchange(working_, true)) return;
+    engine_.loop_.post(on_work_);
+}
+
+void messenger::work() noexcept {
+    {
+        const std::lock_guard lock(engine_.guard_);
+        working_ = false;
+        while (!fresh_.empty()) {
+            message& next = fresh_.pop();
+            live_.push(next);
+            next.timed = true;
+            if (next.asked.deadline < no_deadline - next.started)
+                engine_.loop_.start_timer(next.deadline, next.started + next.asked.deadline);
+        }
+        for (message_port* each : dirty_) {
+            each->dirty = false;
+            each->flush();
+        }
+        dirty_.clear();
+    }
+    engine_.tell_observer();
+}
+
+void messenger::end(message& which) noexcept {
+    if (which.ended) return;
+    which.ended = true;
+    if (which.whole) {
+        if (which.asked.told) *which.asked.told = which.what;
+        which.whole->done_bytes += which.done_bytes;
+        if (--which.whole->open_parts == 0) end(*which.whole);
+        return;
+    }
+    (which.timed ? live_ : fresh_).remove(which);
+    if (&which == issuing_) {
+        --pending_;
+        return;
+    }
+    if (ended_.empty()) engine_.loop_.post(on_ended_);
+    ended_.push(which);
+}
+
+void messenger::finish_ended() noexcept {
+    message_list done;
+    {
+        const std::lock_guard lock(engine_.guard_);
+        done = std::exchange(ended_, {});
+        for (message* each = done.first(); each; each = message_list::after(*each)) --pending_;
+    }
+    while (!done.empty()) {
+        message& next = done.pop();
+        engine_.loop_.stop_timer(next.deadline);
+        if (next.failed) next.finish(*next.failed);
+        else next.finish(next.what);
+        next.release();
+    }
+}
+
+void messenger::take_back(message& which) noexcept {
+    const std::lock_guard lock(engine_.guard_);
+    while (message* const part = which.parts) {
+        which.parts = part->next_part;
+        free_.push(*part);
+    }
+    free_.push(which);
+}
+
+}  // namespace tutti

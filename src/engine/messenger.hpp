@@ -1,0 +1,119 @@
+// The messages of one communicator: takes calls from any thread, matches them with what other ranks send, and ends each once. It works
+// on the point lanes only and knows no collective.
+#pragma once
+
+#include <tutti/result.hpp>
+
+#include "engine/message_port.hpp"
+
+#include <mutex>
+#include <span>
+
+namespace tutti {
+
+/// The same on all ranks, which count each other's credits.
+struct message_settings {
+    std::size_t eager_bytes = 16 * KiB;     // a longer message stays with its sender until a receive asks for it
+    std::size_t kept_bytes = 1 * MiB;       // of one rank's messages that no receive has asked for, kept by the receiver
+    std::size_t kept_messages = 16 * 1024;  // of one rank's, by count, those included of which the bytes are with the sender
+};
+
+class messenger final {
+public:
+    explicit messenger(engine& owner);
+
+    // Any thread. The results have two references, the caller's and the engine's.
+
+    message& issue(const message_call& what, duration default_deadline);
+    /// Null when no message is there.
+    message* try_recv(const message_call& what, duration default_deadline);
+    result<std::optional<received>> try_probe(rank source, message_tag tag) noexcept;
+    /// All at once, under one future.
+    message& exchange(std::span<const transfer> parts, const message_call& whole, duration default_deadline);
+
+    // For the engine, with its guard held.
+
+    void attach(rank peer, std::unique_ptr<link> over);
+    /// The peer said goodbye before a lane was made.
+    void peer_left(rank peer) noexcept;
+    bool under_way() const noexcept { return pending_ > 0; }
+    /// Whether bytes are still to be sent.
+    bool flushed() const noexcept;
+    void say_goodbye() noexcept;
+    /// The engine has failed, or is being shut down: everything pending ends with that, and no payload is touched any more.
+    void end_all() noexcept;
+    void close() noexcept;
+    /// Nothing of this runs on the loop any more.
+    void withdraw() noexcept;
+    void finish_ended() noexcept;  // on the loop or when nobody runs it, without the guard
+
+    // For messages and ports, with the guard held unless they say otherwise.
+
+    event_loop& loop() const noexcept;
+    std::mutex& guard() const noexcept;
+    const message_settings& limits() const noexcept;
+    std::size_t slice_bytes() const noexcept;
+    rank me() const noexcept;
+    std::uint32_t epoch() const noexcept;
+    matcher& match() noexcept { return matcher_; }
+    /// Whether `receiver` can take the message, which it then is matched with; else that fails the communicator.
+    bool fits(message& receiver, const received& what, std::uint64_t number) noexcept;
+    /// A message that no receive waits for; probes that do are told.
+    unexpected& keep(const received& what, std::uint64_t number, std::size_t bytes);
+    void end(message& which) noexcept;
+    void fail(report why) noexcept;
+    void peer_left(message_port& at) noexcept;
+    void lost(rank peer, std::error_code why) noexcept;
+    void cancel(message& which, const char* reason) noexcept;  // without the guard
+    void overdue(message& which) noexcept;                     // the same
+    void take_back(message& which) noexcept;                   // the same
+
+private:
+    template <class Call>
+    message* enter(Call call);
+    message& begin_one(const message_call& what, duration default_deadline);
+    message& begin_all(std::span<const transfer> parts, const message_call& whole, duration default_deadline);
+    message& take(const message_call& what, bool part);
+    message& begin(const message_call& what, duration default_deadline);
+    message& settle(message& made);
+    bool refused(message& made);
+    void start(message& made) noexcept;
+    void send(message& made) noexcept;
+    void send_here(message& made) noexcept;
+    void recv(message& made) noexcept;
+    void post(message& receiver) noexcept;
+    void accept(message& receiver, unexpected& kept) noexcept;
+    void deliver_here(message& receiver, message& sender) noexcept;
+    void probe(message& made) noexcept;
+    void too_many(const message_call& next);
+    message_port& port_to(rank peer);
+    void touch(message_port& at) noexcept;
+    bool gone(rank source) const noexcept;
+    void complain_of_leaving(message& waiting, rank peer) noexcept;
+    void end_alone(message& which, report why) noexcept;
+    report report_of(const message& which) const;
+    report told_by(const message& which, report why) const;
+    std::string waited_for(const message& which, std::vector<rank>& peers) const;
+    void post_work() noexcept;
+    void work() noexcept;
+
+    engine& engine_;
+    matcher matcher_;
+    std::vector<std::unique_ptr<message_port>> ports_;  // by peer; null until used
+    int left_ = 0;                                      // ranks that have said goodbye
+    std::uint64_t calls_ = 0;
+    std::uint64_t numbered_here_ = 0;  // messages to this rank itself
+    std::size_t pending_ = 0;
+    message* issuing_ = nullptr;                // may end before its caller sees it
+    message_list fresh_, live_, ended_, free_;  // fresh_: without a timer yet
+    message_queue probes_;
+    std::vector<message_port*> dirty_;
+    std::vector<std::unique_ptr<message>> owned_;
+    bool calling_ = false;  // a call is on its way in,
+    bool due_ = false;      // and has something for the loop
+    bool working_ = false;  // on_work_ is posted
+    detail::callback<&messenger::work> on_work_{*this};
+    detail::callback<&messenger::finish_ended> on_ended_{*this};
+};
+
+}  // namespace tutti

@@ -1,0 +1,177 @@
+// How the messages of a communicator end when they do not end well, and what their callers are told then.
+#include "engine/engine.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace tutti {
+
+// ---- lanes
+
+void messenger::attach(rank peer, std::unique_ptr<link> over) {
+    message_port& at = port_to(peer);
+    if (!at.attached()) at.attach(std::move(over));
+}
+
+void messenger::say_goodbye() noexcept {
+    for (auto& each : ports_)
+        if (each) each->say_goodbye();
+}
+
+bool messenger::flushed() const noexcept {
+    return std::all_of(ports_.begin(), ports_.end(), [](const auto& each) { return !each || each->flushed(); });
+}
+
+void messenger::close() noexcept {
+    for (auto& each : ports_)
+        if (each) each->close();
+}
+
+void messenger::withdraw() noexcept {
+    engine_.loop_.withdraw(on_work_);
+    engine_.loop_.withdraw(on_ended_);
+}
+
+void messenger::lost(rank peer, std::error_code why) noexcept {
+    engine_.lost_.push_back({peer, why});
+    engine_.post_news();
+}
+
+// ---- peers that leave
+
+void messenger::peer_left(rank peer) noexcept {
+    message_port& at = port_to(peer);
+    if (!at.attached()) at.peer_left();
+}
+
+void messenger::peer_left(message_port& at) noexcept {
+    ++left_;
+    for (message *each = probes_.first(), *next = nullptr; each; each = next) {
+        next = message_queue::after(*each);
+        if ((each->asked.peer == any_source || each->asked.peer == at.peer()) && gone(each->asked.peer))
+            complain_of_leaving(*each, at.peer());
+    }
+    message* waiting = at.pending();
+    if (!waiting) waiting = matcher_.waiting(at.peer());
+    if (!waiting && gone(any_source)) waiting = matcher_.waiting(any_source);
+    if (waiting) complain_of_leaving(*waiting, at.peer());
+}
+
+/// Whether no message can come from there any more. Of any_source that is said when all other ranks have left.
+bool messenger::gone(rank source) const noexcept {
+    const int others = engine_.who().size - 1;
+    if (source == any_source) return others > 0 && left_ == others;
+    const auto& at = ports_[static_cast<std::size_t>(source)];
+    return at && at->left();
+}
+
+void messenger::complain_of_leaving(message& waiting, rank peer) noexcept {
+    const message_call& named = waiting.whole ? waiting.whole->asked : waiting.asked;
+    report why;
+    why.code = error::peer_left;
+    const std::string who = peer == any_source ? std::string("all other ranks") : fmt::format("rank {}", peer);
+    why.cause = fmt::format("{} left while rank {} waited in {}", who, me(), to_string(named));
+    if (peer != any_source) {
+        why.peers = {peer};
+        why.root = peer;
+    }
+    if (waiting.asked.what == message_call::kind::probe) end_alone(waiting, std::move(why));
+    else fail(std::move(why));
+}
+
+// ---- failure
+
+void messenger::fail(report why) noexcept { engine_.fail_locked(std::move(why), true); }
+
+void messenger::end_all() noexcept {
+    for (auto& each : ports_)
+        if (each) each->stop();
+    matcher_.clear();
+    probes_.clear();
+    for (message_list* from : {&live_, &fresh_})
+        while (!from->empty()) {
+            message& next = from->pop();
+            next.failed = failure(report_of(next));
+            next.ended = true;
+            if (ended_.empty() && !engine_.shut_) engine_.loop_.post(on_ended_);
+            ended_.push(next);
+        }
+}
+
+/// A probe holds nothing that others wait for, so it ends without them.
+void messenger::end_alone(message& which, report why) noexcept {
+    if (&which == issuing_) issuing_ = nullptr;
+    probes_.remove(which);
+    which.failed = failure(told_by(which, std::move(why)));
+    end(which);
+}
+
+report messenger::report_of(const message& which) const {
+    report why = engine_.failure_.value_or(report{});
+    if (!engine_.failure_) {
+        why.code = error::closed;
+        why.cause = "the communicator was closed";
+    }
+    return told_by(which, std::move(why));
+}
+
+/// The cause as this call tells it.
+report messenger::told_by(const message& which, report why) const {
+    why.operation = to_string(which.asked);
+    why.sequence = which.call;
+    why.communicator = engine_.who_.communicator;
+    why.epoch = epoch();
+    why.local = me();
+    why.done_bytes = which.done_bytes;
+    why.total_bytes = which.total_bytes();
+    if (which.call != 0 && !engine_.shut_) why.elapsed = engine_.loop_.now() - which.started;  // later the loop may be gone
+    if (which.asked.label) why.label = which.asked.label;
+    return why;
+}
+
+void messenger::cancel(message& which, const char* reason) noexcept {
+    const std::lock_guard lock(engine_.guard_);
+    if (which.ended) return;
+    report why;
+    why.code = error::cancelled;
+    why.root = me();
+    why.peers = {me()};
+    why.cause = fmt::format("rank {} ended {} early: {}", me(), to_string(which.asked), reason);
+    if (which.asked.what == message_call::kind::probe) end_alone(which, std::move(why));
+    else fail(std::move(why));
+}
+
+// ---- deadlines
+
+/// Who has not done its part, in words; and what has come instead, for somebody who waits for the wrong tag.
+std::string messenger::waited_for(const message& which, std::vector<rank>& peers) const {
+    bool any = false;
+    const auto add = [&](const message& each) {
+        const rank peer = each.matched() ? each.what.source : each.asked.peer;
+        if (peer == any_source) any = true;
+        else if (std::find(peers.begin(), peers.end(), peer) == peers.end()) peers.push_back(peer);
+    };
+    if (!which.parts) add(which);
+    for (const message* each = which.parts; each; each = each->next_part)
+        if (!each->ended) add(*each);
+    if (any) return "any rank";
+    return fmt::format("{} {}", peers.size() == 1 ? "rank" : "ranks", fmt::join(peers, ", "));
+}
+
+void messenger::overdue(message& which) noexcept {
+    const std::lock_guard lock(engine_.guard_);
+    if (which.ended) return;
+    report why;
+    why.code = error::timed_out;
+    const auto waited = std::chrono::duration<double>(which.asked.deadline).count();
+    why.cause = fmt::format("rank {} waited {:g} s in {} for {}", me(), waited, to_string(which.asked), waited_for(which, why.peers));
+    const bool listens = which.asked.what == message_call::kind::recv || which.asked.what == message_call::kind::probe;
+    const std::size_t others = listens && !which.matched() ? matcher_.kept_messages(which.asked.peer) : 0;
+    if (others > 0) why.cause += fmt::format("; unmatched messages from there: {}", others);
+    if (which.asked.what == message_call::kind::probe) end_alone(which, std::move(why));
+    else fail(std::move(why));
+}
+
+}  // namespace tutti

@@ -1,0 +1,81 @@
+#include "engine/repeated_call.hpp"
+
+#include "engine/engine.hpp"
+
+#include <fmt/format.h>
+
+namespace tutti {
+
+detail::repeated_call::~repeated_call() { owner_->forget(*this); }
+
+std::unique_ptr<detail::repeated_call> engine::keep(const request& what, duration default_deadline) {
+    auto call = std::make_unique<detail::repeated_call>(shared_from_this());
+    const std::lock_guard lock(guard_);
+    descriptor described = describe(what);
+    prepared* const ready = failure_ || shut_ ? nullptr : &prepare(what, described.algorithm);
+    operation& model = add_to(*call, ready ? ready->free : free_, what, described);
+    if (model.asked.deadline == duration{}) model.asked.deadline = default_deadline;
+    if (ready) model.plan(ready->plan, who_.me, who_.size, settings_.slice_bytes);
+    return call;
+}
+
+operation& engine::add_to(detail::repeated_call& call, operation_list& from, const request& what, const descriptor& described) {
+    operation& made = take_from(from);
+    call.all.push_back(&made);
+    call.free.push(made);
+    made.call = &call;
+    made.what = described;
+    made.epoch = who_.epoch;
+    made.begin(nullptr, what);  // it belongs to the engine alone until it is issued
+    return made;
+}
+
+operation& engine::issue(detail::repeated_call& call) {
+    bool alone = false;
+    operation& next = start_again(call, alone);
+    if (alone) start_alone();
+    return next;
+}
+
+operation& engine::start_again(detail::repeated_call& call, bool& alone) {
+    const std::lock_guard lock(guard_);
+    const operation& model = *call.all.front();
+    if (pending_ == settings_.pending_limit) too_many(model.what);
+    if (call.last && !call.last->ended) too_early(*call.last);
+    if (!call.free.first) {
+        operation& another = add_to(call, home_of(model), model.asked, model.what);
+        if (model.plan_) another.plan(model.plan_, who_.me, who_.size, settings_.slice_bytes);
+    }
+    operation& next = take_from(call.free);
+    next.again(shared_from_this());
+    if (failure_ || shut_) {
+        refuse(next);
+        return next;
+    }
+    call.last = &next;
+    alone = enter(next);
+    return next;
+}
+
+/// The other ranks may have seen the end, and take this for the next.
+void engine::too_early(const operation& running) {
+    report why;
+    why.code = error::invalid_argument;
+    why.root = who_.me;
+    why.peers = {who_.me};
+    why.cause =
+        fmt::format("rank {} started a persistent {} again while it was under way as #{}", who_.me, running.name(), running.sequence);
+    fail_locked(std::move(why), true);
+}
+
+void engine::forget(detail::repeated_call& call) noexcept {
+    const std::lock_guard lock(guard_);
+    for (operation* each : call.all) each->call = nullptr;
+    while (call.free.first) {
+        operation& one = *call.free.first;
+        call.free.remove(one);
+        home_of(one).push(one);
+    }
+}
+
+}  // namespace tutti

@@ -1,0 +1,134 @@
+// Who runs a loop's turns. A loop with a helper is driven by the helper's thread whenever that has nothing else to do: what it waits for
+// is done on the spot, and no thread is woken for it. When the helper is away for longer, the loop's own thread drives.
+#include "runtime/loop_state.hpp"
+#include "runtime/shift.hpp"
+
+#include <algorithm>
+
+namespace tutti {
+namespace {
+
+// How long the helper may be away before the owner takes over. Looking costs the owner a wake-up, so it looks less and less often.
+constexpr std::chrono::microseconds shortest_absence{200};
+constexpr std::chrono::microseconds longest_absence{10000};
+
+}  // namespace
+
+void event_loop::help(event_loop* other) noexcept {
+    impl& state = *impl_;
+    if (state.place || state.virtual_time) return;
+    if (impl* before = std::exchange(state.helped, nullptr)) {
+        const std::lock_guard lock(before->mutex);
+        before->helper = nullptr;
+        before->wanted = false;
+        before->rest.notify_one();
+    }
+    if (!other || other == this || other->impl_->place || other->impl_->virtual_time) return;
+    const std::lock_guard lock(other->impl_->mutex);
+    if (other->impl_->helper) return;
+    state.helped = other->impl_.get();
+    other->impl_->helper = &state;
+}
+
+/// Whether the helper should look after its own loop.
+bool event_loop::impl::called() const noexcept {
+    return !idle() || stopping.load(std::memory_order_relaxed) || (!timers.empty() && timers.next() <= self.now());
+}
+
+/// The wheel is free. The helper, which may be about to sleep, looks again.
+void event_loop::impl::nudge() {
+    const std::lock_guard lock(mutex);
+    nudged = true;
+    wake();
+}
+
+// ---- the owner
+
+/// Returns when the owner drives, or the loop shall stop; the helper does not drive then.
+void event_loop::impl::take_the_wheel() {
+    std::unique_lock lock(mutex);
+    auto patience = shortest_absence;
+    for (auto seen = shifts;; seen = shifts) {
+        if (driven_by == driver::nobody && (!helper || needed || stopping)) break;
+        if (driven_by == driver::helper && asleep_in) {
+            resting = true;
+            rest.wait(lock);
+            resting = false;
+            continue;
+        }
+        rest.wait_for(lock, patience);
+        if (driven_by == driver::nobody && seen == shifts) break;
+        patience = std::min(2 * patience, longest_absence);
+    }
+    needed = false;
+    driven_by = driver::owner;
+}
+
+/// The helper is waiting for it.
+void event_loop::impl::give_the_wheel() {
+    const std::lock_guard lock(mutex);
+    wanted = false;
+    if (!helper) return;
+    driven_by = driver::nobody;
+    helper.load()->nudge();
+}
+
+/// Somebody has posted while nobody drives. The helper comes back by itself, and if it does not the owner will see.
+void event_loop::impl::call_the_owner() {
+    if (event_loop::current() == &helper.load()->self) {
+        if (resting) rest.notify_one();
+        return;
+    }
+    needed = true;
+    rest.notify_one();
+}
+
+// ---- the helper
+
+/// Runs the loop that this one helps until there is something to do here. False when its owner runs it.
+bool event_loop::impl::drive_helped() {
+    impl& other = *helped;
+    if (!other.begin_shift(true)) return false;
+    {
+        const detail::presence guard(other.self);
+        while (!called() && !other.stopping.load(std::memory_order_relaxed)) other.turn(this);
+    }
+    other.end_shift();
+    return true;
+}
+
+bool event_loop::impl::begin_shift(bool wait_for_it) {
+    const std::lock_guard lock(mutex);
+    if (stopping || !helper) return false;
+    if (driven_by != driver::nobody) {
+        wanted = wait_for_it;
+        if (wait_for_it && asleep_in) wake();
+        return false;
+    }
+    driven_by = driver::helper;
+    ++shifts;
+    return true;
+}
+
+void event_loop::impl::end_shift() {
+    const std::lock_guard lock(mutex);
+    driven_by = driver::nobody;
+    if (resting || stopping) rest.notify_one();
+    else if (!idle()) call_the_owner();
+}
+
+namespace detail {
+
+shift::shift(event_loop& loop) : loop_(loop), driving_(loop.inner().begin_shift(false)) {
+    if (driving_) here_.emplace(loop);
+}
+
+shift::~shift() {
+    if (!driving_) return;
+    here_.reset();
+    loop_.inner().end_shift();
+}
+
+}  // namespace detail
+
+}  // namespace tutti

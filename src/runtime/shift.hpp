@@ -1,0 +1,39 @@
+// Being on a loop for a while without being the thread that runs it.
+#pragma once
+
+#include <tutti/event_loop.hpp>
+
+#include <optional>
+
+namespace tutti::detail {
+
+/// Makes `event_loop::current()` tell the truth while it lives.
+class presence {
+public:
+    explicit presence(event_loop& loop) noexcept;
+    presence(const presence&) = delete;
+    presence& operator=(const presence&) = delete;
+    ~presence();
+
+private:
+    event_loop* const before_;
+};
+
+/// While it lives and is true, this thread is on the loop and nobody else is. It is true when the loop has a helper and nobody runs it at
+/// the moment; it never waits.
+class shift {
+public:
+    explicit shift(event_loop& loop);
+    shift(const shift&) = delete;
+    shift& operator=(const shift&) = delete;
+    ~shift();
+
+    explicit operator bool() const noexcept { return driving_; }
+
+private:
+    event_loop& loop_;
+    const bool driving_;
+    std::optional<presence> here_;
+};
+
+}  // namespace tutti::detail

@@ -1,0 +1,140 @@
+// What a loop does when it has nothing to do: it tries, it spins for a while, and then it sleeps.
+#include "runtime/loop_state.hpp"
+
+#include <algorithm>
+#include <thread>
+
+namespace tutti {
+
+// ---- attempts
+
+namespace detail {
+
+void attempt::queue() noexcept {
+    auto& state = loop_.inner();
+    if (state.place) {
+        arm();  // the host decides when it sleeps
+        return;
+    }
+    (soon_ ? state.eager : state.lazy).push(*this);
+}
+
+void attempt::wait() noexcept {
+    waiting_ = true;
+    queue();
+}
+
+void attempt::expect(bool soon) noexcept {
+    if (soon_ == soon) return;
+    soon_ = soon;
+    if (!waiting_) return;
+    work_list::remove(*this);
+    queue();
+}
+
+void attempt::stir() noexcept { loop_.inner().stirred = true; }
+
+void attempt::ready() noexcept {
+    if (!waiting_) return;
+    waiting_ = false;
+    work_list::remove(*this);
+    loop_.post(*this);
+}
+
+void attempt::stop_waiting() noexcept {
+    if (waiting_) work_list::remove(*this);  // its neighbours are the loop's own
+    else loop_.withdraw(*this);
+    waiting_ = false;
+}
+
+}  // namespace detail
+
+/// Each of those that are expected soon, once.
+void event_loop::impl::try_eager() noexcept {
+    detail::work_list round;
+    round.take(eager);
+    while (auto* next = round.pop()) {
+        auto* one = static_cast<detail::attempt*>(next);
+        one->tried();
+        one->run();
+    }
+}
+
+/// Those that are not expected soon are the kernel's from here on.
+void event_loop::impl::arm_lazy() {
+    while (auto* next = lazy.pop()) static_cast<detail::attempt*>(next)->arm();
+}
+
+void event_loop::impl::arm_all() {
+    arm_lazy();
+    detail::work_list round;
+    round.take(eager);
+    while (auto* next = round.pop()) {
+        eager.push(*next);
+        static_cast<detail::attempt*>(next)->arm();
+    }
+}
+
+// ---- spinning
+
+namespace {
+
+// A hop costs about this when both ends sleep; spinning longer than what it may save is in vain.
+constexpr std::chrono::microseconds spin_time{50};
+// With more runnable threads than cores a yield gives the core away. Whoever keeps it as long as this does not wait for anybody.
+constexpr std::chrono::milliseconds long_yield{1};
+constexpr std::chrono::milliseconds sober_time{50};
+constexpr int tries_between_polls = 16;
+
+}  // namespace
+
+/// True when something happened.
+bool event_loop::impl::spin(const impl* visitor) {
+    if (eager.empty() || (helper && !visitor)) return false;  // the helper computes, and its core is worth more
+    auto before = self.now();
+    if (before < sober_until) return false;
+    const auto until = before + spin_time;
+    for (int tries = 1;; ++tries) {
+        stirred = false;
+        try_eager();
+        if (tries % tries_between_polls == 0) poll_io(batch);
+        if (stirred || !idle() || stopping.load(std::memory_order_relaxed) || (visitor && visitor->called())) return true;
+        std::this_thread::yield();
+        const auto after = self.now();
+        if (after - before > long_yield) sober_until = after + sober_time;
+        if (after >= until) return false;
+        before = after;
+    }
+}
+
+// ---- sleeping
+
+/// Until a socket is ready, a timer is due or somebody posts, here or at the visitor's. Asio counts in milliseconds here and rounds up.
+void event_loop::impl::sleep(impl* visitor) {
+    io->restart();
+    arm_all();
+    if (visitor && !visitor->fall_asleep(*io)) return;
+    if (fall_asleep(*io)) {
+        const time_point until = visitor ? std::min(timers.next(), visitor->timers.next()) : timers.next();
+        const std::size_t handled = until == no_deadline ? io->run_one() : io->run_one_until(until);
+        wake_up();
+        if (handled != 0) poll_io(batch);
+    }
+    if (visitor) visitor->wake_up();
+}
+
+/// False when there is something to do after all.
+bool event_loop::impl::fall_asleep(asio::io_context& where) {
+    const std::lock_guard lock(mutex);
+    if (std::exchange(nudged, false) || !remote.empty() || stopping.load(std::memory_order_relaxed)) return false;
+    asleep_in = &where;
+    return true;
+}
+
+void event_loop::impl::wake_up() {
+    const std::lock_guard lock(mutex);
+    asleep_in = nullptr;
+    nudged = false;
+}
+
+}  // namespace tutti

@@ -1,0 +1,172 @@
+#include "schedule/chain.hpp"
+
+#include "base/check.hpp"
+
+#include <algorithm>
+
+namespace tutti {
+
+namespace {
+
+bool receives(const step& one) noexcept { return one.what == action::recv || one.what == action::recv_reduce; }
+
+}  // namespace
+
+/// Rounds as nodes. Each begins with the end of the round before; it ends when its own work is done and all that it receives has come.
+class chain::graph {
+public:
+    graph(std::span<const schedule> plans, const chain_prices& prices) : plans_(plans), prices_(prices), first_(plans.size() + 1) {
+        for (std::size_t me = 0; me < size(); ++me) first_[me + 1] = first_[me] + static_cast<std::size_t>(plans[me].rounds());
+        sort_sends();
+        find_sources();
+        sort_nodes();
+    }
+
+    /// The line on which the chain for so many bytes lies.
+    line longest(double bytes) const {
+        std::vector<line> ends(work_.size());
+        const auto begin = [&](std::size_t node) { return opening_[node] ? line{} : ends[node - 1]; };
+        const auto keep_later = [bytes](line& one, const line& other) {
+            const double first = one.at(bytes), second = other.at(bytes);
+            if (first < second || (first == second && one.slope < other.slope)) one = other;
+        };
+        line last;
+        for (const std::size_t node : order_) {
+            line end = begin(node) + work_[node];
+            for (std::size_t at = source_begin_[node]; at < source_begin_[node + 1]; ++at)
+                keep_later(end, begin(sources_[at].node) + sources_[at].until);
+            ends[node] = end;
+            keep_later(last, end);
+        }
+        return last;
+    }
+
+private:
+    /// What a rank receives: the sender's round, and how long after its beginning this one has come.
+    struct source {
+        std::size_t node;
+        line until;
+    };
+
+    std::size_t size() const noexcept { return plans_.size(); }
+    line price(std::size_t who, int messages, long moved, long reduced) const noexcept {
+        const shape& cut = plans_[who].spaces();
+        const double whole = std::max({1, cut.input, cut.output});
+        return {messages * prices_.message,
+                (static_cast<double>(moved) * prices_.moved_byte + static_cast<double>(reduced) * prices_.reduced_byte) / whole};
+    }
+
+    template <class Visit>
+    void each_round(Visit visit) const {
+        for (std::size_t me = 0; me < size(); ++me)
+            for (int round = 0; round < plans_[me].rounds(); ++round)
+                visit(me, first_[me] + static_cast<std::size_t>(round), plans_[me].round(round));
+    }
+    template <class Visit>
+    void each_send(Visit visit) const {
+        each_round([&](std::size_t me, std::size_t node, std::span<const step> round) {
+            line ahead;  // what the sender sends before it
+            for (const step& one : round) {
+                if (one.what != action::send) continue;
+                visit(me * size() + static_cast<std::size_t>(one.peer), source{node, ahead});
+                ahead = ahead + price(me, 1, one.here.count, 0);
+            }
+        });
+    }
+
+    /// By channel, in order.
+    void sort_sends() {
+        send_begin_.resize(size() * size() + 1);
+        each_send([&](std::size_t channel, const source&) { ++send_begin_[channel + 1]; });
+        for (std::size_t channel = 0; channel < size() * size(); ++channel) send_begin_[channel + 1] += send_begin_[channel];
+        sends_.resize(send_begin_.back());
+        std::vector<std::size_t> next(send_begin_.begin(), send_begin_.end() - 1);
+        each_send([&](std::size_t channel, const source& sent) { sends_[next[channel]++] = sent; });
+    }
+
+    void find_sources() {
+        std::vector<std::size_t> next(send_begin_.begin(), send_begin_.end() - 1);
+        each_round([&](std::size_t me, std::size_t, std::span<const step> round) {
+            int messages = 0;
+            long sent = 0, received = 0, reduced = 0, copied = 0;
+            source_begin_.push_back(sources_.size());
+            for (const step& one : round) {
+                messages += one.what != action::copy;
+                if (one.what == action::send) sent += one.here.count;
+                if (one.what == action::copy) copied += one.here.count;
+                if (!receives(one)) continue;
+                const long added = one.what == action::recv_reduce ? one.here.count : 0;
+                received += one.here.count;
+                reduced += added;
+                source from = sends_[next[static_cast<std::size_t>(one.peer) * size() + me]++];
+                from.until = from.until + price(me, 1, one.here.count, added) + line{prices_.hop, 0};
+                sources_.push_back(from);
+            }
+            work_.push_back(price(me, messages, std::max(sent, received) + copied, reduced));
+            if (source_begin_.back() < sources_.size()) work_.back().fixed += prices_.hop;
+        });
+        source_begin_.push_back(sources_.size());
+    }
+
+    /// Each node after those it waits for: around all ranks, each as far as it comes.
+    void sort_nodes() {
+        opening_.resize(work_.size());
+        for (std::size_t me = 0; me < size(); ++me)
+            if (first_[me] < first_[me + 1]) opening_[first_[me]] = true;
+        std::vector<bool> done(work_.size());
+        const auto may_go = [&](std::size_t node) {
+            for (std::size_t at = source_begin_[node]; at < source_begin_[node + 1]; ++at)
+                if (const std::size_t other = sources_[at].node; !opening_[other] && !done[other - 1]) return false;
+            return true;
+        };
+        std::vector<std::size_t> at(first_.begin(), first_.end() - 1);
+        for (std::size_t before = 0; order_.size() < work_.size(); before = order_.size()) {
+            for (std::size_t me = 0; me < size(); ++me)
+                for (; at[me] < first_[me + 1] && may_go(at[me]); ++at[me]) {
+                    order_.push_back(at[me]);
+                    done[at[me]] = true;
+                }
+            TUTTI_CHECK(order_.size() > before, "a chain is looked for in plans that end");
+        }
+    }
+
+    std::span<const schedule> plans_;
+    const chain_prices prices_;
+    std::vector<std::size_t> first_;         // node of each rank's first round
+    std::vector<line> work_;                 // by node
+    std::vector<std::size_t> source_begin_;  // by node, into sources_
+    std::vector<source> sources_;
+    std::vector<std::size_t> send_begin_;  // by channel, into sends_
+    std::vector<source> sends_;
+    std::vector<bool> opening_;  // by node: the first of its rank
+    std::vector<std::size_t> order_;
+};
+
+chain::chain(std::span<const schedule> plans, const chain_prices& prices) {
+    constexpr double most_bytes = 0x1p50;
+    const graph all(plans, prices);
+    const line low = all.longest(0), high = all.longest(most_bytes);
+    lines_ = {low, high};
+    find_between(all, 0, low, most_bytes, high);
+}
+
+/// Where two lines of the largest cross, either the chain lies on both, or on one that is still unknown.
+void chain::find_between(const graph& all, double low, const line& at_low, double high, const line& at_high) {
+    constexpr std::size_t most_lines = 32;
+    if (at_high.slope <= at_low.slope || lines_.size() >= most_lines) return;
+    const double middle = (at_low.fixed - at_high.fixed) / (at_high.slope - at_low.slope);
+    if (!(middle > low) || !(middle < high)) return;
+    const line found = all.longest(middle);
+    if (found.at(middle) <= at_low.at(middle) * (1 + 1e-12)) return;
+    lines_.push_back(found);
+    find_between(all, low, at_low, middle, found);
+    find_between(all, middle, found, high, at_high);
+}
+
+double chain::seconds(double vector_bytes) const noexcept {
+    double most = 0;
+    for (const line& each : lines_) most = std::max(most, each.at(vector_bytes));
+    return most;
+}
+
+}  // namespace tutti

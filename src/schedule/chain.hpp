@@ -1,0 +1,42 @@
+// The longest chain through a set of plans: who waits for whom, round after round, until the last rank has ended.
+#pragma once
+
+#include "schedule/schedule.hpp"
+
+#include <vector>
+
+namespace tutti {
+
+/// What things cost, in seconds.
+struct chain_prices {
+    double hop = 0;         // a round in which something is received: its partner has to be noticed
+    double message = 0;     // a send or recv
+    double moved_byte = 0;  // sent or received, the larger of both in a round, or copied
+    double reduced_byte = 0;
+};
+
+/// By whole rounds: a round ends when its rank has done its own part and all that it receives has come, each `hop` after it was sent; the
+/// sends of a round leave one after the other. As a function of the vector's bytes that is the largest of some straight lines, and
+/// these are all it keeps.
+class chain {
+public:
+    chain() = default;
+    /// One plan for each rank, verified.
+    chain(std::span<const schedule> plans, const chain_prices& prices);
+
+    double seconds(double vector_bytes) const noexcept;
+
+private:
+    struct line {
+        double fixed = 0;
+        double slope = 0;  // per byte
+        double at(double bytes) const noexcept { return fixed + slope * bytes; }
+        friend line operator+(const line& one, const line& other) noexcept { return {one.fixed + other.fixed, one.slope + other.slope}; }
+    };
+    class graph;
+    void find_between(const graph& all, double low, const line& at_low, double high, const line& at_high);
+
+    std::vector<line> lines_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,54 @@
+#include "algorithm/estimate.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace tutti;
+using doctest::Approx;
+
+namespace {
+
+/// Hands on from rank to rank: two rounds at each, and as many hops as ranks.
+schedule build_line(place at) {
+    schedule plan({.output = 1});
+    if (at.me > 0) plan.round(recv(at.me - 1, output(0)));
+    if (at.me + 1 < at.size) plan.round(send(at.me + 1, output(0)));
+    return plan;
+}
+constexpr algorithm line{collective::broadcast, "line", build_line, nullptr};
+
+cost_model simple() {
+    cost_model costs;
+    costs.round = 1;
+    costs.message = costs.reduced_byte = costs.cold_byte = 0;
+    costs.sent_byte = 0.01;
+    return costs;
+}
+
+}  // namespace
+
+TEST_CASE("a line of ranks costs all its hops, and its further slices no hop more") {
+    CHECK(estimate(line, 9, simple(), 1000).seconds(0) == Approx(8));
+    CHECK(estimate(line, 9, simple(), 1000).seconds(100) == Approx(8 * (1 + 1)));
+    // 10 slices: the first goes the whole way, the others follow, as fast as a rank in the middle receives and sends.
+    CHECK(estimate(line, 9, simple(), 100).seconds(1000) == Approx(8 * (1 + 1) + 9 * 2));
+}
+
+TEST_CASE("in large groups it costs what its busiest rank does") {
+    CHECK(estimate(line, estimate::most_chained + 1, simple(), 1000).seconds(100) == Approx(2 * (1 + 1)));
+}
+
+TEST_CASE("an estimate never falls with the bytes, in slices or whole") {
+    for (const algorithm& entry : catalogue())
+        for (const int size : {1, 2, 3, 5, 8, 33, 100}) {
+            if (!serves(entry, size)) continue;
+            const estimate takes(entry, size, cost_model{});
+            double before = 0;
+            for (double bytes = 0; bytes < 1e10; bytes = bytes * 1.7 + 1) {
+                CAPTURE(entry.name);
+                CAPTURE(size);
+                CAPTURE(bytes);
+                CHECK(takes.seconds(bytes) >= before * (1 - 1e-12));
+                before = takes.seconds(bytes);
+            }
+        }
+}

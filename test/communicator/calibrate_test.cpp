@@ -1,0 +1,152 @@
+// Costs that are given, measured, agreed and inherited.
+#include "communicator/calibrate.hpp"
+
+#include "communicator/home.hpp"
+#include "communicator/rehearsal.hpp"
+#include "support/ranks.hpp"
+#include "transport/simulated_transport.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace tutti;
+using doctest::Approx;
+
+namespace {
+
+struct seen {
+    std::vector<cost_model> costs, children;
+    std::vector<std::string_view> choices;  // of an all_reduce of 100 kB
+    explicit seen(int size) : costs(static_cast<std::size_t>(size)), children(costs.size()), choices(costs.size()) {}
+};
+
+/// What `world` works with, which only the inside of its context tells.
+const engine_settings& settings_of(detail::group& which) { return which.engine().settings(); }
+
+/// As test::run_ranks, but with options for each rank, and a look at the groups.
+task<> one_rank(context& home, rank me, int size, std::shared_ptr<store> meeting, seen& all) {
+    world who;
+    who.me = me;
+    who.size = size;
+    who.master_address = "127.0.0.1";
+    who.local_size = size;
+    auto joining = home.join(who, std::move(meeting));
+    const auto joined = co_await std::move(joining);
+    detail::group& mine = *home.inner().groups().back();
+    const auto at = static_cast<std::size_t>(me);
+    all.costs[at] = settings_of(mine).costs;
+    all.choices[at] = mine.engine().chosen(collective::all_reduce, 100'000).name;
+    auto splitting = joined->split(me % 2, me);
+    const auto child = co_await std::move(splitting);
+    all.children[at] = settings_of(*home.inner().groups().back()).costs;
+    std::vector<float> data(25'000, 1);
+    co_await joined->all_reduce(data, sum);
+    CHECK(data[24'999] == static_cast<float>(size));
+    auto first = child->close();
+    co_await std::move(first);
+    auto second = joined->close();
+    co_await std::move(second);
+}
+
+seen join_all(event_loop& loop, int size, const test::make_transport& make, const std::function<context_options(rank)>& options) {
+    seen all(size);
+    memory_table table;
+    std::vector<std::unique_ptr<context>> homes;
+    std::vector<task<>> ranks;
+    for (rank me = 0; me < size; ++me) {
+        homes.push_back(std::make_unique<context>(loop, make(loop), options(me)));
+        ranks.push_back(one_rank(*homes.back(), me, size, memory_store(table), all));
+    }
+    run(loop, when_all(std::move(ranks)));
+    return all;
+}
+
+seen join_simulated(int size, const line_options& line, const std::function<context_options(rank)>& options) {
+    event_loop loop(event_loop::virtual_time);
+    simulated_network network(1, line);
+    return join_all(
+        loop, size, [&network](event_loop& on) { return std::make_unique<simulated_transport>(on, network); }, options);
+}
+
+context_options with(bool calibrate, cost_model costs = {}) {
+    context_options options;
+    options.calibrate = calibrate;
+    options.costs = costs;
+    return options;
+}
+
+}  // namespace
+
+TEST_CASE("unless told otherwise all ranks and their children use the default costs") {
+    const seen all = join_simulated(4, {}, [](rank) { return context_options(); });
+    for (const auto& each : all.costs) CHECK(each == cost_model{});
+    for (const auto& each : all.children) CHECK(each == cost_model{});
+}
+
+TEST_CASE("rank 0's costs are everybody's, to the last bit, so ranks of different builds choose alike") {
+    cost_model dear_rounds;
+    dear_rounds.round = 1.0 / 3;
+    const seen all = join_simulated(4, {}, [&](rank me) { return with(false, me == 0 ? dear_rounds : cost_model{}); });
+    for (const auto& each : all.costs) CHECK(each == dear_rounds);
+    for (const auto& each : all.children) CHECK(each == dear_rounds);
+    for (const auto each : all.choices) CHECK(each == "recursive_doubling");
+    const seen usual = join_simulated(4, {}, [&](rank me) { return with(false, me == 1 ? dear_rounds : cost_model{}); });
+    for (const auto each : usual.choices) CHECK(each == "halving_doubling");
+}
+
+TEST_CASE("measured over a network that is known, costs are that network's, on all ranks") {
+    for (const int size : {2, 3, 4, 7}) {
+        CAPTURE(size);
+        line_options line;
+        line.latency = std::chrono::microseconds(50);
+        line.bytes_per_second = 1e9;
+        line.window_bytes = 256 * KiB;
+        const seen all = join_simulated(size, line, [](rank me) { return with(me == 0); });
+        for (const auto& each : all.costs) CHECK(each == all.costs[0]);
+        for (const auto& each : all.children) CHECK(each == all.costs[0]);
+        const cost_model found = all.costs[0], usual;
+        CHECK(found.round + 2 * found.message == Approx(50e-6).epsilon(0.1));
+        CHECK(found.round / found.message == Approx(usual.round / usual.message));
+        CHECK(found.sent_byte == Approx(1e-9).epsilon(0.5));
+        CHECK(found.cold_byte / found.sent_byte == Approx(usual.cold_byte / usual.sent_byte));
+        CHECK(found.window_bytes == usual.window_bytes);
+    }
+}
+
+TEST_CASE("a slower network is measured as slower, and what only another rank asks for is not done") {
+    line_options line;
+    line.latency = std::chrono::milliseconds(2);
+    line.bytes_per_second = 1e7;
+    const seen slow = join_simulated(4, line, [](rank me) { return with(me == 0); });
+    CHECK(slow.costs[0].round > 1e-3);
+    CHECK(slow.costs[0].sent_byte > 1e-8);
+    const seen usual = join_simulated(4, line, [](rank me) { return with(me == 3); });
+    CHECK(usual.costs[3] == cost_model{});
+}
+
+TEST_CASE("one rank alone has nothing to measure") {
+    const seen all = join_simulated(1, {}, [](rank) { return with(true); });
+    CHECK(all.costs[0] == cost_model{});
+}
+
+TEST_CASE("measured in real time it takes little, and all ranks agree") {
+    event_loop loop;
+    memory_network network;
+    const auto began = std::chrono::steady_clock::now();
+    const seen all = join_all(
+        loop, 3, [&network](event_loop& on) { return std::make_unique<memory_transport>(on, network); }, [](rank) { return with(true); });
+    const auto took = std::chrono::steady_clock::now() - began;
+    for (const auto& each : all.costs) CHECK(each == all.costs[0]);
+    MESSAGE("joined, measured, split and closed in ", std::chrono::duration<double>(took).count(), " s");
+}
+
+TEST_CASE("costs that are none are refused before anything is sent") {
+    cost_model wrong;
+    wrong.sent_byte = -1;
+    try {
+        join_simulated(1, {}, [&](rank) { return with(false, wrong); });
+        FAIL("joined");
+    } catch (const failure& why) {
+        CHECK(why.code() == error::invalid_argument);
+        CHECK(why.details().cause.starts_with("costs are finite and not negative, these are round=8e-06"));
+    }
+}

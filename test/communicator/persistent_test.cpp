@@ -1,0 +1,220 @@
+#include <tutti/persistent.hpp>
+
+#include "communicator/rehearsal.hpp"
+#include "support/allocations.hpp"
+#include "support/ranks.hpp"
+#include "support/scattered.hpp"
+
+#include <array>
+
+using namespace tutti;
+using test::part;
+using test::programme;
+using test::run_ranks;
+
+namespace {
+
+context_options slices_of(std::size_t slice_bytes) {
+    context_options options;
+    options.slice_bytes = slice_bytes;
+    options.small_bytes = 1000;
+    return options;
+}
+
+/// Every call of the programme made once, and then all of them started again and again, one after the other or at once.
+task<> repeat(communicator& world, const programme& all, bool at_once) {
+    std::deque<part> parts;
+    std::vector<persistent> calls;
+    for (const auto& each : all.entries) {
+        part& mine = parts.emplace_back(world, each.what, each.truth, each.in_place);
+        calls.emplace_back([&mine](call_options how) { return mine.begin(how); });
+    }
+    for (int turn = 0; turn < 3; ++turn) {
+        std::vector<future<>> begun;
+        for (std::size_t index = 0; index < calls.size(); ++index) {
+            parts[index].fill();
+            begun.push_back(calls[index].start());
+            if (!at_once) co_await std::move(begun.back());
+        }
+        // Plain calls in between have their own places in the order.
+        co_await world.barrier();
+        if (at_once)
+            for (auto& each : begun) co_await std::move(each);
+        for (std::size_t index = 0; index < calls.size(); ++index) test::check(all.entries[index], parts[index]);
+    }
+}
+
+task<> repeat_list(communicator& world) {
+    const std::vector<std::size_t> counts{3, 0, 700, 1};
+    const test::call what{collective::all_reduce, data_type::f32, avg, 0, test::total(counts)};
+    const test::oracle truth(what, world.size(), 12);
+    test::scattered memory(what.type, counts);
+    persistent average;
+    {
+        // The call copies the list.
+        const std::vector<buffer> list(memory.list().begin(), memory.list().end());
+        average = persistent([&](call_options how) { return world.all_reduce(list, avg, how); });
+    }
+    std::vector<future<>> held;  // futures that have ended may be kept
+    for (int turn = 0; turn < 5; ++turn) {
+        memory.fill(truth.input(world.rank()));
+        held.push_back(average.start());
+        while (!held.back().ready()) co_await yield();
+        REQUIRE(memory.joined() == truth.expected(world.rank()));
+    }
+    for (auto& each : held) co_await std::move(each);
+}
+
+task<> outlive(communicator& world) {
+    std::vector<float> data(50'000, 1);
+    future<> begun;
+    {
+        persistent call([&](call_options how) { return world.all_reduce(data, sum, how); });
+        begun = call.start();
+        persistent moved = std::move(call);
+        CHECK_FALSE(call.valid());  // NOLINT: moved from
+        CHECK(moved.valid());
+    }
+    co_await std::move(begun);
+    CHECK(data == std::vector<float>(50'000, 3));
+    // What the call used serves others now.
+    co_await world.all_reduce(data, sum);
+    CHECK(data == std::vector<float>(50'000, 9));
+}
+
+task<> start_too_early(communicator& world) {
+    std::vector<float> data(5, 1);
+    persistent call([&](call_options how) { return world.all_reduce(data, sum, how); });
+    co_await call.start();
+    auto first = call.start();
+    auto second = world.rank() == 1 ? call.start() : world.barrier();
+    for (auto* each : {&first, &second}) {
+        auto ended = co_await as_result(std::move(*each));
+        REQUIRE_FALSE(ended);
+        CHECK(ended.failure().code() == error::invalid_argument);
+        CHECK(ended.failure().details().cause ==
+              "rank 1 started a persistent all_reduce f32 sum count 5 again while it was under way as #2");
+    }
+}
+
+task<> make_wrongly(communicator& world) {
+    std::vector<float> from(4), to(3);
+    persistent call;
+    if (world.rank() == 1) call = persistent([&](call_options how) { return world.all_reduce(from, to, sum, how); });
+    else call = persistent([&](call_options how) { return world.all_reduce(from, sum, how); });
+    for (int turn = 0; turn < 2; ++turn) {
+        auto ended = co_await as_result(call.start());
+        REQUIRE_FALSE(ended);
+        CHECK(ended.failure().code() == error::invalid_argument);
+        CHECK(ended.failure().details().cause.ends_with("the output has 3 elements, 4 are expected"));
+    }
+}
+
+std::string complaint_of(const std::function<void()>& mistake) {
+    try {
+        mistake();
+    } catch (const failure& why) {
+        CHECK(why.code() == error::invalid_argument);
+        return why.details().cause;
+    }
+    return "none";
+}
+
+task<> misuse(communicator& world) {
+    CHECK(complaint_of([] { (void)persistent().start(); }) == "a persistent call that is empty was started");
+    CHECK(complaint_of([] { persistent([](call_options) { return future<>(); }); }) == "a persistent call has called no communicator");
+    CHECK(complaint_of([&] { persistent([&](call_options how) { return (void)world.barrier(how), world.barrier(how); }); }) ==
+          "a persistent call has called communicators more than once");
+    co_await world.barrier();
+    CHECK(complaint_of([&] { persistent([&](call_options) { return world.barrier(); }); }) ==
+          "a persistent call was issued at once: it hands on the call_options that it is given");
+    // That call's future was dropped.
+    auto ended = co_await as_result(world.barrier());
+    REQUIRE_FALSE(ended);
+    CHECK(ended.failure().code() == error::cancelled);
+}
+
+task<> start_after_the_end(communicator& world, persistent& kept, std::vector<float>& data) {
+    kept = persistent([&](call_options how) { return world.all_reduce(data, sum, how); });
+    co_await kept.start();
+    auto closing = world.close();
+    co_await std::move(closing);
+    auto ended = co_await as_result(kept.start());
+    REQUIRE_FALSE(ended);
+    CHECK(ended.failure().code() == error::closed);
+    persistent late([&](call_options how) { return world.all_reduce(data, sum, how); });
+    auto refused = co_await as_result(late.start());
+    REQUIRE_FALSE(refused);
+    CHECK(refused.failure().code() == error::closed);
+}
+
+task<> run_late(communicator& world) {
+    std::vector<float> data(5);
+    persistent call([&](call_options how) {
+        how.deadline = std::chrono::seconds(3);
+        how.label = "the gradients";
+        return world.all_reduce(data, sum, how);
+    });
+    co_await call.start();
+    if (world.rank() == 1) {
+        auto ended = co_await as_result(world.watch());
+        CHECK(ended.failure().code() == error::timed_out);
+        co_return;
+    }
+    auto ended = co_await as_result(call.start());
+    REQUIRE_FALSE(ended);
+    CHECK(ended.failure().code() == error::timed_out);
+    CHECK(ended.failure().details().label == "the gradients");
+}
+
+task<> count_allocations(communicator& world, std::size_t& most) {
+    std::vector<float> small(100), large(100'000), parts(400), one(100);
+    std::vector<persistent> calls;
+    calls.emplace_back([&](call_options how) { return world.all_reduce(buffers(small, one), avg, how); });
+    calls.emplace_back([&](call_options how) { return world.all_reduce(large, sum, how); });
+    calls.emplace_back([&](call_options how) { return world.all_gather(one, parts, how); });
+    calls.emplace_back([&](call_options how) { return world.barrier(how); });
+    for (int step = 0; step < 70; ++step) {
+        co_await world.barrier();
+        const std::size_t before = test::allocations();
+        for (persistent& each : calls) co_await each.start();
+        co_await world.barrier();
+        if (step >= 10 && step < 60) most = std::max(most, test::allocations() - before);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("every collective may be made once and started often") {
+    for (const int size : {1, 2, 3, 4, 5, 7, 8}) {
+        const programme all = test::mixed(size, {0, 1, 100, 3001}, size);
+        for (const bool at_once : {false, true}) {
+            CAPTURE(size);
+            CAPTURE(at_once);
+            run_ranks(
+                size, [&](communicator& world) { return repeat(world, all, at_once); }, slices_of(256));
+        }
+    }
+}
+
+TEST_CASE("a list of buffers may be started often, whoever still holds the futures") { run_ranks(4, repeat_list, slices_of(256)); }
+TEST_CASE("a persistent call may go while it is under way") { run_ranks(3, outlive); }
+TEST_CASE("a start before the end of the one before is an error on all ranks") { run_ranks(3, start_too_early); }
+TEST_CASE("a persistent call with wrong arguments fails the communicator, and every start says why") { run_ranks(3, make_wrongly); }
+TEST_CASE("a persistent call is made of exactly one call") { run_ranks(2, misuse); }
+TEST_CASE("deadline and label hold for every start") { run_ranks(2, run_late); }
+
+TEST_CASE("a persistent call may outlive its communicator") {
+    std::array<persistent, 2> kept;
+    std::vector<float> data[2] = {std::vector<float>(3), std::vector<float>(3)};
+    run_ranks(2, [&](communicator& world) {
+        const auto me = static_cast<std::size_t>(world.rank());
+        return start_after_the_end(world, kept[me], data[me]);
+    });
+}
+
+TEST_CASE("after warm-up starts allocate nothing, on any rank") {
+    std::size_t most = 0;
+    run_ranks(4, [&](communicator& world) { return count_allocations(world, most); });
+    CHECK(most == 0);
+}

@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""tools/fit-costs, given rows that a model with other costs would have measured, finds costs that choose as well. Takes the paths of
+fit-costs and of the build folder."""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+fit_costs, build = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+TRUE = "round=3e-5,message=4e-6,sent_byte=1e-9,reduced_byte=1e-10,cold_byte=2e-9"
+
+
+def rows_of(ranks):
+    for size in [4, 256, 4096, 16384, 65536, 262144, 1 << 20, 1 << 22, 1 << 24]:
+        said = subprocess.run([build / "tools" / "tutti-plan", "cost", "all_reduce", "--ranks", str(ranks), "--bytes", str(size), "--costs", TRUE],
+                              check=True, text=True, capture_output=True).stdout
+        for words in (line.split() for line in said.splitlines()[2:]):
+            if words[0] != "chosen:":
+                yield {"op": "all_reduce", "ranks": ranks, "bytes": size, "algorithm": words[0], "time_us_median": float(words[5])}
+
+
+def run(*words):
+    return subprocess.run([sys.executable, fit_costs, "--build", build, *map(str, words)], text=True, capture_output=True)
+
+
+def expect(claim, text):
+    if not claim:
+        sys.exit(f"fit_costs_test: {text}")
+
+
+with tempfile.TemporaryDirectory() as folder:
+    path = pathlib.Path(folder) / "rows.json"
+    path.write_text(json.dumps([row for ranks in (2, 3, 4, 8) for row in rows_of(ranks)]))
+    done = run(path)
+    expect(done.returncode == 0, done.stderr)
+    losses = [int(value) for value in re.findall(r"largest loss (\d+)%", done.stdout)]
+    expect(losses[0] > 10 and losses[1] <= 5, f"largest losses before and after: {losses}, expected above 10 and at most 5\n{done.stdout}")
+    fitted = dict(re.findall(r"(\w+)=([^,\n]+)", done.stdout.splitlines()[-1].removeprefix("TUTTI_COSTS=")))
+    for name, value in re.findall(r"(\w+)=([^,]+)", TRUE):
+        expect(0.4 < float(fitted[name]) / float(value) < 2.5, f"{name} is {fitted[name]}, expected about {value}")
+
+    unfitted = run(path, "--costs", TRUE, "--no-fit")
+    expect("largest loss 0%" in unfitted.stdout, f"the true costs lose something: {unfitted.stdout}")
+    expect("no rows" in run().stderr, "nothing to fit is not told")
+    expect("--costs takes" in run(path, "--costs", "round").stderr, "wrong costs are not told")

@@ -1,0 +1,72 @@
+#include "schedule/chain.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace tutti;
+using doctest::Approx;
+
+namespace {
+
+constexpr chain_prices prices{.hop = 100, .message = 10, .moved_byte = 1, .reduced_byte = 2};
+
+schedule one(const step& line) {
+    schedule plan({.output = 1});
+    plan.round(line);
+    return plan;
+}
+
+}  // namespace
+
+TEST_CASE("nothing takes no time") {
+    CHECK(chain().seconds(5) == 0);
+    CHECK(chain(std::vector<schedule>(3), prices).seconds(5) == 0);
+}
+
+TEST_CASE("one message is a hop, its receiver's part and its bytes") {
+    const std::vector plans{one(send(1, output(0))), one(recv_reduce(0, output(0)))};
+    CHECK(chain(plans, prices).seconds(7) == Approx(100 + 10 + 7 + 14));
+}
+
+TEST_CASE("a line of ranks is as long as all its hops, though every rank has two rounds only") {
+    const int size = 12;
+    std::vector<schedule> plans;
+    for (rank me = 0; me < size; ++me) {
+        schedule plan({.output = 1});
+        if (me > 0) plan.round(recv(me - 1, output(0)));
+        if (me + 1 < size) plan.round(send(me + 1, output(0)));
+        plans.push_back(plan);
+    }
+    CHECK(chain(plans, prices).seconds(3) == Approx((size - 1) * (100 + 10 + 3)));
+}
+
+TEST_CASE("what is sent in one round leaves one after the other, and the last one counts") {
+    schedule root({.output = 1});
+    root.round(send(1, output(0)), send(2, output(0)), send(3, output(0)));
+    const std::vector plans{root, one(recv(0, output(0))), one(recv(0, output(0))), one(recv(0, output(0)))};
+    CHECK(chain(plans, prices).seconds(5) == Approx(100 + 3 * (10 + 5)));
+}
+
+TEST_CASE("partners exchange in the time of the larger part") {
+    schedule left({.output = 3}), right({.output = 3});
+    left.round(send(1, output(0)), recv(1, output(1, 2)));
+    right.round(send(0, output(1, 2)), recv(0, output(0)));
+    CHECK(chain(std::vector{left, right}, prices).seconds(30) == Approx(100 + 2 * 10 + 20));
+}
+
+TEST_CASE("one chain is the longest for few bytes and another for many") {
+    // Rank 0 hears of rank 2 by rank 1, without bytes, and gets the vector from rank 3 at once.
+    schedule first({.output = 100}), middle({.output = 100}), last({.output = 100}), heavy({.output = 100});
+    first.round(recv(1, output(0)));
+    middle.round(recv(2, output(0)));
+    middle.round(send(0, output(0)));
+    last.round(send(1, output(0)));
+    heavy.round(send(4, output(0, 100)));
+    schedule target({.output = 100});
+    target.round(recv(3, output(0, 100)));
+    const chain both(std::vector{first, middle, last, heavy, target}, prices);
+    CHECK(both.seconds(0) == Approx(220));
+    CHECK(both.seconds(100) == Approx(220 + 2));
+    CHECK(both.seconds(100'000) == Approx(110 + 100'000));
+    CHECK(both.seconds(112) == Approx(220 + 2.24));  // they cross at about 112.2
+    CHECK(both.seconds(113) == Approx(110 + 113));
+}

@@ -1,0 +1,76 @@
+#include "choose.hpp"
+
+#include "algorithm/chooser.hpp"
+#include "algorithm/cost_text.hpp"
+#include "names.hpp"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+namespace plan {
+namespace {
+
+using namespace tutti;
+
+struct candidate {
+    const algorithm* entry;
+    estimate takes;
+};
+
+std::pair<std::size_t, std::size_t> range_in(const std::string& text) {
+    const std::size_t dots = text.find("..");
+    const std::string first = text.substr(0, dots), last = dots == text.npos ? first : text.substr(dots + 2);
+    const std::pair range{static_cast<std::size_t>(bytes_in("--bytes", first)), static_cast<std::size_t>(bytes_in("--bytes", last))};
+    if (range.first > range.second) throw bad_input(fmt::format("--bytes {}: the range is empty", text));
+    return range;
+}
+
+std::size_t slice_in(const std::string& text) {
+    const double bytes = bytes_in("--slice", text);
+    if (bytes < 1) throw bad_input("--slice takes one byte or more");
+    return static_cast<std::size_t>(bytes);
+}
+
+void print_costs(std::size_t bytes, const std::vector<candidate>& all, const algorithm& chosen) {
+    fmt::print("{:>15}", size_text(static_cast<double>(bytes)));
+    for (const candidate& each : all) {
+        const double us = each.takes.seconds(static_cast<double>(bytes)) * 1e6;
+        fmt::print(" {:>19}", fmt::format("{:.1f}{}", us, each.entry == &chosen ? "*" : " "));
+    }
+    fmt::print("\n");
+}
+
+}  // namespace
+
+void choose(const choose_options& given) {
+    const collective kind = collective_named(given.kind);
+    const auto [first, last] = kind == collective::barrier ? std::pair<std::size_t, std::size_t>{} : range_in(given.bytes);
+    const cost_model costs = costs_given(given.costs);
+    const std::size_t slice_bytes = slice_in(given.slice);
+    const chooser choices(given.size, costs, {}, slice_bytes);
+    std::vector<candidate> all;
+    for (const algorithm& entry : catalogue())
+        if (entry.kind == kind && serves(entry, given.size)) all.push_back({&entry, estimate(entry, given.size, costs, slice_bytes)});
+
+    fmt::print("{}, {} ranks, slices of {}; costs: {}\n", given.kind, given.size, size_text(static_cast<double>(slice_bytes)),
+               to_string(costs));
+    std::vector<std::size_t> points{first};
+    for (const chooser::range& next : choices.ranges(kind)) {
+        if (next.from_bytes > last) break;
+        const bool before = next.from_bytes <= first;
+        if (before && &choices.choose(kind, first) != next.choice) continue;
+        fmt::print("{} from {} bytes\n", next.choice->name, before ? first : next.from_bytes);
+        if (before) continue;
+        if (points.back() < next.from_bytes - 1) points.push_back(next.from_bytes - 1);
+        points.push_back(next.from_bytes);
+    }
+    if (points.back() < last) points.push_back(last);
+
+    fmt::print("estimated us, at both ends and before and after each change; * is chosen\n{:>15}", "bytes");
+    for (const candidate& each : all) fmt::print(" {:>18} ", each.entry->name);
+    fmt::print("\n");
+    for (const std::size_t bytes : points) print_costs(bytes, all, choices.choose(kind, bytes));
+}
+
+}  // namespace plan

@@ -1,0 +1,36 @@
+// What people type, and what is meant.
+#pragma once
+
+#include "algorithm/catalogue.hpp"
+
+#include <tutti/cost_model.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+namespace plan {
+
+/// Told in one line; exit code 2.
+struct bad_input : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+std::string names_of(std::optional<tutti::collective> kind);
+tutti::collective collective_named(const std::string& text);
+const tutti::algorithm& algorithm_named(const std::string& kind, const std::string& text);
+
+/// "4", "64KiB", "25MiB".
+double bytes_in(const std::string& option, const std::string& text);
+/// "20us", "1.5ms", "2s".
+double seconds_in(const std::string& option, const std::string& text);
+/// Bytes in a second: "100Gbit", "12.5GB", "10GiB".
+double rate_in(const std::string& option, const std::string& text);
+/// "round=8e-6,message=1e-6".
+tutti::cost_model costs_given(const std::string& text);
+
+/// "64KiB", or bytes where that is not exact.
+std::string size_text(double bytes);
+
+}  // namespace plan
