@@ -5,20 +5,15 @@
 #include <tutti/future.hpp>
 #include <tutti/task.hpp>
 
-#include <algorithm>
-#include <chrono>
+#include "stopwatch.hpp"
+
 #include <cstdio>
-#include <limits>
 #include <optional>
 #include <thread>
 
 namespace {
 
 using namespace tutti;
-
-constexpr int runs = 7;
-
-double now_ns() { return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 /// Makes, ends and awaits; making takes the allocation of a state, which collectives do not need.
 task<> await_ended(int repeats) {
@@ -66,13 +61,8 @@ task<> await_elsewhere(event_loop& where, int repeats) {
 
 template <class Make>
 void measure(const char* name, int repeats, event_loop& loop, Make make) {
-    double best = std::numeric_limits<double>::max();
-    for (int run = 0; run < runs; ++run) {
-        const double began = now_ns();
-        tutti::run(loop, make(repeats));
-        best = std::min(best, (now_ns() - began) / repeats);
-    }
-    std::printf("%-34s %10.1f ns\n", name, best);
+    const double best = bench::least_seconds([&] { tutti::run(loop, make(repeats)); }) / repeats;
+    std::printf("%-34s %10.1f ns\n", name, best * 1e9);
 }
 
 }  // namespace

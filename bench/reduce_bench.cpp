@@ -42,7 +42,9 @@ struct blocks {
     aligned target, first, second;
 
     blocks(std::size_t bytes, std::size_t offset_bytes)
-        : target(bytes, offset_bytes), first(bytes, offset_bytes), second(bytes, offset_bytes) {}
+        : target(bytes, offset_bytes),
+          first(bytes, offset_bytes),
+          second(bytes, offset_bytes) {}
 
     /// Ones (as floats) and small numbers (as integers): neither subnormals nor NaN slow anything down.
     void fill(data_type type) {

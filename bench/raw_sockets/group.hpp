@@ -1,5 +1,5 @@
-// An all-reduce without Tutti: floats, summed over ranks, with nothing but TCP sockets on loopback and poll. What it takes is
-// what a program on this machine can hope for without much thought. Small vectors are exchanged whole between ranks whose numbers
+// An all-reduce without Tutti: floats, summed over ranks, with nothing but TCP sockets on loopback. What it takes is what a program on
+// this machine can hope for without much thought. Small vectors are exchanged whole between ranks whose numbers
 // differ in one bit, where the number of ranks allows it; all others go around a ring, a block of a rank at a time.
 #pragma once
 
@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,6 +23,7 @@ namespace raw_sockets {
 
 inline constexpr std::size_t exchanged_bytes = 64 << 10;  // up to here whole vectors
 inline constexpr std::size_t bounce_floats = 64 << 10;    // what has arrived is added from this much, while it is in cache
+inline constexpr std::size_t bounce_bytes = bounce_floats * sizeof(float);
 
 inline int checked(int value, const char* what) {
     if (value < 0) throw std::system_error(errno, std::system_category(), what);
@@ -30,7 +32,8 @@ inline int checked(int value, const char* what) {
 
 /// Two ends of a TCP connection.
 inline std::array<int, 2> connected_pair() {
-    const int listener = checked(::socket(AF_INET, SOCK_STREAM, 0), "socket"), caller = checked(::socket(AF_INET, SOCK_STREAM, 0), "socket");
+    const int listener = checked(::socket(AF_INET, SOCK_STREAM, 0), "socket"),
+              caller = checked(::socket(AF_INET, SOCK_STREAM, 0), "socket");
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -50,15 +53,47 @@ inline std::array<int, 2> connected_pair() {
     return {caller, called};
 }
 
+/// Tells the core that this thread only waits.
+inline void pause() noexcept {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+
+/// What a rank does while no byte can move.
+enum class waiting { poll, yield, pause };
+
 class group {
 public:
-    group(int me, std::vector<int> sockets) : me_(me), size_(static_cast<int>(sockets.size())), sockets_(std::move(sockets)), bounce_(bounce_floats) {}
+    group(int me, std::vector<int> sockets, waiting how)
+        : me_(me),
+          size_(static_cast<int>(sockets.size())),
+          how_(how),
+          sockets_(std::move(sockets)),
+          bounce_(bounce_floats),
+          kept_(bounce_floats) {}
 
     void all_reduce(std::span<float> data) {
         if ((size_ & (size_ - 1)) == 0 && data.size_bytes() <= exchanged_bytes) return exchange_all(data);
         const int next = (me_ + 1) % size_, before = (me_ + size_ - 1) % size_;
         for (int k = 0; k < size_ - 1; ++k) transfer(next, block(data, me_ - k), before, block(data, me_ - k - 1), true);
         for (int k = 0; k < size_ - 1; ++k) transfer(next, block(data, me_ + 1 - k), before, block(data, me_ - k), false);
+    }
+    /// As many bytes as the ring moves for `bytes`, each way at once: nothing depends on what has come, and all memory stays in cache. No
+    /// all-reduce that is made of sockets can be faster for large vectors.
+    void stream(std::size_t bytes) {
+        const auto ranks = static_cast<std::size_t>(size_);
+        const int next = (me_ + 1) % size_, before = (me_ + size_ - 1) % size_;
+        std::size_t out = 2 * bytes * (ranks - 1) / ranks, in = out;
+        while (out + in > 0) {
+            const std::size_t sent = out == 0 ? 0 : moved(::send(socket_of(next), kept_.data(), std::min(out, bounce_bytes), MSG_NOSIGNAL));
+            const std::size_t received = in == 0 ? 0 : moved(::recv(socket_of(before), bounce_.data(), std::min(in, bounce_bytes), 0));
+            out -= sent;
+            in -= received;
+            if (sent + received == 0) wait(next, out > 0, before, in > 0);
+        }
     }
     void barrier() {
         float nothing = 0;
@@ -87,13 +122,15 @@ private:
         while (!sending.empty() || !in.empty()) {
             const std::size_t sent = sending.empty() ? 0 : moved(::send(socket_of(target), sending.data(), sending.size(), MSG_NOSIGNAL));
             sending = sending.subspan(sent);
-            const std::size_t chunk = std::min(in.size_bytes(), add ? bounce_floats * sizeof(float) : in.size_bytes());
+            const std::size_t chunk = std::min(in.size_bytes(), add ? bounce_bytes : in.size_bytes());
             char* place = reinterpret_cast<char*>(add ? bounce_.data() : in.data()) + landed;
             const std::size_t received = in.empty() ? 0 : moved(::recv(socket_of(source), place, chunk - landed, 0));
             landed += received;
             if (landed == chunk) {
                 const std::size_t floats = chunk / sizeof(float);
-                if (add) std::transform(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(floats), bounce_.begin(), in.begin(), std::plus<>());
+                if (add)
+                    std::transform(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(floats), bounce_.begin(), in.begin(),
+                                   std::plus<>());
                 in = in.subspan(floats);
                 landed = 0;
             }
@@ -108,12 +145,15 @@ private:
         return 0;
     }
     void wait(int target, bool sends, int source, bool receives) {
+        if (how_ == waiting::pause) return pause();
+        if (how_ == waiting::yield) return static_cast<void>(::sched_yield());
         pollfd both[] = {{sends ? socket_of(target) : -1, POLLOUT, 0}, {receives ? socket_of(source) : -1, POLLIN, 0}};
         if (::poll(both, 2, -1) < 0 && errno != EINTR) checked(-1, "poll");
     }
     int socket_of(int rank) const { return sockets_[static_cast<std::size_t>(rank)]; }
 
     int me_, size_;
+    waiting how_;
     std::vector<int> sockets_;  // by rank
     std::vector<float> bounce_, kept_;
 };

@@ -4,6 +4,7 @@
 #include <tutti/future.hpp>
 #include <tutti/message.hpp>
 #include <tutti/reduction.hpp>
+#include <tutti/shared_array.hpp>
 #include <tutti/task.hpp>
 #include <tutti/types.hpp>
 
@@ -96,6 +97,16 @@ public:
     int rank() const noexcept;
     int size() const noexcept;
     const std::string& name() const noexcept;
+    /// How this rank reaches another for collectives: "shm..." through shared memory, "address:port" over TCP. Empty for itself, and before
+    /// the first transfer between the two.
+    std::string route(tutti::rank peer) const;
+
+    /// `count` zeros in memory that the ranks of this host can read where it is: what is sent from there is not copied first. Any buffer may
+    /// be given to any operation; this one costs less. Where ranks share no memory it is ordinary memory. Throws std::bad_alloc.
+    template <element T>
+    shared_array<T> allocate(std::size_t count) {
+        return shared_array<T>(allocate_bytes(count, sizeof(T)), count);
+    }
 
     /// Combines `data` over all ranks, in place, on all ranks: the same bits everywhere.
     future<> all_reduce(buffer data, reduction op, call_options options = {});
@@ -300,6 +311,8 @@ public:
     explicit communicator(std::unique_ptr<detail::group, detail::group_deleter> formed);
 
 private:
+    detail::arena_memory allocate_bytes(std::size_t count, std::size_t element_bytes);
+
     std::unique_ptr<detail::group, detail::group_deleter> group_;
 };
 

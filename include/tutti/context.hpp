@@ -14,12 +14,19 @@
 
 namespace tutti {
 
+/// How ranks reach each other.
+enum class transport_kind : std::uint8_t {
+    automatic,  // through shared memory on one host, over TCP between hosts
+    tcp,
+    shm,  // shared memory only; a rank of another host cannot be reached
+};
+
 /// Every waiting has a limit, and all limits stand here. connect <= rendezvous, and lost_link <= operation.
 struct context_options {
-    duration operation = std::chrono::minutes(5);     // a collective, from its call, when the call does not say
-    duration rendezvous = std::chrono::minutes(2);    // until a group has formed
-    duration connect = std::chrono::seconds(30);      // one link
-    duration handshake = std::chrono::seconds(5);     // of one link that somebody opened to us
+    duration operation = std::chrono::minutes(5);         // a collective, from its call, when the call does not say
+    duration rendezvous = std::chrono::minutes(2);        // until a group has formed
+    duration connect = std::chrono::seconds(30);          // one link
+    duration handshake = std::chrono::seconds(5);         // of one link that somebody opened to us
     duration lost_link = std::chrono::milliseconds(250);  // between the loss of a link and the verdict that its peer is dead
 
     // What goes over the wire. Rank 0's values are used by all ranks.
@@ -29,14 +36,21 @@ struct context_options {
     // By which the algorithms are chosen. Rank 0's are used by all ranks, and by what is split from their communicator.
     cost_model costs;
     bool calibrate = false;  // measure them when the job has joined, in some 30 ms; `costs` gives what cannot be measured
+    // Of this rank alone.
+    transport_kind transport = transport_kind::automatic;   // tutti::run takes it from TUTTI_TRANSPORT, when that is set
+    void (*notice)(const std::string& sentence) = nullptr;  // hears, on the loop, what works otherwise than it might; null: standard error
 };
+
+/// `options` with what the environment says instead: TUTTI_TRANSPORT is auto, tcp or shm; TUTTI_COSTS is costs as in
+/// "round=8e-6,message=1e-6", or "measure", and counts on rank 0. error::invalid_argument for anything else.
+result<context_options> with_environment(context_options options);
 
 /// Makes progress on a thread of its own, or, given a loop, on that loop and without any thread.
 /// Destroyed after its communicators; does not wait for peers.
 class context {
 public:
     explicit context(context_options options = {});
-    /// Embedded: `progress` makes the progress, over `network`, or over TCP when that is null. Whoever runs the loop must not block it.
+    /// Embedded: `progress` makes the progress, over `network`, or over a transport of its own when that is null. Whoever runs the loop must not block it.
     context(event_loop& progress, std::unique_ptr<transport> network, context_options options = {});
     context(const context&) = delete;
     context& operator=(const context&) = delete;
@@ -56,9 +70,9 @@ private:
     std::shared_ptr<state> state_;
 };
 
-/// The whole of a program: finds out who this process is, joins the job's communicator, runs `main` on a loop of this thread, closes.
-/// TUTTI_COSTS in rank 0's environment says
-/// what `costs` are, as in "round=8e-6,message=1e-6", or "measure". An error that `main` lets out is printed in one line. The result is for `return` from the process's own main.
+/// The whole of a program: finds out who this process is, joins the job's communicator, runs `main` on a loop of this thread, closes;
+/// with what `with_environment` makes of `options`. An error that `main` lets out is printed in one line. The result is for `return` from
+/// the process's own main.
 int run(std::function<task<int>(communicator&)> main, context_options options = {});
 int run(std::function<task<>(communicator&)> main, context_options options = {});
 

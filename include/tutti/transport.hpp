@@ -13,6 +13,8 @@
 
 namespace tutti {
 
+class near_link;
+
 /// What a link did with the bytes it was offered. No bytes and no code: it would have to wait.
 struct moved {
     std::size_t bytes = 0;
@@ -37,6 +39,8 @@ public:
     virtual std::size_t window() const noexcept { return std::numeric_limits<std::size_t>::max(); }
     /// Forgets both watchers (they are not called afterwards, even if already posted) and ends the stream; what was sent still arrives. The destructor closes too.
     virtual void close() noexcept = 0;
+    /// For the library: what links within one host can do beyond this.
+    virtual near_link* near() noexcept { return nullptr; }
     /// The other side, for messages.
     virtual std::string peer() const = 0;
 };

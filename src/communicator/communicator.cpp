@@ -7,8 +7,11 @@
 
 #include <fmt/format.h>
 
-#include <numeric>
+#include "transport/arena.hpp"
 
+#include <limits>
+#include <new>
+#include <numeric>
 namespace tutti {
 
 using detail::check_count;
@@ -41,6 +44,14 @@ communicator::~communicator() = default;
 int communicator::rank() const noexcept { return group_->who().me; }
 int communicator::size() const noexcept { return group_->size(); }
 const std::string& communicator::name() const noexcept { return group_->who().name; }
+void detail::arena_deleter::operator()(std::byte* memory) const noexcept { from->free(memory, bytes); }
+
+detail::arena_memory communicator::allocate_bytes(std::size_t count, std::size_t element_bytes) {
+    if (count > std::numeric_limits<std::size_t>::max() / 2 / element_bytes) throw std::bad_alloc();
+    return group_->home().allocate(count * element_bytes);
+}
+
+std::string communicator::route(tutti::rank peer) const { return group_->engine().route(peer); }
 
 namespace {
 
@@ -313,7 +324,9 @@ future<> communicator::all_to_all_v(const_buffer from, buffer to, std::span<cons
 
 future<> communicator::monitored_barrier(call_options options) { return group_->enter(options); }
 
-future<> communicator::barrier(call_options options) { return issue(*group_, make(collective::barrier, const_buffer(), nullptr, nullptr, options), {}); }
+future<> communicator::barrier(call_options options) {
+    return issue(*group_, make(collective::barrier, const_buffer(), nullptr, nullptr, options), {});
+}
 
 void communicator::abort(std::string reason) {
     report why;

@@ -1,28 +1,66 @@
 #include "communicator/home.hpp"
 
 #include "communicator/group.hpp"
-#include "transport/tcp_transport.hpp"
+#include "transport/host_transport.hpp"
 
 #include "base/check.hpp"
 
+#include <fmt/format.h>
+
+#include <cstdio>
+
 namespace tutti {
+namespace {
+
+void to_standard_error(const std::string& sentence) { std::fputs(fmt::format("tutti: {}\n", sentence).c_str(), stderr); }
+
+auto* told_by(const context_options& options) { return options.notice ? options.notice : to_standard_error; }
+
+/// Listens; throws when what was asked for cannot be had.
+std::unique_ptr<transport> open_network(event_loop& loop, const std::string& address, const context_options& options,
+                                        const std::shared_ptr<arena>& mine) {
+    const auto tell = told_by(options);
+    if (options.transport == transport_kind::shm) return std::move(shm_transport::listen(loop, mine)).value();
+    auto far = std::move(tcp_transport::listen(loop, tcp_options(address))).value();
+    if (options.transport == transport_kind::tcp) return far;
+    auto near = shm_transport::listen(loop, mine);
+    if (near) return std::make_unique<host_transport>(loop, std::move(far), std::move(*near), tell);
+    tell(fmt::format("no shared memory here, but TCP: {}", near.failure().what()));
+    return far;
+}
+
+}  // namespace
 
 context::state::state(context_options options)
-    : options_(options), own_loop_(std::make_unique<event_loop>()), loop_(own_loop_.get()), letters_(*loop_), work_(*loop_),
+    : options_(options),
+      arena_(std::make_shared<arena>(options.transport != transport_kind::tcp)),
+      own_loop_(std::make_unique<event_loop>()),
+      loop_(own_loop_.get()),
+      letters_(*loop_),
+      work_(*loop_),
       thread_([this] { loop_->run(); }) {}
 
 context::state::state(event_loop& progress, std::unique_ptr<transport> network, context_options options)
-    : options_(options), loop_(&progress), network_(std::move(network)), letters_(*loop_), work_(*loop_) {}
+    : options_(options),
+      arena_(std::make_shared<arena>(!network && options.transport != transport_kind::tcp)),
+      loop_(&progress),
+      network_(std::move(network)),
+      letters_(*loop_),
+      work_(*loop_) {}
 
 context::state::~state() { TUTTI_CHECK(stopped_ && groups_.empty(), "a context stops before its state is destroyed"); }
 
 transport& context::state::network(const std::string& address) {
-    if (!network_) {
-        auto listening = tcp_transport::listen(*loop_, tcp_options(address));
-        network_ = std::move(listening).value();
-    }
+    if (!network_) network_ = open_network(*loop_, address, options_, arena_);
     if (!door_) door_ = std::make_unique<doorman>(*loop_, *network_, options_.handshake, options_.rendezvous);
     return *network_;
+}
+
+detail::arena_memory context::state::allocate(std::size_t bytes) {
+    detail::arena_memory made(arena_->allocate(bytes), {arena_, bytes});
+    if (const auto why = arena_->why_not(); !why.empty() && !told_of_arena_.exchange(true))
+        told_by(options_)(fmt::format("memory is not shared: {}", why));
+    return made;
 }
 
 void context::state::remove(detail::group& which, visited& guest) noexcept {

@@ -1,9 +1,11 @@
 // The inside of a context: loop, thread, transport, doorman. Groups share it, so it outlives the last communicator.
 #pragma once
 
+#include "algorithm/catalogue.hpp"
 #include "communicator/doorman.hpp"
 #include "runtime/background.hpp"
 #include "runtime/mailbox.hpp"
+#include "transport/arena.hpp"
 
 #include <tutti/context.hpp>
 #include <tutti/future.hpp>
@@ -23,8 +25,14 @@ public:
 
     event_loop& loop() noexcept { return *loop_; }
     const context_options& options() const noexcept { return options_; }
+    /// Before joining, the same on all ranks: algorithms that groups take whatever they cost.
+    void force(std::vector<const algorithm*> which) { forced_ = std::move(which); }
+    const std::vector<const algorithm*>& forced() const noexcept { return forced_; }
     /// From any thread; runs on the loop, or says false.
     bool send(std::function<void()> letter) { return letters_.send(std::move(letter)); }
+
+    /// From any thread: memory that ranks of this host can read, where they can.
+    detail::arena_memory allocate(std::size_t bytes);
 
     // On the loop.
     /// The transport, listening at `address` if there is none yet.
@@ -43,6 +51,9 @@ private:
     void end_all() noexcept;
 
     const context_options options_;
+    const std::shared_ptr<arena> arena_;
+    std::atomic<bool> told_of_arena_{false};
+    std::vector<const algorithm*> forced_;
     std::unique_ptr<event_loop> own_loop_;
     event_loop* loop_;
     std::unique_ptr<transport> network_;

@@ -99,6 +99,7 @@ task<std::unique_ptr<communicator>> join_over(std::shared_ptr<context::state> ho
     mine.addresses.resize(static_cast<std::size_t>(who.size));
     mine.settings.slice_bytes = home->options().slice_bytes;
     mine.settings.small_bytes = home->options().small_bytes;
+    mine.settings.forced = home->forced();
     mine.settings.costs = home->options().costs;
     mine.calibrate = home->options().calibrate;
     if (who.size > 1) {

@@ -1,5 +1,9 @@
 // A program's main: who am I, join, run, close, and one line for an error.
-#include <tutti/context.hpp>
+#include "communicator/run_as.hpp"
+
+#include "communicator/group.hpp"
+#include "communicator/home.hpp"
+
 #include <tutti/sleep.hpp>
 #include <tutti/when_all.hpp>
 
@@ -28,7 +32,7 @@ task<int> watching(communicator& world) {
     throw *why;
 }
 
-task<int> whole(context& home, world who, main_task& main) {
+task<int> whole(context& home, world who, const main_task& main) {
     auto joining = home.join(std::move(who));
     const auto all = co_await std::move(joining);
     try {
@@ -59,6 +63,17 @@ bool read_costs(context_options& into) {
     return costs.has_value();
 }
 
+/// False when it makes no sense.
+bool read_transport(context_options& into) {
+    const char* const text = std::getenv("TUTTI_TRANSPORT");
+    const std::string name = text ? text : "";
+    if (name == "auto") into.transport = transport_kind::automatic;
+    else if (name == "tcp") into.transport = transport_kind::tcp;
+    else if (name == "shm") into.transport = transport_kind::shm;
+    else return text == nullptr;
+    return true;
+}
+
 task<int> returning_zero(std::function<task<>(communicator&)>& main, communicator& world) {
     auto work = main(world);
     co_await std::move(work);
@@ -67,23 +82,38 @@ task<int> returning_zero(std::function<task<>(communicator&)>& main, communicato
 
 }  // namespace
 
+result<context_options> with_environment(context_options options) {
+    if (!read_transport(options))
+        return failure(error::invalid_argument, fmt::format("TUTTI_TRANSPORT={} is not auto, tcp or shm", std::getenv("TUTTI_TRANSPORT")));
+    if (!read_costs(options))
+        return failure(error::invalid_argument, fmt::format("TUTTI_COSTS={} is not understood; measure is, and {}",
+                                                            std::getenv("TUTTI_COSTS"), to_string(cost_model{})));
+    return options;
+}
+
+int run_as(const world& who, const std::vector<const algorithm*>& forced, const inside_task& main, context_options options) {
+    try {
+        context home(options);
+        home.inner().force(forced);
+        const main_task with_engine = [&](communicator& world) { return main(world, home.inner().groups().front()->engine()); };
+        event_loop loop;
+        loop.help(&home.progress());
+        return run(loop, whole(home, who, with_engine));
+    } catch (const failure& why) {
+        const bool named = why.details().local >= 0;
+        return complain(named ? why.what() : fmt::format("rank {}: {}", who.me, why.what()), why.code() == error::invalid_argument ? 2 : 1);
+    } catch (const std::exception& why) {
+        return complain(fmt::format("rank {}: {}", who.me, why.what()), 1);
+    }
+}
+
 int run(std::function<task<int>(communicator&)> main, context_options options) {
     auto who = world_from_environment();
     if (!who) return complain(who.failure().what(), 2);
-    const rank me = who->me;
-    if (!read_costs(options))
-        return complain(fmt::format("TUTTI_COSTS={} is not understood; measure is, and {}", std::getenv("TUTTI_COSTS"), to_string(cost_model{})), 2);
-    try {
-        context home(options);
-        event_loop loop;
-        loop.help(&home.progress());
-        return run(loop, whole(home, *who, main));
-    } catch (const failure& why) {
-        const bool named = why.details().local >= 0;
-        return complain(named ? why.what() : fmt::format("rank {}: {}", me, why.what()), why.code() == error::invalid_argument ? 2 : 1);
-    } catch (const std::exception& why) {
-        return complain(fmt::format("rank {}: {}", me, why.what()), 1);
-    }
+    auto given = with_environment(options);
+    if (!given) return complain(fmt::format("rank {}: {}", who->me, given.failure().what()), 2);
+    const inside_task without_engine = [&](communicator& world, const engine&) { return main(world); };
+    return run_as(*who, {}, without_engine, *given);
 }
 
 int run(std::function<task<>(communicator&)> main, context_options options) {

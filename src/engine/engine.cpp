@@ -256,6 +256,16 @@ void engine::peer_left(rank peer, lane_kind kind) {
     tell_observer();
 }
 
+std::string engine::route(rank peer) noexcept {
+    const std::lock_guard lock(guard_);
+    if (peer < 0 || peer >= who_.size || shut_) return {};
+    for (const lane_kind kind : {lane_kind::bulk, lane_kind::small}) {
+        const auto& at = ports_[static_cast<std::size_t>(peer) * lane_kinds + static_cast<std::size_t>(kind)];
+        if (at && at->attached()) return at->route();
+    }
+    return {};
+}
+
 bool engine::idle() noexcept {
     const std::lock_guard lock(guard_);
     if (pending_ > 0 || messages_.under_way() || !messages_.flushed()) return false;

@@ -79,6 +79,8 @@ public:
     /// On the loop, or when nobody runs it: ends what is pending with error::closed, and all lanes. Nothing happens afterwards.
     void shut_down() noexcept;
 
+    /// Any thread: the other end of a lane to `peer` that collectives use; empty when there is none.
+    std::string route(rank peer) noexcept;
     /// Any thread: why it has failed, if it has.
     std::optional<report> failed() noexcept;
     const engine_identity& who() const noexcept { return who_; }

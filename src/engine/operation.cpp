@@ -313,6 +313,7 @@ void operation::apply_reduction(int index, std::size_t slice) noexcept {
     port* from = nullptr;
     for (const recv_channel& each : receivers())
         if (each.at.peer() == one.peer) from = each.over;
+    if (from->near() && reduces_at_once(index)) return;  // it was, when it arrived
     const std::byte* arrived = from->landed_in(*this, index, slice);
     const layout& memory = space_of(one.here.where);
     bool going = true;
@@ -324,6 +325,30 @@ void operation::apply_reduction(int index, std::size_t slice) noexcept {
         memory.each_run(memory.slice(block, slices_, slice), reduce);
     if (!going) return;
     from->release(*this, index, slice);
+}
+
+std::size_t operation::reduce(int index, std::size_t slice, std::uint64_t offset, std::span<const std::byte> part) noexcept {
+    const step& one = step_at(index);
+    const layout& memory = space_of(one.here.where);
+    const std::size_t element = memory.element_bytes;
+    std::size_t at = static_cast<std::size_t>(offset), used = 0;
+    bool going = true;
+    const auto combine_run = [&](std::byte* mine, std::size_t count) {
+        going = going && combine_with(mine, part.data() + used, count, one.peer < me_);
+        used += count * element;
+    };
+    for (int block = one.here.first; block < one.here.first + one.here.count; ++block) {
+        const tutti::part which = memory.slice(block, slices_, slice);
+        if (at >= which.count * element) {
+            at -= which.count * element;
+            continue;
+        }
+        const std::size_t first = at / element, count = std::min(which.count - first, (part.size() - used) / element);
+        memory.each_run({which.first + first, count}, combine_run);
+        at = 0;
+        if (first + count < which.count) break;
+    }
+    return used;
 }
 
 /// The lower rank's operand goes first, so both sides of an exchange compute the same bits. False when the user's operator threw: then

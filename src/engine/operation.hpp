@@ -97,7 +97,11 @@ public:
     std::size_t transfer_bytes(int step, std::size_t slice) const noexcept;
     void runs_of(int step, std::size_t slice, std::vector<std::span<std::byte>>& into) const;
     void runs_of(int step, std::size_t slice, std::vector<std::span<const std::byte>>& into) const;
+    /// Whether what arrives may be combined before all of the slice is there. Elements of any size may lie across the end of a ring.
+    bool reduces_at_once(int step) const noexcept { return asked.type != data_type::opaque && plan_->reduces_at_once(step); }
     bool reduces(int step) const noexcept { return step_at(step).what == action::recv_reduce; }
+    /// Combines a part of a slice of a recv_reduce, from byte `offset` of it on, with what stands here. Says how many bytes: whole elements.
+    std::size_t reduce(int step, std::size_t slice, std::uint64_t offset, std::span<const std::byte> part) noexcept;
 
     /// One more slice of a step's transfer is done. A received slice of recv_reduce lies in `bounce` until the round's end.
     void transferred(int step, std::size_t bytes) noexcept;

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 namespace tutti {
 
 template <class Channel>
@@ -99,6 +101,7 @@ landing port::expected(const frame& head, recv_channel& front, std::vector<std::
         of.runs_of(step, slice, runs);
         return landing::here;
     }
+    if (near() && of.reduces_at_once(step)) return landing::through;
     bounce* into = free_bounce(bytes);
     if (!into) return landing::park;
     into->of = &of;
@@ -146,6 +149,17 @@ landing port::refuse(error code, std::string cause) noexcept {
     why.peers = {owner_.who_.me, peer_};
     owner_.fail_locked(std::move(why), true);
     return landing::refuse;
+}
+
+std::size_t port::through(const frame&, std::uint64_t offset, std::span<const std::byte> part) noexcept {
+    const cursor& at = receivers_.first->at;
+    const std::size_t element = at.of().asked.element_bytes();
+    if (reinterpret_cast<std::uintptr_t>(part.data()) % element == 0) return at.of().reduce(at.step(), at.slice(), offset, part);
+    // Behind data of smaller elements; the next long transfer is aligned again.
+    alignas(64) std::byte aligned[4 * KiB];
+    part = part.first(std::min(part.size(), sizeof aligned));
+    std::memcpy(aligned, part.data(), part.size());
+    return at.of().reduce(at.step(), at.slice(), offset, {aligned, part.size()});
 }
 
 void port::landed(const frame& head) noexcept {

@@ -23,6 +23,9 @@ public:
     lane_kind kind() const noexcept { return kind_; }
     bool attached() const noexcept { return lane_ != nullptr; }
     bool left() const noexcept { return left_; }
+    std::string route() const { return lane_->peer(); }
+    /// Whether the peer shares memory with this rank.
+    bool near() const noexcept { return lane_ && lane_->near(); }
     bool busy() const noexcept { return senders_.first || receivers_.first || (lane_ && !lane_->flushed()); }
 
     void attach(std::unique_ptr<lane> over);
@@ -59,6 +62,7 @@ private:
     };
 
     landing arrived(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept override;
+    std::size_t through(const frame& head, std::uint64_t offset, std::span<const std::byte> part) noexcept override;
     void landed(const frame& head) noexcept override;
     bool awaits() const noexcept override { return receivers_.first != nullptr; }
     void lost(std::error_code why) noexcept override;

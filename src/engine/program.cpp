@@ -4,11 +4,25 @@
 
 namespace tutti {
 
+/// Input and output may be the same memory.
+static bool may_overlap(const blocks& one, const blocks& other) noexcept {
+    if (one.where != other.where) return one.where != space::scratch && other.where != space::scratch;
+    return one.first < other.first + other.count && other.first < one.first + one.count;
+}
+
+static bool alone_in(std::span<const step> round, const step& which) noexcept {
+    for (const step& other : round)
+        if (&other != &which && (may_overlap(other.here, which.here) || (other.what == action::copy && may_overlap(other.from, which.here)))) return false;
+    return true;
+}
+
 program::program(schedule plan, int largest) : plan_(std::move(plan)), largest_(std::max(1, largest)) {
     int index = 0;
     for (int round = 0; round < plan_.rounds(); ++round) {
         first_step_.push_back(index);
-        index += static_cast<int>(plan_.round(round).size());
+        const auto steps = plan_.round(round);
+        index += static_cast<int>(steps.size());
+        for (const step& each : steps) at_once_.push_back(each.what == action::recv_reduce && alone_in(steps, each));
     }
     first_step_.push_back(index);
     sort(action::send, action::send, senders_);

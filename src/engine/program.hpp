@@ -34,6 +34,9 @@ public:
     int first_step(int round) const noexcept { return first_step_[static_cast<std::size_t>(round)]; }
     int largest_transfer() const noexcept { return largest_; }
     bool writes_output() const noexcept { return writes_output_; }
+    /// Whether what arrives for a recv_reduce may be combined at once instead of at the end of its round, because no other step of the
+    /// round touches those blocks.
+    bool reduces_at_once(int step) const noexcept { return at_once_[static_cast<std::size_t>(step)]; }
 
 private:
     void sort(action first, action second, std::vector<channel>& into);
@@ -43,6 +46,7 @@ private:
     std::vector<channel> receivers_;
     std::vector<int> order_;
     std::vector<int> first_step_;
+    std::vector<bool> at_once_;  // by step
     int largest_ = 1;
     bool writes_output_ = false;
 };

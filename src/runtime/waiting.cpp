@@ -113,6 +113,10 @@ bool event_loop::impl::spin(const impl* visitor) {
 void event_loop::impl::sleep(impl* visitor) {
     io->restart();
     arm_all();
+    if (!idle()) {  // something became ready while it was armed
+        if (++turns % turns_between_polls == 0) poll_io(batch / 4);
+        return;
+    }
     if (visitor && !visitor->fall_asleep(*io)) return;
     if (fall_asleep(*io)) {
         const time_point until = visitor ? std::min(timers.next(), visitor->timers.next()) : timers.next();

@@ -7,7 +7,7 @@
 namespace tutti {
 namespace {
 
-// The wire, in bytes:   0 magic   4 version   6 kind   7 zero   8 epoch   12 round   16 sequence   24 slice   28 root   32 payload
+// The wire, in bytes:   0 magic   4 version   6 kind   7 references   8 epoch   12 round   16 sequence   24 slice   28 root   32 payload
 //                      40 count  48 digest   56 collective   57 type   58 operator   59 algorithm   60 opaque bytes
 constexpr std::uint32_t magic = 0x49545554;  // "TUTI" in memory
 constexpr std::uint16_t wire_version = 1;
@@ -69,7 +69,7 @@ frame_header encode(const frame& what) noexcept {
     out.put(magic);
     out.put(wire_version);
     out.put(static_cast<std::uint8_t>(what.kind));
-    out.put(std::uint8_t{0});
+    out.put(what.references);
     out.put(what.epoch);
     out.put(what.round);
     out.put(what.sequence);
@@ -90,7 +90,10 @@ bool decode(std::span<const std::byte, frame_bytes> bytes, frame& what) noexcept
     reader in{bytes.data()};
     if (in.take<std::uint32_t>() != magic || in.take<std::uint16_t>() != wire_version) return false;
     const auto kind = in.take<std::uint8_t>();
-    if (!known(kind) || in.take<std::uint8_t>() != 0) return false;
+    if (!known(kind)) return false;
+    const auto references = in.take<std::uint8_t>();
+    if (references > most_references) return false;
+    what.references = references;
     what.kind = static_cast<frame_kind>(kind);
     in.take(what.epoch);
     in.take(what.round);

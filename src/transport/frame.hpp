@@ -46,12 +46,14 @@ struct frame {
     std::uint64_t sequence = 0;
     std::uint32_t round = 0;
     std::uint32_t slice = 0;
+    std::uint8_t references = 0;  // the payload lies in the sender's memory; so many references stand in its place
     std::uint64_t payload_bytes = 0;
     descriptor what;
 
     friend bool operator==(const frame&, const frame&) = default;
 };
 
+inline constexpr std::size_t most_references = 4;
 inline constexpr std::size_t frame_bytes = 64;
 using frame_header = std::array<std::byte, frame_bytes>;
 

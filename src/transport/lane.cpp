@@ -9,20 +9,29 @@
 namespace tutti {
 namespace {
 
-constexpr std::size_t batch_runs = 60;             // the system takes 1024; more than these do not help
-constexpr std::size_t batch_bytes = 512 * KiB;     // a batch that is not longer stays in cache
-constexpr std::size_t turn_bytes = 4 * MiB;        // then others on the loop have their turn
+constexpr std::size_t batch_runs = 60;          // the system takes 1024; more than these do not help
+constexpr std::size_t batch_bytes = 512 * KiB;  // a batch that is not longer stays in cache
+constexpr std::size_t turn_bytes = 4 * MiB;     // then others on the loop have their turn
 
 }  // namespace
 
 lane::lane(event_loop& loop, std::mutex& guard, std::unique_ptr<tutti::link> over, lane_owner& owner)
-    : loop_(loop), guard_(guard), link_(std::move(over)), owner_(owner), staging_(staging_bytes), buffer_(buffer_bytes) {}
+    : loop_(loop),
+      guard_(guard),
+      link_(std::move(over)),
+      near_(link_->near()),
+      owner_(owner),
+      staging_(staging_bytes),
+      buffer_(buffer_bytes) {}
+
+std::size_t lane_owner::through(const frame&, std::uint64_t, std::span<const std::byte>) noexcept { return 0; }
 
 lane::~lane() { close(); }
 
 void lane::stop() noexcept {
     state_ = state::ended;
     first_ = last_ = nullptr;
+    lent_first_ = lent_last_ = nullptr;
 }
 
 void lane::close() noexcept {
@@ -30,6 +39,7 @@ void lane::close() noexcept {
     link_->close();
     loop_.withdraw(readable_);
     loop_.withdraw(writable_);
+    loop_.withdraw(repaid_);
 }
 
 void lane::fail(std::error_code why) noexcept {
@@ -43,6 +53,7 @@ void lane::fail(std::error_code why) noexcept {
 void lane::send(outgoing& what) noexcept {
     if (state_ == state::ended || send_code_) return;
     what.next_in_lane = nullptr;
+    refer(what);
     (first_ ? last_->next_in_lane : first_) = &what;
     last_ = &what;
 }
@@ -57,12 +68,15 @@ void lane::writable() noexcept {
     pump_send();
 }
 
+static std::size_t wire_bytes(const frame& head) noexcept {
+    return frame_bytes + (head.references > 0 ? head.references * sizeof(reference) : static_cast<std::size_t>(head.payload_bytes));
+}
+
 /// Puts `run` at `place`, as a part of the run before it where that ends there.
 void lane::append(std::size_t place, std::span<const std::byte> run) {
     if (place > 0 && send_runs_[place - 1].data() + send_runs_[place - 1].size() == run.data())
         send_runs_[place - 1] = {send_runs_[place - 1].data(), send_runs_[place - 1].size() + run.size()};
-    else
-        send_runs_.insert(send_runs_.begin() + static_cast<std::ptrdiff_t>(place), run);
+    else send_runs_.insert(send_runs_.begin() + static_cast<std::ptrdiff_t>(place), run);
 }
 
 /// The runs of as many queued frames as fit one call, less what has gone already.
@@ -77,7 +91,14 @@ void lane::gather_batch() {
         std::size_t length = frame_bytes;
         const std::size_t place = send_runs_.size();
         next->gather(send_runs_);
-        if (next->head.payload_bytes <= short_payload) {
+        if (next->head.references > 0) {
+            for (std::size_t run = place; run < send_runs_.size(); ++run) {
+                const reference where = near_->locate(send_runs_[run]).value_or(reference());
+                std::memcpy(at + length, &where, sizeof where);
+                length += sizeof where;
+            }
+            send_runs_.resize(place);
+        } else if (next->head.payload_bytes <= short_payload) {
             for (std::size_t run = place; run < send_runs_.size(); ++run) {
                 std::memcpy(at + length, send_runs_[run].data(), send_runs_[run].size());
                 length += send_runs_[run].size();
@@ -86,7 +107,7 @@ void lane::gather_batch() {
         }
         append(place, {at, length});
         staged += length;
-        bytes += frame_bytes + next->head.payload_bytes;
+        bytes += wire_bytes(next->head);
     }
     std::size_t gone = offset_, skipped = 0;
     while (skipped < send_runs_.size() && gone >= send_runs_[skipped].size()) gone -= send_runs_[skipped++].size();
@@ -96,11 +117,17 @@ void lane::gather_batch() {
 
 void lane::sent_bytes(std::size_t bytes) noexcept {
     offset_ += bytes;
-    while (first_ && offset_ >= frame_bytes + first_->head.payload_bytes) {
-        offset_ -= frame_bytes + first_->head.payload_bytes;
+    while (first_ && offset_ >= wire_bytes(first_->head)) {
+        offset_ -= wire_bytes(first_->head);
         outgoing& done = *first_;
         first_ = done.next_in_lane;
-        done.sent();  // may queue more, or close the lane
+        if (done.head.references > 0) {
+            done.next_in_lane = nullptr;
+            (lent_first_ ? lent_last_->next_in_lane : lent_first_) = &done;
+            lent_last_ = &done;
+        } else {
+            done.sent();  // may queue more, or close the lane
+        }
     }
 }
 
@@ -108,6 +135,7 @@ void lane::sent_bytes(std::size_t bytes) noexcept {
 void lane::send_failed(std::error_code why) noexcept {
     send_code_ = why;
     first_ = last_ = nullptr;
+    lent_first_ = lent_last_ = nullptr;
     if (state_ == state::parked) fail(why);
     else if (!reading_) pump_recv();
 }
@@ -128,6 +156,11 @@ void lane::pump_send() noexcept {
         }
         sent_bytes(bytes);
     }
+    if (lent_first_ && !waiting_returned_) {
+        waiting_returned_ = true;
+        waited_beyond_ = returned_;
+        near_->when_returned(returned_, repaid_);
+    }
     pumping_ = false;
 }
 
@@ -140,6 +173,7 @@ void lane::resume() noexcept {
 void lane::readable() noexcept {
     const std::lock_guard lock(guard_);
     waiting_readable_ = false;
+    take_returned();
     pump_recv();
 }
 
@@ -153,17 +187,28 @@ bool lane::take_header() noexcept {
     }
     begin_ += frame_bytes;
     state_ = state::parked;
+    if (head_.references == 0) return true;
+    if (!near_) {
+        fail(error::protocol_error);
+        return false;
+    }
+    state_ = state::references;
     return true;
 }
 
 /// Whether the owner took the frame.
 bool lane::ask_owner() noexcept {
     runs_.clear();
+    through_ = false;
     switch (owner_.arrived(head_, runs_)) {
         case landing::park: return false;
         case landing::refuse:
             if (state_ != state::ended) state_ = state::ended;
             return false;
+        case landing::through:
+            through_ = true;
+            begin_ = end_ = 0;  // the payload has not been read ahead
+            break;
         case landing::here: break;
     }
     if (state_ == state::ended) return false;  // the owner closed the lane
@@ -185,6 +230,16 @@ void lane::fill_from_buffer() noexcept {
     }
 }
 
+/// An end, or one has to wait. False.
+bool lane::nothing_came(std::error_code code) noexcept {
+    if (code || send_code_) {
+        fail(code ? code : send_code_);
+        return false;
+    }
+    wait_readable();
+    return false;
+}
+
 void lane::wait_readable() noexcept {
     waiting_readable_ = true;
     link_->expect(owner_.awaits());
@@ -203,23 +258,14 @@ bool lane::recv_more(std::size_t& budget) noexcept {
         wait_readable();
         return false;
     }
-    const std::size_t ahead = missing_ >= long_payload ? frame_bytes : buffer_bytes - end_;
+    std::size_t ahead = missing_ >= long_payload ? frame_bytes : buffer_bytes - end_;
+    // What the link shows need not be read ahead, only what is looked at as a whole.
+    if (near_) ahead = (state_ == state::references ? head_.references * sizeof(reference) : frame_bytes) - end_;
     const std::size_t asked = missing_ + ahead;
     runs_.emplace_back(buffer_.data() + end_, ahead);
     const auto [bytes, code] = link_->try_recv(std::span<const std::span<std::byte>>(runs_).subspan(run_));
     runs_.pop_back();
-    if (code) {
-        fail(code);
-        return false;
-    }
-    if (bytes == 0 && send_code_) {
-        fail(send_code_);
-        return false;
-    }
-    if (bytes == 0) {
-        wait_readable();
-        return false;
-    }
+    if (bytes == 0) return nothing_came(code);
     drained_ = bytes < asked;
     budget -= std::min(budget, bytes);
     std::size_t payload = std::min(bytes, missing_);
@@ -247,11 +293,23 @@ void lane::pump_recv() noexcept {
             if (!recv_more(budget)) break;
             continue;
         }
+        if (state_ == state::references && !take_references()) {
+            if (state_ == state::ended) break;
+            runs_.clear();
+            run_ = 0;
+            missing_ = 0;
+            if (!recv_more(budget)) break;
+            continue;
+        }
         if (state_ == state::parked && !ask_owner()) {
             if (state_ == state::parked && send_code_) fail(send_code_);
             break;
         }
-        fill_from_buffer();
+        if (head_.references > 0) {
+            if (!take_lent()) break;
+        } else if (!through_) {
+            fill_from_buffer();
+        }
         if (missing_ == 0) {
             state_ = state::header;
             owner_.landed(head_);
@@ -262,7 +320,7 @@ void lane::pump_recv() noexcept {
             loop_.post(readable_);
             break;
         }
-        if (!recv_more(budget)) break;
+        if (!(through_ ? pass_through(budget) : recv_more(budget))) break;
     }
     reading_ = false;
 }

@@ -6,6 +6,7 @@
 #include <tutti/transport.hpp>
 
 #include "transport/frame.hpp"
+#include "transport/near_link.hpp"
 
 #include <memory>
 #include <mutex>
@@ -22,7 +23,8 @@ public:
 
     /// Appends the runs of the payload, head.payload_bytes in all. Asked again after a partial send: the answer must be the same.
     virtual void gather(std::vector<std::span<const std::byte>>& runs) const = 0;
-    /// All bytes are with the kernel. The object may be queued again at once.
+    /// Nobody reads the payload any more: all bytes are with the kernel, or the other side has given them back. The object may be queued
+    /// again at once.
     virtual void sent() noexcept = 0;
 
 protected:
@@ -30,13 +32,16 @@ protected:
 };
 
 /// Where an arriving payload goes.
-enum class landing { here, park, refuse };
+enum class landing { here, through, park, refuse };
 
 class lane_owner {
 public:
-    /// A frame's header has arrived. `here`: the owner has appended runs of head.payload_bytes in all. `park`: nothing is read until
+    /// A frame's header has arrived. `here`: the owner has appended runs of head.payload_bytes in all. `through`: it
+    /// takes the payload part by part, where the link shows it; only from a lane that is `near`. `park`: nothing is read until
     /// `lane::resume`, then it is asked again. `refuse`: the lane stops reading for good.
     virtual landing arrived(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept = 0;
+    /// The part of a payload that begins at `offset`. Says how many bytes it took, whole elements.
+    virtual std::size_t through(const frame& head, std::uint64_t offset, std::span<const std::byte> part) noexcept;
     virtual void landed(const frame& head) noexcept = 0;
     /// Whether a frame is due.
     virtual bool awaits() const noexcept { return false; }
@@ -64,17 +69,22 @@ public:
     void stop() noexcept;
     /// Stops, and ends the link.
     void close() noexcept;
-    /// Whether every queued byte is with the kernel.
-    bool flushed() const noexcept { return first_ == nullptr; }
+    /// Whether every queued byte is with the kernel, or with the other side.
+    bool flushed() const noexcept { return first_ == nullptr && lent_first_ == nullptr; }
+    /// Whether the other side shares memory with this one.
+    bool near() const noexcept { return near_ != nullptr; }
 
     std::size_t window() const noexcept { return link_->window(); }
     std::string peer() const { return link_->peer(); }
 
 private:
-    enum class state { header, parked, payload, ended };
+    enum class state { header, references, parked, payload, ended };
 
     void readable() noexcept;
     void writable() noexcept;
+    void repaid() noexcept;
+    void refer(outgoing& what) noexcept;
+    void take_returned() noexcept;
     void pump_send() noexcept;
     void pump_recv() noexcept;
     void gather_batch();
@@ -82,6 +92,10 @@ private:
     void wait_readable() noexcept;
     void sent_bytes(std::size_t bytes) noexcept;
     bool take_header() noexcept;
+    bool take_references() noexcept;
+    bool take_lent() noexcept;
+    bool pass_through(std::size_t& budget) noexcept;
+    bool nothing_came(std::error_code code) noexcept;
     bool ask_owner() noexcept;
     void fill_from_buffer() noexcept;
     bool recv_more(std::size_t& budget) noexcept;
@@ -91,9 +105,11 @@ private:
     event_loop& loop_;
     std::mutex& guard_;
     std::unique_ptr<tutti::link> link_;
+    near_link* const near_;  // null over a network
     lane_owner& owner_;
     detail::callback<&lane::readable> readable_{*this};
     detail::callback<&lane::writable> writable_{*this};
+    detail::callback<&lane::repaid> repaid_{*this};
 
     // Sending: a queue, of which the first frames form the current batch; `offset_` bytes of the first are gone already.
     // Headers and short payloads are copied next to each other: one run for many small frames.
@@ -107,6 +123,16 @@ private:
     std::error_code send_code_;  // sending is over; what has arrived is still read
     std::vector<std::byte> staging_;
     std::vector<std::span<const std::byte>> send_runs_;
+
+    // Lending: frames whose payload the other side reads where it lies, until it gives them back, in order.
+    static constexpr std::size_t lent_from = 128 * KiB;  // to copy less costs no more than to wait until it is given back
+    outgoing* lent_first_ = nullptr;
+    outgoing* lent_last_ = nullptr;
+    std::uint64_t returned_ = 0;
+    bool waiting_returned_ = false;
+    std::uint64_t waited_beyond_ = 0;
+    std::vector<std::span<const std::byte>> lent_;  // what the other side has lent
+    bool through_ = false;
 
     // Receiving: bytes read ahead wait in buffer_[begin_, end_).
     static constexpr std::size_t buffer_bytes = 16 * KiB;

@@ -16,9 +16,6 @@ namespace {
 
 using asio::ip::tcp;
 
-/// When the process has no descriptor left for the next connection: somebody else may close one meanwhile.
-constexpr std::chrono::milliseconds exhausted_pause{50};
-
 failure refused_by_system(const std::string& what, const boost::system::error_code& code) {
     report why;
     why.code = error::system;
@@ -34,7 +31,8 @@ bool begin_connect(tcp::socket& socket, const tcp::endpoint& where, boost::syste
     if (socket.open(where.protocol(), code)) return false;
     keep_from_children(socket.native_handle());
     if (socket.non_blocking(true, code)) return false;
-    if (::connect(socket.native_handle(), where.data(), static_cast<socklen_t>(where.size())) == 0 || errno == EINPROGRESS || errno == EINTR)
+    if (::connect(socket.native_handle(), where.data(), static_cast<socklen_t>(where.size())) == 0 || errno == EINPROGRESS ||
+        errno == EINTR)
         return true;
     code.assign(errno, boost::system::system_category());
     return false;
@@ -67,7 +65,10 @@ result<std::unique_ptr<tcp_transport>> tcp_transport::listen(event_loop& loop, c
 }
 
 tcp_transport::tcp_transport(event_loop& loop, tcp::acceptor acceptor)
-    : loop_(loop), acceptor_(std::move(acceptor)), incoming_(loop, acceptor_, tcp::acceptor::wait_read), address_(to_string(acceptor_.local_endpoint())) {}
+    : loop_(loop),
+      address_(to_string(acceptor.local_endpoint())),
+      door_(loop, std::move(acceptor), make_tcp_link),
+      entrance_(loop, {&door_}) {}
 
 task<result<std::unique_ptr<link>>> tcp_transport::connect(std::string address, time_point deadline) {
     const auto target = parse_address(address);
@@ -95,42 +96,11 @@ task<result<std::unique_ptr<link>>> tcp_transport::connect(std::string address, 
     co_return tries.why();
 }
 
-task<result<std::unique_ptr<link>>> tcp_transport::accept() {
-    struct listening {
-        explicit listening(tcp_transport& to) noexcept : where(to) { where.accepting_ = &call; }
-        ~listening() {
-            where.accepting_ = nullptr;
-            where.incoming_.forget();
-        }
-        tcp_transport& where;
-        wake_call call;
-    } me{*this};
-    while (acceptor_.is_open()) {
-        boost::system::error_code code;
-        tcp::socket socket(executor_of(loop_));
-        acceptor_.accept(socket, code);
-        if (!code) {
-            keep_from_children(socket.native_handle());
-            co_return make_tcp_link(loop_, std::move(socket));
-        }
-        auto until = no_deadline;
-        if (code == asio::error::would_block || code == asio::error::try_again) {
-            incoming_.start(me.call);
-        } else {
-            until = loop_.now() + exhausted_pause;
-        }
-        const auto how = co_await me.call.until(until, "somebody who connects");
-        if (how == woken::by_cancel) co_return failure(error::cancelled, "nobody connected before the wait was cancelled");
-    }
-    co_return failure(error::closed, "the transport was closed");
-}
+task<result<std::unique_ptr<link>>> tcp_transport::accept() { return entrance_.accept(); }
 
 void tcp_transport::close() noexcept {
     connecting_.close();
-    incoming_.forget();
-    boost::system::error_code ignored;
-    acceptor_.close(ignored);
-    if (accepting_ != nullptr) accepting_->run();
+    entrance_.close();
 }
 
 }  // namespace tutti

@@ -3,7 +3,7 @@
 
 #include "runtime/asio.hpp"
 #include "transport/attempts.hpp"
-#include "transport/socket_wait.hpp"
+#include "transport/listener.hpp"
 
 #include <tutti/event_loop.hpp>
 #include <tutti/transport.hpp>
@@ -37,6 +37,8 @@ public:
     task<result<std::unique_ptr<link>>> connect(std::string address, time_point deadline) override;
     task<result<std::unique_ptr<link>>> accept() override;
     void close() noexcept override;
+    /// For a transport that accepts from several.
+    listener& door() noexcept { return door_; }
 
 private:
     using tcp = asio::ip::tcp;
@@ -44,11 +46,10 @@ private:
     tcp_transport(event_loop& loop, tcp::acceptor acceptor);
 
     event_loop& loop_;
-    tcp::acceptor acceptor_;
-    socket_wait<tcp::acceptor> incoming_;
-    wake_call* accepting_ = nullptr;
-    open_attempts connecting_;
     const std::string address_;
+    socket_listener<tcp> door_;
+    entrance entrance_;
+    open_attempts connecting_;
 };
 
 }  // namespace tutti

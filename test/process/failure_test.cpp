@@ -2,8 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 using namespace std::chrono_literals;
 
@@ -36,9 +39,31 @@ void wait_until_all_are_ready(command& job) {
     for (int rank = 0; rank < ranks; ++rank) REQUIRE(job.printed("ready rank " + std::to_string(rank) + " "));
 }
 
-}  // namespace
+/// Set while it lives.
+class with_variable {
+public:
+    with_variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
+    ~with_variable() { unsetenv(name_); }
 
-TEST_CASE("when a rank is killed all others name it, whoever it is and whatever they are doing") {
+private:
+    const char* const name_;
+};
+
+/// Everything with a name by which processes of this host find memory or each other.
+std::vector<std::string> names_on_this_host() {
+    std::vector<std::string> names;
+    for (const char* const folder : {"/dev/shm", "/dev/mqueue"})
+        if (std::filesystem::exists(folder))
+            for (const auto& each : std::filesystem::directory_iterator(folder))
+                if (each.path().string().find("tutti-") != std::string::npos) names.push_back(each.path());
+    std::ifstream sockets("/proc/net/unix");
+    for (std::string line; std::getline(sockets, line);)
+        if (line.find("@tutti-") != std::string::npos) names.push_back(line.substr(line.find("@tutti-")));
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+void kill_each_in_turn() {
     for (const std::string name : {"busy", "idle", "shutdown"})
         for (int victim = 0; victim < ranks; ++victim) {
             // At shutdown the others wait for the last rank; killing one of those that wait is the case "idle" for it.
@@ -53,11 +78,64 @@ TEST_CASE("when a rank is killed all others name it, whoever it is and whatever 
             INFO(all.err);
             CHECK(all.code == 128 + SIGKILL);
             for (int rank = 0; rank < ranks; ++rank)
-                if (rank != victim) CHECK(says(all, rank, "rank " + std::to_string(rank) + ":", "rank " + std::to_string(victim) + " died"));
+                if (rank != victim)
+                    CHECK(says(all, rank, "rank " + std::to_string(rank) + ":", "rank " + std::to_string(victim) + " died"));
             // The launcher would end them by force after two seconds; they are to be faster by themselves.
             CHECK(took < 2s);
             CHECK(all.err.find("SIGTERM") == std::string::npos);
         }
+}
+
+}  // namespace
+
+TEST_CASE("when a rank is killed all others name it, whoever it is, whatever they are doing, and however they are connected") {
+    for (const char* const transport : {"auto", "tcp", "shm"}) {
+        CAPTURE(transport);
+        const with_variable chosen("TUTTI_TRANSPORT", transport);
+        kill_each_in_turn();
+    }
+}
+TEST_CASE("a job that is killed leaves nothing behind, and while it runs has nothing but its sockets' names") {
+    const with_variable chosen("TUTTI_TRANSPORT", "shm");
+    command job(part("busy"));
+    wait_until_all_are_ready(job);
+    std::vector<pid_t> processes;
+    for (int rank = 0; rank < ranks; ++rank) processes.push_back(process_of(job.so_far().out, rank));
+    for (const pid_t each : processes) {
+        std::ifstream maps("/proc/" + std::to_string(each) + "/maps");
+        std::string text((std::istreambuf_iterator<char>(maps)), {});
+        CHECK(text.find("/memfd:tutti-link (deleted)") != std::string::npos);
+    }
+    const auto during = names_on_this_host();
+    for (const pid_t each : processes) kill(each, SIGKILL);
+    job.wait();
+    const auto after = names_on_this_host();
+    // Other tests may run meanwhile: what is new is theirs, what was ours is gone.
+    int gone = 0;
+    for (const std::string& each : during) gone += std::find(after.begin(), after.end(), each) == after.end() ? 1 : 0;
+    CHECK(gone >= ranks);
+    for (const std::string& each : after) CHECK(each.starts_with("@tutti-"));
+}
+
+TEST_CASE("a rank holds one descriptor for each link in shared memory, and a listening socket") {
+    const with_variable chosen("TUTTI_TRANSPORT", "shm");
+    command job(part("sockets"));
+    const outcome& all = job.wait();
+    INFO(all.err);
+    CHECK(all.code == 0);
+    // Lanes for small and for bulk data to each of three peers; control links to rank 0.
+    CHECK(all.out.find("[0] rank 0 sockets " + std::to_string(1 + 3 + 3 + 3)) != std::string::npos);
+    for (int rank = 1; rank < ranks; ++rank)
+        CHECK(all.out.find(of_rank(rank) + "rank " + std::to_string(rank) + " sockets " + std::to_string(1 + 1 + 3 + 3)) !=
+              std::string::npos);
+}
+
+TEST_CASE("a transport that does not exist is told before anything is tried") {
+    const with_variable chosen("TUTTI_TRANSPORT", "pigeon");
+    command job(part("idle"));
+    const outcome& all = job.wait();
+    CHECK(all.code == 2);
+    for (int rank = 0; rank < ranks; ++rank) CHECK(says(all, rank, "TUTTI_TRANSPORT=pigeon is not auto, tcp or shm"));
 }
 
 TEST_CASE("ranks that call different operations are told both, all of them") {

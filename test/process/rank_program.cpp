@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -65,12 +66,29 @@ task<> leaves(communicator& world) {
     co_await world.barrier();
 }
 
+/// How many sockets this process has once every two ranks have exchanged little and much.
+task<> sockets(communicator& world) {
+    const auto all = static_cast<std::size_t>(world.size());
+    for (const std::size_t count : {all, all << 16}) {
+        std::vector<float> from(count), to(count);
+        co_await world.all_to_all(from, to);
+    }
+    int count = 0;
+    for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code gone;
+        count += std::filesystem::read_symlink(each, gone).string().starts_with("socket:") ? 1 : 0;
+    }
+    std::printf("rank %d sockets %d\n", world.rank(), count);
+    co_await world.barrier();
+}
+
 struct part {
     const char* name;
     task<> (*body)(communicator&);
 };
-constexpr part parts[] = {{"busy", busy},         {"idle", idle},     {"shutdown", shutdown}, {"mismatch", mismatch},
-                          {"wrong_root", wrong_root}, {"throws", throws}, {"leaves", leaves}};
+constexpr part parts[] = {
+    {"busy", busy},     {"idle", idle},     {"shutdown", shutdown}, {"mismatch", mismatch}, {"wrong_root", wrong_root},
+    {"throws", throws}, {"leaves", leaves}, {"sockets", sockets}};
 
 }  // namespace
 

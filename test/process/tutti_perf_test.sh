@@ -3,14 +3,23 @@
 # Takes the paths of tutti-run and tutti-perf.
 launcher=$1 perf=$2
 failed=0
-json=$(mktemp)
-trap 'rm -f "$json"' EXIT
+json=$(mktemp) list=$(mktemp)
+trap 'rm -f "$json" "$list"' EXIT
 
 # measure ARGUMENTS...: exit code 0, and a JSON row whose `wrong` is 0.
 measure() {
     "$launcher" -n 2 --no-prefix -- "$perf" "$@" --bytes 4,100003 --iters 2 --seconds 0.01 --json "$json" >/dev/null || { echo "tutti-perf $*: failed"; failed=1; }
     python3 -c 'import json, sys; rows = json.load(open(sys.argv[1])); sys.exit(not rows or any(row["wrong"] != 0 or row["ranks"] != 2 for row in rows))' "$json" ||
         { echo "tutti-perf $*: says $(cat "$json")"; failed=1; }
+}
+
+# expect PYTHON ARGUMENTS...: exit code 0, and JSON `rows` of which PYTHON is true.
+expect() {
+    claim=$1
+    shift
+    "$launcher" -n 3 --no-prefix -- "$perf" "$@" --iters 1 --seconds 0.01 --json "$json" >/dev/null || { echo "tutti-perf $*: failed"; failed=1; }
+    python3 -c "import json, sys; rows = json.load(open(sys.argv[1])); sys.exit(not ($claim))" "$json" ||
+        { echo "tutti-perf $*: $claim is not true of $(cat "$json")"; failed=1; }
 }
 
 # complain TEXT ARGUMENTS...: exit code 2, and nothing but one line with TEXT.
@@ -35,6 +44,21 @@ measure barrier
 TUTTI_COSTS=measure measure all_reduce
 TUTTI_COSTS=round=1,message=0 measure all_gather
 TUTTI_COSTS=round complain "TUTTI_COSTS=round is not understood; measure is, and round=8e-06" all_reduce
+measure all_reduce --algorithm halving_doubling --transport tcp --lanes 1
+measure all_reduce --overlap 1
+columns='["op", "bytes", "count", "type", "reduce_op", "ranks", "transport", "algorithm", "time_us_min", "time_us_median", "time_us_p99", "algbw_GBps", "busbw_GBps", "cpu_s_per_GB", "wrong"]'
+expect "[list(row) for row in rows] == [$columns]" reduce --bytes 12
+expect '[row["algorithm"] for row in rows] == ["tree"]' all_reduce --bytes 12 --algorithm tree
+expect '[row["transport"] for row in rows] == ["tcp"]' all_reduce --bytes 12 --transport tcp
+expect '[row["transport"] for row in rows] == ["shm"]' all_reduce --bytes 12 --transport shm
+expect '[row["transport"] for row in rows] == ["shm"]' all_reduce --bytes 12
+expect '[row["wrong"] for row in rows] == [None]' all_reduce --bytes 12 --no-check
+expect '[row["op"] for row in rows] == ["all_reduce", "all_reduce_and_computation"]' all_reduce --bytes 12 --overlap 1
+printf '3\n1 # one\n\n1000\n' >"$list"
+expect '[(row["algorithm"], row["count"], row["wrong"]) for row in rows] == [(way, 1004, 0) for way in ("one_by_one", "in_flight", "25MiB_buckets", "fused")]' \
+    all_reduce --list "$list" --type f16
+said=$("$launcher" -n 3 --no-prefix -- "$perf" all_gather --algorithm recursive_doubling 2>&1)
+case $said in *"recursive_doubling does not serve 3 ranks"*) ;; *) echo "an algorithm for powers of two, on 3 ranks: says '$said'"; failed=1 ;; esac
 complain "there is no collective 'all_redoce'; there are all_reduce" all_redoce
 complain "there is no type 'f31'" all_reduce --type f31
 complain "there is no operator 'plus'" all_reduce --op plus
@@ -44,5 +68,11 @@ complain "'65GiB' is no size" all_reduce --bytes 65GiB
 complain "the range is empty" all_reduce --bytes 8..4
 complain "'0' is neither" all_reduce --iters 0
 complain "all_to_all does not work in place" all_to_all --in-place
+complain "there is no algorithm of all_gather 'rung'; there are ring, " all_gather --algorithm rung
+complain "takes auto, tcp or shm, not 'udp'" all_reduce --transport udp
+complain "there is one lane for bulk data yet" all_reduce --lanes 2
+complain "--list is for all_reduce" broadcast --list resnet50
+complain "excludes" all_reduce --list resnet50 --bytes 4
+complain "cannot read '/nonexistent/file': No such file" all_reduce --list /nonexistent/file
 complain "cannot write to /nonexistent/file" all_reduce --json /nonexistent/file
 exit $failed

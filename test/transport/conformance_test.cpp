@@ -21,7 +21,11 @@ std::unique_ptr<stage> make_stage() {
     return std::make_unique<Stage>();
 }
 
-constexpr kind kinds[] = {{"memory", make_stage<memory_stage>}, {"simulated", make_stage<simulated_stage>}, {"tcp", make_stage<tcp_stage>}};
+constexpr kind kinds[] = {{"memory", make_stage<memory_stage>},
+                          {"simulated", make_stage<simulated_stage>},
+                          {"tcp", make_stage<tcp_stage>},
+                          {"shm", make_stage<shm_stage>},
+                          {"host", make_stage<host_stage>}};
 
 /// Runs `body` once for every kind of transport.
 void on_every_kind(const std::function<void(stage&)>& body) {
@@ -256,7 +260,7 @@ TEST_CASE("many links of a transport are independent") {
 TEST_CASE("a link names its peer") {
     on_every_kind([](stage& on) {
         connected pair{on};
-        CHECK(pair.ends.one->peer() == pair.server->address());
+        CHECK(pair.server->address().ends_with(pair.ends.one->peer()));  // of several addresses the last
         CHECK_FALSE(pair.ends.other->peer().empty());
     });
 }
@@ -275,8 +279,9 @@ TEST_CASE("connecting to where nobody listens ends at the deadline and tells the
         const std::string text = why.what();
         CAPTURE(text);
         CHECK(why.code() == error::timed_out);
-        CHECK(why.details().address == address);
-        CHECK(text.find(address) != std::string::npos);
+        CHECK(!why.details().address.empty());
+        CHECK(address.starts_with(why.details().address));  // of several addresses the first
+        CHECK(text.find(why.details().address) != std::string::npos);
         CHECK(text.find(" attempts") != std::string::npos);
         CHECK(text.find(" 0 attempts") == std::string::npos);
         CHECK(on.loop().now() >= deadline);
@@ -345,7 +350,7 @@ TEST_CASE("an accept that waits gets the link that is opened later") {
         CHECK_FALSE(accepting.ended());
         const auto mine = run(on.loop(), client->connect(server->address(), on.loop().now() + std::chrono::seconds{5}));
         CHECK(mine);
-        let_pass(on);
+        for (int turns = 0; turns < 1000 && !accepting.ended(); ++turns) let_pass(on);
         REQUIRE(accepting.ended());
         CHECK(accepting.take());
     });

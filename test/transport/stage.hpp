@@ -1,7 +1,9 @@
 // A loop and some transports of one kind that can reach each other: what the tests of all transports have in common.
 #pragma once
 
+#include "transport/host_transport.hpp"
 #include "transport/memory_transport.hpp"
+#include "transport/shm_transport.hpp"
 #include "transport/simulated_transport.hpp"
 #include "transport/tcp_transport.hpp"
 
@@ -11,6 +13,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace tutti::test {
@@ -51,6 +54,33 @@ public:
     event_loop& loop() override { return loop_; }
     std::unique_ptr<transport> make() override { return std::move(tcp_transport::listen(loop_)).value(); }
     std::size_t too_much() const override { return 16 * MiB; }
+
+private:
+    event_loop loop_;
+};
+
+class shm_stage final : public stage {
+public:
+    event_loop& loop() override { return loop_; }
+    std::unique_ptr<transport> make() override { return std::move(shm_transport::listen(loop_)).value(); }
+    std::size_t too_much() const override { return 16 * MiB; }
+
+private:
+    event_loop loop_;
+};
+
+/// Both, where shared memory is taken.
+class host_stage final : public stage {
+public:
+    event_loop& loop() override { return loop_; }
+    std::unique_ptr<transport> make() override {
+        return std::make_unique<host_transport>(loop_, std::move(tcp_transport::listen(loop_)).value(),
+                                                std::move(shm_transport::listen(loop_)).value(),
+                                                [this](const std::string& what) { told += what; });
+    }
+    std::size_t too_much() const override { return 16 * MiB; }
+
+    std::string told;
 
 private:
     event_loop loop_;
@@ -103,8 +133,7 @@ inline task<link_pair> open(event_loop& loop, transport& from, transport& to) {
 
 /// Two transports and a link between them.
 struct connected {
-    explicit connected(stage& on)
-        : client(on.make()), server(on.make()), ends(run(on.loop(), open(on.loop(), *client, *server))) {}
+    explicit connected(stage& on) : client(on.make()), server(on.make()), ends(run(on.loop(), open(on.loop(), *client, *server))) {}
     std::unique_ptr<transport> client;
     std::unique_ptr<transport> server;
     link_pair ends;

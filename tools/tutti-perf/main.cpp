@@ -1,5 +1,9 @@
 // tutti-perf: how long the collectives take here.
 #include "measure.hpp"
+#include "sizes.hpp"
+#include "tensors.hpp"
+
+#include "communicator/run_as.hpp"
 
 #include <tutti/context.hpp>
 
@@ -21,8 +25,10 @@ std::string preface(const options& given, int ranks) {
     ::gethostname(host, sizeof host - 1);
     const std::time_t now = std::time(nullptr);
     std::strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", std::gmtime(&now));
-    return fmt::format("# {}, {} ranks, tcp, {}; host {}, {} cores, {}\n", name(given.kind), ranks, given.in_place ? "in place" : "out of place", host,
-                       std::thread::hardware_concurrency(), date);
+    const std::string list = given.list.empty() ? "" : fmt::format(" of {} ({} tensors)", given.list, tensors_of(given.list).size());
+    const bool in_place = !given.list.empty() || given.what->in_place(given.in_place);
+    return fmt::format("# {}{}, {} ranks, {}; host {}, {} cores, {}\n", name(given.what->kind), list, ranks,
+                       in_place ? "in place" : "out of place", host, std::thread::hardware_concurrency(), date);
 }
 
 void print(const std::string& text) {
@@ -30,19 +36,38 @@ void print(const std::string& text) {
     std::fflush(stdout);
 }
 
-tutti::task<int> measure_all(tutti::communicator& world, const options& given, std::ofstream& json) {
+int complain(bool speaks, const std::string& text) {
+    if (speaks) std::fputs(fmt::format("tutti-perf: {}\n", text).c_str(), stderr);
+    return 2;
+}
+
+tutti::task<int> measure_all(tutti::communicator& world, const options& given, int local_ranks, const tutti::engine& inside,
+                             std::ofstream& json) {
     const bool speaks = world.rank() == 0;
     if (speaks) print(preface(given, world.size()) + heading());
     std::vector<row> all;
     bool wrong = false;
-    for (const std::uint64_t bytes : given.bytes) {
-        auto next = measure(world, given, bytes);
-        all.push_back(co_await std::move(next));
-        wrong |= all.back().wrong > 0;
-        if (speaks) print(to_line(all.back()));
-    }
+    const report tell = [&](const row& made, const std::string& note) {
+        all.push_back(made);
+        wrong |= made.wrong > 0;
+        if (speaks) print(to_line(made) + note);
+    };
+    co_await measure(world, given, local_ranks, inside, tell);
     if (speaks && json.is_open()) json << to_json(all) << std::flush;
     co_return wrong || json.bad() ? 1 : 0;
+}
+
+int measure_as(const tutti::world& who, const options& given, std::ofstream& json) {
+    std::vector<const tutti::algorithm*> forced;
+    if (given.forced != nullptr) forced.push_back(given.forced);
+    const int local_ranks = who.local_size > 0 ? who.local_size : who.size;
+    auto settings = tutti::with_environment({});
+    if (!settings) return complain(who.me == 0, settings.failure().what());
+    if (given.transport) settings->transport = *given.transport;
+    const tutti::inside_task main = [&](tutti::communicator& world, const tutti::engine& inside) {
+        return measure_all(world, given, local_ranks, inside, json);
+    };
+    return tutti::run_as(who, forced, main, *settings);
 }
 
 }  // namespace
@@ -53,14 +78,18 @@ int main(int argc, char** argv) {
     const auto parsed = parse(argc, argv, speaks);
     if (const int* code = std::get_if<int>(&parsed)) return *code;
     const options& given = std::get<options>(parsed);
+    if (!who) return complain(true, who.failure().what());
+    if (given.forced != nullptr && !serves(*given.forced, who->size))
+        return complain(speaks, fmt::format("{} does not serve {} ranks", given.forced->name, who->size));
     std::ofstream json;
+    try {
+        if (!given.list.empty()) tensors_of(given.list);
+    } catch (const bad_input& wrong) {
+        return complain(speaks, wrong.what());
+    }
     if (speaks && !given.json.empty()) {
         json.open(given.json);
-        if (!json) {
-            std::fputs(fmt::format("tutti-perf: cannot write to {}\n", given.json).c_str(), stderr);
-            return 2;
-        }
+        if (!json) return complain(true, fmt::format("cannot write to {}", given.json));
     }
-    const std::function<tutti::task<int>(tutti::communicator&)> main = [&](tutti::communicator& world) { return measure_all(world, given, json); };
-    return tutti::run(main);
+    return measure_as(*who, given, json);
 }

@@ -1,90 +1,131 @@
 #include "measure.hpp"
 
-#include "algorithm/chooser.hpp"
+#include "overlap.hpp"
+#include "repetition.hpp"
+#include "tensors.hpp"
+#include "training_step.hpp"
 #include "trial.hpp"
 
-#include <algorithm>
+#include <thread>
 
 namespace perf {
 namespace {
 
 using namespace tutti;
 
-task<double> largest(communicator& world, double value) {
-    std::vector<double> all{value};
-    co_await world.all_reduce(all, max);
-    co_return all[0];
+/// One call of the collective.
+struct single {
+    communicator& world;
+    trial& what;
+    future<> operator()() { return what.start(world); }
+};
+
+/// One call, with computation on this thread until it is looked at again.
+struct beside_computation {
+    communicator& world;
+    trial& what;
+    const computation& work;
+    task<> operator()() {
+        auto going = what.start(world);
+        work();
+        co_await std::move(going);
+    }
+};
+
+struct alone {
+    const computation& work;
+    task<> operator()() {
+        work();
+        co_return;
+    }
+};
+
+row row_of(const options& given, const trial& what, int size, const engine& inside) {
+    row made;
+    made.op = name(given.what->kind);
+    made.bytes = what.bytes();
+    made.count = what.count();
+    made.type = name(given.type);
+    made.reduce_op = given.reduces() ? name(given.reduce) : "none";
+    made.ranks = size;
+    made.algorithm = inside.chosen(given.what->kind, what.bytes()).name;
+    made.bus_factor = given.what->bus_factor(size);
+    return made;
 }
 
-task<std::int64_t> total(communicator& world, std::int64_t value) {
-    std::vector<std::int64_t> all{value};
-    co_await world.all_reduce(all, sum);
-    co_return all[0];
+/// What has carried this rank's collectives so far.
+std::string used_transport(const communicator& world) {
+    bool shm = false, tcp = false;
+    for (rank peer = 0; peer < world.size(); ++peer) {
+        const std::string route = world.route(peer);
+        if (!route.empty()) (route.starts_with("shm") ? shm : tcp) = true;
+    }
+    return shm && tcp ? "shm+tcp" : shm ? "shm" : tcp ? "tcp" : "none";
 }
 
-/// One operation whose result is known.
-task<std::int64_t> count_wrong(communicator& world, trial& what) {
+/// One turn of the work, whose result is known.
+template <class Work>
+task<std::int64_t> count_wrong(communicator& world, trial& what, Work& work) {
     what.fill();
     co_await world.barrier();
-    co_await what.start(world);
+    co_await work();
     const std::int64_t wrong = co_await total(world, what.wrong());
     what.clear();
     co_return wrong;
 }
 
-/// Seconds of one of `repeats` operations, on the slowest rank.
-task<double> repeat(communicator& world, trial& what, int repeats) {
-    const double began = now();
-    for (int i = 0; i < repeats; ++i) co_await what.start(world);
-    co_return co_await largest(world, (now() - began) / repeats);
-}
-
-/// Fewer operations when each is long, and then about 0.2 s when they are short: connections and caches settle.
-task<double> warm_up(communicator& world, trial& what) {
+task<> measure_beside(communicator& world, const options& given, int local_ranks, trial& what, const row& without, const report& tell) {
     co_await world.barrier();
-    const int first = what.bytes() >= 64 * MiB ? 1 : what.bytes() >= 4 * MiB ? 3 : 20;
-    const double seconds = co_await repeat(world, what, first);
-    if (first < 20) co_return seconds;
-    co_return co_await repeat(world, what, static_cast<int>(std::clamp(0.2 / seconds, 1.0, 4000.0)));
+    const computation work(given.overlap_ms * 1e-3);
+    alone computing{work};
+    beside_computation both{world, what, work};
+    row made = without;
+    made.op += "_and_computation";
+    const summary compute = co_await measured(world, computing, given, what.bytes());
+    made.times = co_await measured(world, both, given, what.bytes());
+    const overlap found = overlap_of({without.times.median, without.times.cpu}, {compute.median, compute.cpu}, made.times.median,
+                                     local_ranks, std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
+    tell(made, to_text(found));
 }
 
-task<summary> time(communicator& world, trial& what, plan how) {
-    stopwatch watch(how);
-    for (int batch = 0; batch < how.batches; ++batch) {
-        co_await world.barrier();
-        watch.begin_batch();
-        for (int i = 0; i < how.ops; ++i) {
-            co_await what.start(world);
-            watch.end_op();
-        }
-        watch.end_batch();
+task<> measure_size(communicator& world, const options& given, std::uint64_t bytes, int local_ranks, const engine& inside,
+                    const report& tell) {
+    trial what(given, given.count_for(bytes, world.size()), world.rank(), world.size());
+    single work{world, what};
+    row made = row_of(given, what, world.size(), inside);
+    if (given.check) made.wrong = co_await count_wrong(world, what, work);
+    made.times = co_await measured(world, work, given, what.bytes());
+    made.transport = used_transport(world);
+    tell(made, "");
+    if (given.overlap_ms > 0) co_await measure_beside(world, given, local_ranks, what, made, tell);
+}
+
+task<> measure_list(communicator& world, const options& given, const engine& inside, const report& tell) {
+    options in_place = given;
+    in_place.in_place = true;  // gradients become their average where they are
+    const std::vector<std::uint64_t> tensors = tensors_of(given.list);
+    std::uint64_t count = 0;
+    for (const std::uint64_t each : tensors) count += each;
+    trial what(in_place, count, world.rank(), world.size());
+    for (const way how : ways) {
+        training_step work(world, what.output(), tensors, how, given.reduce);
+        row made = row_of(in_place, what, world.size(), inside);
+        made.algorithm = name(how);
+        if (given.check) made.wrong = co_await count_wrong(world, what, work);
+        made.times = co_await measured(world, work, given, what.bytes());
+        made.transport = used_transport(world);
+        tell(made, "");
     }
-    const std::vector<double> mine = watch.numbers();
-    std::vector<double> all(mine.size() * static_cast<std::size_t>(world.size()));
-    co_await world.all_gather(mine, all);
-    co_return summarize(how, world.size(), all);
 }
 
 }  // namespace
 
-task<row> measure(communicator& world, const options& given, std::uint64_t bytes) {
-    trial what(given, bytes, world.rank(), world.size());
-    row made;
-    made.op = name(given.kind);
-    made.bytes = what.bytes();
-    made.count = what.count();
-    made.type = name(given.type);
-    const bool reduces = given.kind == collective::all_reduce || given.kind == collective::reduce || given.kind == collective::reduce_scatter;
-    made.reduce_op = reduces ? name(given.reduce) : "none";
-    made.ranks = world.size();
-    made.transport = "tcp";
-    made.algorithm = chooser(world.size()).choose(given.kind, what.bytes()).name;
-    if (given.check) made.wrong = co_await count_wrong(world, what);
-    const double seconds = co_await warm_up(world, what);
-    plan how = plan_for(given.seconds, seconds);
-    if (given.iterations > 0) how.ops = given.iterations;
-    made.times = co_await time(world, what, how);
-    co_return made;
+task<> measure(communicator& world, const options& given, int local_ranks, const engine& inside, const report& tell) {
+    if (!given.list.empty()) {
+        co_await measure_list(world, given, inside, tell);
+        co_return;
+    }
+    for (const std::uint64_t bytes : given.bytes) co_await measure_size(world, given, bytes, local_ranks, inside, tell);
 }
 
 }  // namespace perf

@@ -8,7 +8,6 @@
 
 #include <charconv>
 #include <cstdio>
-#include <span>
 
 namespace perf {
 namespace {
@@ -17,21 +16,45 @@ using namespace tutti;
 
 constexpr int usage_error = 2;
 constexpr int most_iterations = 1'000'000;
-constexpr collective measured[] = {collective::all_reduce,     collective::broadcast,  collective::reduce, collective::all_gather,
-                                   collective::reduce_scatter, collective::all_to_all, collective::barrier};
+constexpr int most_lanes = 64;
+constexpr double most_overlap_ms = 60'000;
+
+// Those whose results trial.cpp knows.
 constexpr data_type types[] = {data_type::f32, data_type::f64, data_type::f16, data_type::bf16, data_type::i8,
                                data_type::u8,  data_type::i32, data_type::u32, data_type::i64,  data_type::u64};
-constexpr reduce_op operators[] = {sum, prod, min, max, avg};
+constexpr reduce_op operators[] = {reduce_op::sum, reduce_op::prod, reduce_op::min, reduce_op::max, reduce_op::avg};
+
+std::string_view called(data_type type) { return name(type); }
+std::string_view called(reduce_op op) { return name(op); }
+std::string_view called(const subject* what) { return name(what->kind); }
+std::string_view called(const algorithm* entry) { return entry->name; }
+
+template <class Range>
+std::string names_of(const Range& all) {
+    std::vector<std::string_view> names;
+    for (const auto& each : all) names.push_back(called(each));
+    return fmt::format("{}", fmt::join(names, ", "));
+}
 
 /// The one of `all` that is called `text`.
-template <class T>
-T named(std::string_view text, std::span<const T> all, std::string_view what) {
-    std::vector<std::string_view> names;
-    for (const T each : all) {
-        if (name(each) == text) return each;
-        names.push_back(name(each));
-    }
-    throw bad_input(fmt::format("there is no {} '{}'; there are {}", what, text, fmt::join(names, ", ")));
+template <class Range>
+auto named(std::string_view text, const Range& all, std::string_view what) {
+    for (const auto& each : all)
+        if (called(each) == text) return each;
+    throw bad_input(fmt::format("there is no {} '{}'; there are {}", what, text, names_of(all)));
+}
+
+std::vector<const subject*> all_subjects() {
+    std::vector<const subject*> all;
+    for (const subject& each : subjects()) all.push_back(&each);
+    return all;
+}
+
+std::vector<const algorithm*> algorithms_of(collective kind) {
+    std::vector<const algorithm*> all;
+    for (const algorithm& entry : catalogue())
+        if (entry.kind == kind) all.push_back(&entry);
+    return all;
 }
 
 int iterations_in(const std::string& text) {
@@ -43,36 +66,74 @@ int iterations_in(const std::string& text) {
     return value;
 }
 
+std::optional<transport_kind> transport_in(const std::string& text) {
+    if (text == "auto") return std::nullopt;
+    if (text == "tcp") return transport_kind::tcp;
+    if (text == "shm") return transport_kind::shm;
+    throw bad_input(fmt::format("--transport takes auto, tcp or shm, not '{}'", text));
+}
+
 struct words {
-    std::string kind, bytes = "4..64MiB", type = "f32", op = "sum", iterations = "auto";
+    std::string kind, bytes = "4..64MiB", type = "f32", op = "sum", algorithm = "auto", transport = "auto", iterations = "auto";
     double step = 4;
+    int lanes = 1;
 };
 
 void add_options(CLI::App& app, words& typed, options& given) {
-    app.add_option("collective", typed.kind, "all_reduce, broadcast, reduce, all_gather, reduce_scatter, all_to_all or barrier")->required();
-    app.add_option("--bytes", typed.bytes, "Sizes of the whole vector: a list (4,64KiB,1MiB) or a range (4..64MiB)")->capture_default_str();
+    app.add_option("collective", typed.kind, names_of(all_subjects()))->required();
+    auto* bytes = app.add_option("--bytes", typed.bytes, "Sizes of the whole vector: a list (4,64KiB,1MiB) or a range (4..64MiB)")
+                      ->capture_default_str();
     app.add_option("--step", typed.step, "The factor between the sizes of a range")->check(CLI::Range(1.1, 1e6))->capture_default_str();
-    app.add_option("--type", typed.type, "f32, f64, f16, bf16, i8, u8, i32, u32, i64 or u64")->capture_default_str();
-    app.add_option("--op", typed.op, "sum, prod, min, max or avg")->capture_default_str();
+    app.add_option("--type", typed.type, names_of(types))->capture_default_str();
+    app.add_option("--op", typed.op, names_of(operators))->capture_default_str();
+    app.add_option("--algorithm", typed.algorithm, "auto: the cheapest for the size; or one of `tutti-plan list`")->capture_default_str();
+    app.add_option("--transport", typed.transport, "auto, tcp or shm; auto: what TUTTI_TRANSPORT says, or shared memory within a host")
+        ->capture_default_str();
+    app.add_option("--lanes", typed.lanes, "Links for bulk data between two ranks")
+        ->check(CLI::Range(1, most_lanes))
+        ->capture_default_str();
     app.add_option("--iters", typed.iterations, "Operations in a batch; auto: as many as fit --seconds")->capture_default_str();
-    app.add_option("--seconds", given.seconds, "How long one size is measured, about")->check(CLI::Range(0.001, 3600.0))->capture_default_str();
+    app.add_option("--seconds", given.seconds, "How long one size is measured, about")
+        ->check(CLI::Range(0.001, 3600.0))
+        ->capture_default_str();
     app.add_flag("--in-place", given.in_place, "The output is the input's memory");
+    app.add_option("--list", given.list,
+                   "Tensors instead of sizes: resnet50, or a file with an element count a line. Reduced one by one, all in flight, in "
+                   "buckets of 25 MiB, and as one vector")
+        ->excludes(bytes);
+    app.add_option("--overlap", given.overlap_ms, "Also compute for so many milliseconds while the operation is under way")
+        ->check(CLI::Range(0.001, most_overlap_ms))
+        ->excludes("--list");
     app.add_flag("--check,!--no-check", given.check, "Look at the result of one operation of each size; on by default");
     app.add_option("--json", given.json, "Write the results to this file, too");
 }
 
 options made_of(const words& typed, options given) {
-    given.kind = named<collective>(typed.kind, measured, "collective");
-    given.type = named<data_type>(typed.type, types, "type");
-    given.reduce = named<reduce_op>(typed.op, operators, "operator");
+    given.what = named(typed.kind, all_subjects(), "collective");
+    given.type = named(typed.type, types, "type");
+    given.reduce = named(typed.op, operators, "operator");
+    if (typed.algorithm != "auto")
+        given.forced = named(typed.algorithm, algorithms_of(given.what->kind), fmt::format("algorithm of {}", typed.kind));
+    given.transport = transport_in(typed.transport);
+    if (typed.lanes != 1) throw bad_input(fmt::format("--lanes {}: there is one lane for bulk data yet", typed.lanes));
     given.iterations = iterations_in(typed.iterations);
     given.bytes = sizes_in(typed.bytes, typed.step);
-    if (given.kind == collective::barrier) given.bytes = {0};
-    if (given.in_place && given.kind == collective::all_to_all) throw bad_input("all_to_all does not work in place");
+    if (given.what->kind == collective::barrier) given.bytes = {0};
+    if (given.in_place && !given.what->in_place(true)) throw bad_input(fmt::format("{} does not work in place", typed.kind));
+    if (!given.list.empty() && given.what->kind != collective::all_reduce) throw bad_input("--list is for all_reduce");
     return given;
 }
 
 }  // namespace
+
+std::span<const data_type> measured_types() noexcept { return types; }
+std::span<const reduce_op> measured_operators() noexcept { return operators; }
+
+std::uint64_t options::count_for(std::uint64_t whole_bytes, int size) const noexcept {
+    if (what->kind == collective::barrier) return 0;
+    const std::uint64_t unit = size_of(type) * parts_of(*what, size);
+    return (whole_bytes + unit - 1) / unit;
+}
 
 std::variant<options, int> parse(int argc, const char* const* argv, bool speaks) {
     CLI::App app{
@@ -80,7 +141,9 @@ std::variant<options, int> parse(int argc, const char* const* argv, bool speaks)
         "For each size: one operation whose result is checked, some to warm up, then batches of operations back to back, a barrier before\n"
         "each. A batch takes as long as its slowest rank; time_us is the median over the batches, min_us the least, p99_us of single\n"
         "operations. algbw is bytes by time; busbw is what a link carries, as nccl-tests define it. cpu: seconds of all cores that a rank\n"
-        "uses for one GB of the vector. Bytes are those of the longer of input and output, rounded up to whole elements for each rank."};
+        "uses for one GB of the vector. Bytes are those of the longer of input and output, rounded up to whole elements for each rank.\n\n"
+        "With --overlap a second line tells the time with the computation, and how much of the shorter of the two was hidden: in percent of\n"
+        "all of it, and of what the cores of this host allow."};
     app.name("tutti-perf");
     app.footer("Exit code: 0 when all went well, 1 when a result was wrong or the communication failed, 2 for a wrong option.");
     words typed;

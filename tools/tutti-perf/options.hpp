@@ -1,27 +1,40 @@
 // The command line of tutti-perf.
 #pragma once
 
-#include "algorithm/catalogue.hpp"
+#include "subject.hpp"
 
-#include <tutti/types.hpp>
+#include <tutti/context.hpp>
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
 namespace perf {
 
+std::span<const tutti::data_type> measured_types() noexcept;
+std::span<const tutti::reduce_op> measured_operators() noexcept;
+
 struct options {
-    tutti::collective kind = tutti::collective::all_reduce;
+    const subject* what = nullptr;
     std::vector<std::uint64_t> bytes;
     tutti::data_type type = tutti::data_type::f32;
     tutti::reduce_op reduce = tutti::reduce_op::sum;
-    int iterations = 0;   // in a batch; 0: as many as fit
-    double seconds = 1;   // for the measured part of one size
+    const tutti::algorithm* forced = nullptr;        // null: by cost
+    std::optional<tutti::transport_kind> transport;  // none: what the environment says
+    std::string list;                                // a name or file for tensors_of; empty: single vectors
+    double overlap_ms = 0;                           // of computation beside; 0: none
+    int iterations = 0;                              // in a batch; 0: as many as fit
+    double seconds = 1;                              // for the measured part of one size
     bool in_place = false;
     bool check = true;
-    std::string json;     // a file; empty: none
+    std::string json;  // a file; empty: none
+
+    bool reduces() const noexcept { return what->reduces; }
+    /// Of the elements in one call, for so many bytes of the whole vector.
+    std::uint64_t count_for(std::uint64_t whole_bytes, int size) const noexcept;
 };
 
 /// The options, or the process's exit code. Every rank reads the same command line, so only the one that `speaks` prints.

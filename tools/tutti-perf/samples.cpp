@@ -8,9 +8,9 @@
 namespace perf {
 namespace {
 
-constexpr int most_ops = 4000;        // in a batch
+constexpr int most_ops = 4000;  // in a batch
 constexpr int usual_batches = 9;
-constexpr double patience = 4;        // times the wanted duration, for operations that are slower than a batch should be
+constexpr double patience = 4;  // times the wanted duration, for operations that are slower than a batch should be
 
 double percentile(std::vector<double> values, double part) {
     std::sort(values.begin(), values.end());

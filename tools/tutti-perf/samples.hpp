@@ -44,8 +44,8 @@ private:
 struct summary {
     double least = 0;
     double median = 0;
-    double p99 = 0;       // of single operations, on the rank where it is worst
-    double cpu = 0;       // of one operation on one rank
+    double p99 = 0;  // of single operations, on the rank where it is worst
+    double cpu = 0;  // of one operation on one rank
 };
 
 /// From the numbers of all ranks, one after the other.

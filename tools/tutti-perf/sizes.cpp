@@ -11,7 +11,9 @@ namespace {
 std::uint64_t size_in(std::string text) {
     static const CLI::AsSizeValue with_unit(false);
     const std::string typed = text;
-    const auto wrong = [&] { return bad_input(fmt::format("--bytes takes 4,64KiB,1MiB or 4..64MiB, up to 64GiB; '{}' is no size", typed)); };
+    const auto wrong = [&] {
+        return bad_input(fmt::format("--bytes takes 4,64KiB,1MiB or 4..64MiB, up to 64GiB; '{}' is no size", typed));
+    };
     if (text.empty() || text.front() < '0' || text.front() > '9') throw wrong();
     try {
         if (!with_unit(text).empty()) throw wrong();
@@ -39,7 +41,8 @@ std::vector<std::uint64_t> sizes_in(const std::string& text, double step) {
     }
     std::vector<std::uint64_t> all;
     std::size_t begin = 0;
-    for (std::size_t comma; (comma = text.find(',', begin)) != text.npos; begin = comma + 1) all.push_back(size_in(text.substr(begin, comma - begin)));
+    for (std::size_t comma; (comma = text.find(',', begin)) != text.npos; begin = comma + 1)
+        all.push_back(size_in(text.substr(begin, comma - begin)));
     all.push_back(size_in(text.substr(begin)));
     return all;
 }

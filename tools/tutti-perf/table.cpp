@@ -8,19 +8,12 @@ namespace {
 constexpr double micro = 1e6, giga = 1e9;
 constexpr auto columns = "{:>12} {:>12} {:>5} {:>5} {:>19} {:>11} {:>11} {:>11} {:>8} {:>8} {:>9} {:>6}\n";
 
-double bus_factor(const row& one) noexcept {
-    const double ranks = one.ranks;
-    if (one.op == "all_reduce") return 2 * (ranks - 1) / ranks;
-    if (one.op == "broadcast" || one.op == "reduce") return 1;
-    return (ranks - 1) / ranks;
-}
-
 std::string wrong_text(std::int64_t wrong) { return wrong < 0 ? "-" : fmt::format("{}", wrong); }
 
 }  // namespace
 
 double row::algorithm_bandwidth() const noexcept { return static_cast<double>(bytes) / times.median / giga; }
-double row::bus_bandwidth() const noexcept { return algorithm_bandwidth() * bus_factor(*this); }
+double row::bus_bandwidth() const noexcept { return algorithm_bandwidth() * bus_factor; }
 double row::cpu_seconds_per_gigabyte() const noexcept { return bytes == 0 ? 0 : times.cpu / static_cast<double>(bytes) * giga; }
 
 std::string heading() {
@@ -30,10 +23,11 @@ std::string heading() {
 }
 
 std::string to_line(const row& one) {
-    return fmt::format(columns, one.bytes, one.count, one.type, one.reduce_op, one.algorithm, fmt::format("{:.2f}", one.times.median * micro),
-                       fmt::format("{:.2f}", one.times.least * micro), fmt::format("{:.2f}", one.times.p99 * micro),
-                       fmt::format("{:.3f}", one.algorithm_bandwidth()), fmt::format("{:.3f}", one.bus_bandwidth()),
-                       fmt::format("{:.4g}", one.cpu_seconds_per_gigabyte()), wrong_text(one.wrong));
+    return fmt::format(columns, one.bytes, one.count, one.type, one.reduce_op, one.algorithm,
+                       fmt::format("{:.2f}", one.times.median * micro), fmt::format("{:.2f}", one.times.least * micro),
+                       fmt::format("{:.2f}", one.times.p99 * micro), fmt::format("{:.3f}", one.algorithm_bandwidth()),
+                       fmt::format("{:.3f}", one.bus_bandwidth()), fmt::format("{:.4g}", one.cpu_seconds_per_gigabyte()),
+                       wrong_text(one.wrong));
 }
 
 /// Every text in a row is a plain word, so nothing needs escaping.

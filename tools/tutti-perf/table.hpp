@@ -10,7 +10,7 @@
 namespace perf {
 
 struct row {
-    std::string op;         // "all_reduce"
+    std::string op;           // "all_reduce"
     std::uint64_t bytes = 0;  // of the whole vector
     std::uint64_t count = 0;  // elements, as the call takes them
     std::string type;
@@ -19,6 +19,7 @@ struct row {
     std::string transport;
     std::string algorithm;
     summary times;
+    double bus_factor = 1;    // busbw by algbw
     std::int64_t wrong = -1;  // elements, on all ranks together; -1: not looked at
 
     /// Bytes of the vector over time, in GB/s.

@@ -1,0 +1,110 @@
+#include "transport/arena.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace tutti {
+namespace {
+
+constexpr std::size_t grain = 64;
+constexpr std::size_t page = 4096;
+/// Freed pieces from here on go back to the system.
+constexpr std::size_t returned_from = 64 * page;
+
+constexpr std::size_t rounded(std::size_t bytes) noexcept { return std::max<std::size_t>(1, (bytes + grain - 1) / grain) * grain; }
+
+/// As large as all memory of this host: pages count when they are used, and more could not be.
+std::size_t arena_bytes() noexcept {
+    return static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(::sysconf(_SC_PAGE_SIZE));
+}
+
+}  // namespace
+
+/// Under the mutex.
+bool arena::open() {
+    if (std::exchange(opened_, true)) return static_cast<bool>(memory_);
+    const std::size_t bytes = arena_bytes();
+    auto file = make_shared_file("tutti-arena", bytes);
+    auto memory = file ? mapping::of(*file, mapping::access::write) : result<mapping>(file.failure());
+    if (!memory) {
+        why_not_ = memory.failure().what();
+        return false;
+    }
+    memory_ = std::move(*memory);
+    file_ = std::move(*file);
+    free_.emplace(0, bytes);
+    return true;
+}
+
+/// The first piece that is large enough.
+bool arena::take(std::size_t bytes, std::size_t& offset) {
+    if (!shared_) return false;
+    const std::lock_guard lock(mutex_);
+    if (!open()) return false;
+    for (auto each = free_.begin(); each != free_.end(); ++each) {
+        const auto [begin, length] = *each;
+        if (length < bytes) continue;
+        free_.erase(each);
+        if (length > bytes) free_.emplace(begin + bytes, length - bytes);
+        offset = begin;
+        return true;
+    }
+    return false;
+}
+
+std::byte* arena::allocate(std::size_t bytes) {
+    const std::size_t whole = rounded(bytes);
+    std::size_t offset = 0;
+    std::byte* const memory =
+        take(whole, offset) ? memory_.data() + offset : static_cast<std::byte*>(::operator new(whole, std::align_val_t(grain)));
+    std::memset(memory, 0, whole);
+    return memory;
+}
+
+void arena::free(std::byte* memory, std::size_t bytes) noexcept {
+    std::size_t whole = rounded(bytes);
+    const auto place = locate({memory, whole});
+    if (!place) {
+        ::operator delete(memory, std::align_val_t(grain));
+        return;
+    }
+    std::size_t offset = static_cast<std::size_t>(*place);
+    if (whole >= returned_from) {
+        const std::size_t first = (offset + page - 1) / page * page, last = (offset + whole) / page * page;
+        (void)::fallocate(file_.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(first),
+                          static_cast<off_t>(last - first));
+    }
+    const std::lock_guard lock(mutex_);
+    auto next = free_.upper_bound(offset);
+    if (next != free_.begin()) {
+        const auto before = std::prev(next);
+        if (before->first + before->second == offset) {
+            offset = before->first;
+            whole += before->second;
+            free_.erase(before);
+        }
+    }
+    if (next != free_.end() && offset + whole == next->first) {
+        whole += next->second;
+        free_.erase(next);
+    }
+    free_.emplace(offset, whole);
+}
+
+std::optional<std::uint64_t> arena::locate(std::span<const std::byte> run) const noexcept {
+    const std::lock_guard lock(mutex_);
+    const auto begin = reinterpret_cast<std::uintptr_t>(memory_.data()), at = reinterpret_cast<std::uintptr_t>(run.data());
+    if (!memory_ || at < begin || at - begin > memory_.size() || memory_.size() - (at - begin) < run.size()) return std::nullopt;
+    return at - begin;
+}
+
+std::string arena::why_not() const {
+    const std::lock_guard lock(mutex_);
+    return why_not_;
+}
+
+}  // namespace tutti

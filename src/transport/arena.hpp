@@ -1,0 +1,48 @@
+// Memory of this process that other processes of its host can read: one anonymous file from which pieces are given out.
+#pragma once
+
+#include "transport/shared_memory.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace tutti {
+
+/// Any thread.
+class arena {
+public:
+    /// What is not shared is ordinary memory, of which `locate` knows nothing.
+    explicit arena(bool shared) noexcept : shared_(shared) {}
+    arena(const arena&) = delete;
+    arena& operator=(const arena&) = delete;
+
+    /// Zeros, aligned to 64 bytes. Throws std::bad_alloc. Where the system gives no shared memory (see `why_not`) it is ordinary memory.
+    std::byte* allocate(std::size_t bytes);
+    void free(std::byte* memory, std::size_t bytes) noexcept;
+
+    /// Where a run lies in the file, if it does.
+    std::optional<std::uint64_t> locate(std::span<const std::byte> run) const noexcept;
+    /// For those who shall read it; none before the first allocation.
+    const file_handle& file() const noexcept { return file_; }
+    /// Why memory is not shared although it should be; empty when it is.
+    std::string why_not() const;
+
+private:
+    bool open();
+    bool take(std::size_t bytes, std::size_t& offset);
+
+    const bool shared_;
+    mutable std::mutex mutex_;
+    bool opened_ = false;
+    std::string why_not_;
+    file_handle file_;
+    mapping memory_;
+    std::map<std::size_t, std::size_t> free_;  // bytes by offset; neighbours are one
+};
+
+}  // namespace tutti

@@ -1,0 +1,126 @@
+// What a lane does more over a link that shares memory: it lends payloads instead of copying them, reads what the other side has lent, and
+// lets its owner take bytes where the link shows them.
+#include "transport/lane.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tutti {
+
+/// Of a shown payload so much is taken before the sender hears that there is room again.
+static constexpr std::size_t shown_bytes = 64 * KiB;
+static constexpr std::size_t longest_element = 8;
+
+// ---- sending
+
+/// Whether a payload can be lent instead of copied is decided once.
+void lane::refer(outgoing& what) noexcept {
+    what.head.references = 0;
+    if (!near_ || what.head.payload_bytes < lent_from) return;
+    send_runs_.clear();
+    what.gather(send_runs_);
+    if (send_runs_.size() > most_references) return;
+    for (const auto& each : send_runs_)
+        if (!near_->locate(each)) return;
+    what.head.references = static_cast<std::uint8_t>(send_runs_.size());
+}
+
+void lane::take_returned() noexcept {
+    if (!lent_first_) return;
+    for (const std::uint64_t until = near_->returned(); lent_first_ && returned_ < until;) {
+        ++returned_;
+        outgoing& done = *lent_first_;
+        lent_first_ = done.next_in_lane;
+        done.sent();
+    }
+}
+
+void lane::repaid() noexcept {
+    const std::lock_guard lock(guard_);
+    waiting_returned_ = false;
+    if (!lent_first_ || state_ == state::ended) return;
+    if (near_->returned() == waited_beyond_) return send_failed(error::peer_died);
+    take_returned();
+    if (!pumping_) pump_send();
+}
+
+// ---- receiving
+
+/// Whether all references of a frame have been taken from the buffer, and are the payload that its header tells of.
+bool lane::take_references() noexcept {
+    const std::size_t bytes = head_.references * sizeof(reference);
+    if (end_ - begin_ < bytes) return false;
+    std::array<reference, most_references> list;
+    std::memcpy(list.data(), buffer_.data() + begin_, bytes);
+    begin_ += bytes;
+    lent_.clear();
+    std::uint64_t total = 0;
+    for (std::size_t index = 0; index < head_.references; ++index) {
+        lent_.push_back(near_->borrow(list[index]));
+        if (lent_.back().size() != list[index].bytes) break;
+        total += lent_.back().size();
+    }
+    state_ = state::parked;
+    if (lent_.size() == head_.references && total == head_.payload_bytes) return true;
+    fail(error::protocol_error);
+    return false;
+}
+
+/// Reads a lent payload, and gives it back.
+bool lane::take_lent() noexcept {
+    std::uint64_t offset = 0;
+    for (auto part : lent_) {
+        while (!part.empty()) {
+            std::size_t bytes = 0;
+            if (through_) {
+                bytes = owner_.through(head_, offset, part);
+            } else {
+                while (runs_[run_].empty()) ++run_;
+                bytes = std::min(part.size(), runs_[run_].size());
+                std::memcpy(runs_[run_].data(), part.data(), bytes);
+                runs_[run_] = runs_[run_].subspan(bytes);
+                if (runs_[run_].empty()) ++run_;
+            }
+            if (bytes == 0) {
+                fail(error::protocol_error);
+                return false;
+            }
+            offset += bytes;
+            part = part.subspan(bytes);
+        }
+    }
+    missing_ = 0;
+    near_->give_back();
+    return true;
+}
+
+/// Lets the owner take what the link shows of the payload. False when there was nothing or an end.
+bool lane::pass_through(std::size_t& budget) noexcept {
+    std::size_t used = 0;
+    const std::uint64_t offset = head_.payload_bytes - missing_;
+    if (end_ == 0) {
+        std::span<const std::byte> run;
+        const auto [bytes, code] = near_->peek(run);
+        if (bytes == 0) return nothing_came(code);
+        used = owner_.through(head_, offset, run.first(std::min({run.size(), missing_, shown_bytes})));
+        if (used > 0) near_->skip(used);
+    }
+    // An element that lies in two pieces is put together first.
+    if (used == 0) {
+        const std::size_t whole = std::min(missing_, longest_element);
+        const std::span<std::byte> parts[] = {std::span(buffer_).first(whole).subspan(end_)};
+        const auto [bytes, code] = link_->try_recv(parts);
+        if (bytes == 0) return nothing_came(code);
+        end_ += bytes;
+        if (end_ < whole) return true;
+        used = owner_.through(head_, offset, std::span(buffer_).first(whole));
+        if (used != whole) used = 0;
+        end_ = 0;
+    }
+    missing_ -= used;
+    budget -= std::min(budget, used);
+    if (used == 0) fail(error::protocol_error);
+    return used > 0;
+}
+
+}  // namespace tutti

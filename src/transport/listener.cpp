@@ -1,0 +1,36 @@
+#include "transport/listener.hpp"
+
+namespace tutti {
+
+/// When the process has no descriptor left for the next link: somebody else may close one meanwhile.
+static constexpr std::chrono::milliseconds exhausted_pause{50};
+
+task<result<std::unique_ptr<link>>> entrance::accept() {
+    struct waiting {
+        explicit waiting(entrance& at) noexcept : where(at) { where.accepting_ = &call; }
+        ~waiting() {
+            where.accepting_ = nullptr;
+            for (listener* each : where.doors_) each->forget();
+        }
+        entrance& where;
+        wake_call call;
+    } me{*this};
+    while (!closed_) {
+        std::error_code code;
+        for (listener* each : doors_)
+            if (auto came = each->next(code)) co_return std::move(came);
+        if (!code)
+            for (listener* each : doors_) each->when_any(me.call);
+        const auto how = co_await me.call.until(code ? loop_.now() + exhausted_pause : no_deadline, "somebody who connects");
+        if (how == woken::by_cancel) co_return failure(error::cancelled, "nobody connected before the wait was cancelled");
+    }
+    co_return failure(error::closed, "the transport was closed");
+}
+
+void entrance::close() noexcept {
+    closed_ = true;
+    for (listener* each : doors_) each->close();
+    if (accepting_ != nullptr) accepting_->run();
+}
+
+}  // namespace tutti

@@ -1,0 +1,103 @@
+// Sockets that listen for links which others open to us, and the one task at a time that accepts from them.
+#pragma once
+
+#include "runtime/asio.hpp"
+#include "transport/socket_wait.hpp"
+#include "transport/wake_call.hpp"
+
+#include <tutti/event_loop.hpp>
+#include <tutti/transport.hpp>
+
+#include <fcntl.h>
+
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace tutti {
+
+class listener {
+public:
+    virtual ~listener() = default;
+
+    virtual bool open() const noexcept = 0;
+    /// Null when there is none now; with a code when the system cannot give one now.
+    virtual std::unique_ptr<link> next(std::error_code& code) = 0;
+    /// Runs `work` once, when there may be one. Asked again it waits on, for the new `work`.
+    virtual void when_any(detail::runnable& work) = 0;
+    virtual void forget() noexcept = 0;
+    virtual void close() noexcept = 0;
+};
+
+template <class Protocol>
+class socket_listener final : public listener {
+public:
+    using socket = typename Protocol::socket;
+    /// Makes a link of what came, or null for somebody who is turned away.
+    using maker = std::function<std::unique_ptr<link>(event_loop& loop, socket from)>;
+
+    socket_listener(event_loop& loop, typename Protocol::acceptor acceptor, maker make)
+        : loop_(loop),
+          acceptor_(std::move(acceptor)),
+          make_(std::move(make)),
+          incoming_(loop, acceptor_, socket::wait_read) {}
+
+    bool open() const noexcept override { return acceptor_.is_open(); }
+    std::unique_ptr<link> next(std::error_code& code) override {
+        for (;;) {
+            boost::system::error_code refused;
+            socket came(executor_of(loop_));
+            acceptor_.accept(came, refused);
+            if (refused) {
+                if (refused != asio::error::would_block && refused != asio::error::try_again) code = refused;
+                return nullptr;
+            }
+            ::fcntl(came.native_handle(), F_SETFD, FD_CLOEXEC);
+            if (auto made = make_(loop_, std::move(came))) return made;
+        }
+    }
+    void when_any(detail::runnable& work) override {
+        work_ = &work;
+        if (!std::exchange(waiting_, true)) incoming_.start(ready_);
+    }
+    void forget() noexcept override { work_ = nullptr; }
+    void close() noexcept override {
+        work_ = nullptr;
+        incoming_.forget();
+        boost::system::error_code ignored;
+        acceptor_.close(ignored);
+    }
+
+private:
+    void ready() noexcept {
+        waiting_ = false;
+        if (auto* const work = std::exchange(work_, nullptr)) work->run();
+    }
+
+    event_loop& loop_;
+    typename Protocol::acceptor acceptor_;
+    const maker make_;
+    socket_wait<typename Protocol::acceptor> incoming_;
+    detail::runnable* work_ = nullptr;
+    bool waiting_ = false;
+    detail::callback<&socket_listener::ready> ready_{*this};
+};
+
+/// Accepts from several listeners.
+class entrance {
+public:
+    entrance(event_loop& loop, std::vector<listener*> doors) : loop_(loop), doors_(std::move(doors)) {}
+
+    /// One caller at a time; ends with error::closed after close().
+    task<result<std::unique_ptr<link>>> accept();
+    void close() noexcept;
+
+private:
+    event_loop& loop_;
+    const std::vector<listener*> doors_;
+    wake_call* accepting_ = nullptr;
+    bool closed_ = false;
+};
+
+}  // namespace tutti

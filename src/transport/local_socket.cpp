@@ -1,0 +1,144 @@
+#include "transport/local_socket.hpp"
+
+#include <tutti/error.hpp>
+
+#include <fmt/format.h>
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <random>
+
+namespace tutti {
+namespace {
+
+constexpr int backlog = 512;  // connections that nobody has accepted yet
+
+failure refused_by_system(std::string_view what) {
+    return failure(error::system, fmt::format("{}: {}", what, std::system_category().message(errno)));
+}
+
+/// Names that begin with a zero are in no file system.
+struct abstract_address {
+    explicit abstract_address(std::string_view name) noexcept {
+        where.sun_family = AF_UNIX;
+        const std::size_t length = std::min(name.size(), sizeof where.sun_path - 1);
+        std::memcpy(where.sun_path + 1, name.data(), length);
+        bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
+    }
+    const sockaddr* address() const noexcept { return reinterpret_cast<const sockaddr*>(&where); }
+    sockaddr_un where{};
+    socklen_t bytes = 0;
+};
+
+result<file_handle> new_socket() {
+    file_handle made(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!made) return refused_by_system("no local socket");
+    return made;
+}
+
+bool credentials_at(int handle, ucred& who) noexcept {
+    socklen_t bytes = sizeof who;
+    return ::getsockopt(handle, SOL_SOCKET, SO_PEERCRED, &who, &bytes) == 0;
+}
+
+}  // namespace
+
+result<std::string> host_identity() {
+    std::string boot;
+    std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+    char network[64];
+    const auto length = ::readlink("/proc/self/ns/net", network, sizeof network);
+    if (boot.empty() || length <= 0) return failure(error::system, "/proc does not say which host this is");
+    return fmt::format("{}.{}", boot, std::string_view(network, static_cast<std::size_t>(length)));
+}
+
+result<file_handle> listen_locally(std::string& name) {
+    std::random_device random;
+    name = fmt::format("tutti-{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
+    auto made = new_socket();
+    if (!made) return made;
+    const abstract_address here(name);
+    if (::bind(made->number(), here.address(), here.bytes) != 0 || ::listen(made->number(), backlog) != 0)
+        return refused_by_system("no local socket");
+    return made;
+}
+
+result<file_handle> connect_locally(std::string_view name) {
+    auto made = new_socket();
+    if (!made) return made;
+    const abstract_address there(name);
+    if (::connect(made->number(), there.address(), there.bytes) != 0) {
+        if (errno == ECONNREFUSED) return failure(error::refused, "nobody listens there");
+        return refused_by_system("no local connection");
+    }
+    if (!same_user(made->number())) return failure(error::refused, "a process of another user listens there");
+    return made;
+}
+
+bool same_user(int handle) noexcept {
+    ucred who{};
+    return credentials_at(handle, who) && who.uid == ::geteuid();
+}
+
+int process_at(int handle) noexcept {
+    ucred who{};
+    return credentials_at(handle, who) ? who.pid : 0;
+}
+
+bool send_byte(int handle, char what, const file_handle* with) noexcept {
+    iovec text{&what, 1};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))]{};
+    msghdr message{};
+    message.msg_iov = &text;
+    message.msg_iovlen = 1;
+    if (with != nullptr) {
+        message.msg_control = control;
+        message.msg_controllen = sizeof control;
+        cmsghdr* const head = CMSG_FIRSTHDR(&message);
+        head->cmsg_level = SOL_SOCKET;
+        head->cmsg_type = SCM_RIGHTS;
+        head->cmsg_len = CMSG_LEN(sizeof(int));
+        const int number = with->number();
+        std::memcpy(CMSG_DATA(head), &number, sizeof number);
+    }
+    ssize_t sent;
+    do sent = ::sendmsg(handle, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    return sent == 1;
+}
+
+local_news hear_news(int handle) noexcept {
+    char text[64];
+    iovec place{text, sizeof text};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))]{};
+    msghdr message{};
+    message.msg_iov = &place;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    ssize_t came;
+    do came = ::recvmsg(handle, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    while (came < 0 && errno == EINTR);
+    local_news news;
+    if (came < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return news;
+    if (came <= 0) {
+        news.code = error::peer_died;
+        return news;
+    }
+    news.bytes = static_cast<std::size_t>(came);
+    for (cmsghdr* head = CMSG_FIRSTHDR(&message); head != nullptr; head = CMSG_NXTHDR(&message, head))
+        if (head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS) {
+            int number = -1;
+            std::memcpy(&number, CMSG_DATA(head), sizeof number);
+            news.file = file_handle(number);
+        }
+    if ((message.msg_flags & MSG_CTRUNC) != 0) news.code = std::make_error_code(std::errc::too_many_files_open);
+    return news;
+}
+
+}  // namespace tutti

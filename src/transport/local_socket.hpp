@@ -1,0 +1,40 @@
+// What connects two processes of one host before they share memory, and tells each of the other's end: Unix sockets with names that are
+// in no file system, so that nothing is left of them.
+#pragma once
+
+#include "runtime/asio.hpp"
+#include "transport/shared_memory.hpp"
+
+#include <tutti/result.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace tutti {
+
+using local_protocol = asio::local::stream_protocol;
+
+/// Processes with the same identity can reach each other's local sockets: same boot, same network namespace. It stands for one host.
+result<std::string> host_identity();
+
+/// Listens without blocking at a name that nobody can guess, which is written to `name`.
+result<file_handle> listen_locally(std::string& name);
+/// Without blocking. error::refused when nobody listens, or somebody of another user.
+result<file_handle> connect_locally(std::string_view name);
+/// Whether both ends belong to one user.
+bool same_user(int handle) noexcept;
+/// The process at the other end; 0 when unknown.
+int process_at(int handle) noexcept;
+
+/// One byte, with a file or without. False when it cannot be sent now or ever.
+bool send_byte(int handle, char what, const file_handle* with = nullptr) noexcept;
+
+/// What has come, at most one file with it.
+struct local_news {
+    std::size_t bytes = 0;
+    file_handle file;
+    std::error_code code;  // peer_died at the end; too_many_files_open when a file came that this process could not take
+};
+local_news hear_news(int handle) noexcept;
+
+}  // namespace tutti

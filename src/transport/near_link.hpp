@@ -1,0 +1,41 @@
+// What a link between processes that share memory can do beyond bytes: show them where they lie, and lend memory of an arena instead of
+// copying it.
+#pragma once
+
+#include <tutti/transport.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace tutti {
+
+/// A part of the sender's arena.
+struct reference {
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+};
+
+class near_link {
+public:
+    /// The bytes that would be received next, where they lie, until `skip`. Like try_recv when there are none.
+    virtual moved peek(std::span<const std::byte>& run) noexcept = 0;
+    virtual void skip(std::size_t bytes) noexcept = 0;
+
+    // Lending: the sender of a reference leaves that memory alone until it has been given back. What is lent is given back in order.
+    /// None for memory that the other side cannot read.
+    virtual std::optional<reference> locate(std::span<const std::byte> run) noexcept = 0;
+    /// How often the other side has given something back, since the beginning.
+    virtual std::uint64_t returned() noexcept = 0;
+    /// Posts `work` once, when that number is another than `seen`, or the link has ended. One at a time.
+    virtual void when_returned(std::uint64_t seen, detail::runnable& work) noexcept = 0;
+    /// The memory that the other side refers to; empty when it is none of its arena.
+    virtual std::span<const std::byte> borrow(reference what) noexcept = 0;
+    virtual void give_back() noexcept = 0;
+
+protected:
+    ~near_link() = default;
+};
+
+}  // namespace tutti

@@ -1,0 +1,52 @@
+#include "transport/shared_memory.hpp"
+
+#include <fmt/format.h>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace tutti {
+namespace {
+
+failure refused_by_system(const char* what) {
+    return failure(error::system, fmt::format("{}: {}", what, std::system_category().message(errno)));
+}
+
+}  // namespace
+
+file_handle::~file_handle() {
+    if (number_ >= 0) ::close(number_);
+}
+
+result<file_handle> make_shared_file(const char* name, std::size_t bytes) {
+    file_handle file(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    if (!file) return refused_by_system("no shared memory");
+    if (::ftruncate(file.number(), static_cast<off_t>(bytes)) != 0) return refused_by_system("no shared memory of this size");
+    if (::fcntl(file.number(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+        return refused_by_system("shared memory cannot be sealed");
+    return file;
+}
+
+result<mapping> mapping::of(const file_handle& file, access how) {
+    struct stat about {};
+    const int seals = ::fcntl(file.number(), F_GET_SEALS);
+    if (::fstat(file.number(), &about) != 0 || seals < 0 || (seals & F_SEAL_SHRINK) == 0 ||
+        about.st_size <= 0)
+        return failure(error::protocol_error, "this is no shared memory");
+    const auto bytes = static_cast<std::size_t>(about.st_size);
+    const int rights = how == access::write ? PROT_READ | PROT_WRITE : PROT_READ;
+    void* const place = ::mmap(nullptr, bytes, rights, MAP_SHARED | MAP_NORESERVE, file.number(), 0);
+    if (place == MAP_FAILED) return refused_by_system("shared memory cannot be mapped");
+    return mapping(std::span(static_cast<std::byte*>(place), bytes));
+}
+
+mapping::~mapping() {
+    if (!memory_.empty()) ::munmap(memory_.data(), memory_.size());
+}
+
+}  // namespace tutti

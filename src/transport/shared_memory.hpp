@@ -1,0 +1,61 @@
+// Memory that processes of one host share: anonymous files, which are gone when the last process that holds or maps them is.
+#pragma once
+
+#include <tutti/result.hpp>
+
+#include <cstddef>
+#include <span>
+#include <utility>
+
+namespace tutti {
+
+/// An open file, closed with the object.
+class file_handle {
+public:
+    file_handle() = default;
+    explicit file_handle(int number) noexcept : number_(number) {}
+    file_handle(file_handle&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+    file_handle& operator=(file_handle&& other) noexcept {
+        std::swap(number_, other.number_);
+        return *this;
+    }
+    ~file_handle();
+
+    int number() const noexcept { return number_; }
+    /// From now on somebody else closes it.
+    int release() noexcept { return std::exchange(number_, -1); }
+    explicit operator bool() const noexcept { return number_ >= 0; }
+
+private:
+    int number_ = -1;
+};
+
+/// A file of `bytes` zeros that can neither grow nor shrink any more, so that no access to its memory ever fails for its size.
+result<file_handle> make_shared_file(const char* name, std::size_t bytes);
+
+/// A file, or all of one, in this process's memory.
+class mapping {
+public:
+    enum class access { read, write };
+
+    mapping() = default;
+    /// Fails with error::protocol_error for a file whose size may change.
+    static result<mapping> of(const file_handle& file, access how);
+    mapping(mapping&& other) noexcept : memory_(std::exchange(other.memory_, {})) {}
+    mapping& operator=(mapping&& other) noexcept {
+        std::swap(memory_, other.memory_);
+        return *this;
+    }
+    ~mapping();
+
+    std::byte* data() const noexcept { return memory_.data(); }
+    std::size_t size() const noexcept { return memory_.size(); }
+    explicit operator bool() const noexcept { return !memory_.empty(); }
+
+private:
+    explicit mapping(std::span<std::byte> memory) noexcept : memory_(memory) {}
+
+    std::span<std::byte> memory_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,274 @@
+#include "transport/shm_link.hpp"
+
+#include "runtime/attempt.hpp"
+#include "transport/near_link.hpp"
+#include "transport/shm_ring.hpp"
+#include "transport/socket_wait.hpp"
+
+#include "base/check.hpp"
+
+#include <fmt/format.h>
+
+#include <new>
+#include <optional>
+
+namespace tutti {
+namespace {
+
+/// The states of both rings, then the bytes of both. The first ring is that of the side that connected.
+struct shared_rings {
+    ring_state states[2];
+    alignas(4096) std::byte bytes[2][ring_bytes];
+};
+
+constexpr char memory_comes = 'm', arena_comes = 'a', wake_up = 'w';
+
+class shm_link;
+
+/// What one may wait for: bytes, room, or memory that was lent.
+enum class awaited { bytes, room, returns };
+
+/// Looks at the shared memory as long as the loop tries; before it sleeps it lets the other side ring the bell.
+class shm_wait final : public detail::attempt {
+public:
+    shm_wait(event_loop& loop, shm_link& over, awaited what) noexcept : attempt(loop), over_(over), what_(what) {}
+    ~shm_wait() { forget(); }
+
+    /// Calls `work` once, when it may end. One at a time.
+    void start(detail::runnable& work) noexcept {
+        TUTTI_CHECK(work_ == nullptr, "one watcher of each kind at a time");
+        work_ = &work;
+        wait();
+    }
+    void forget() noexcept {
+        if (std::exchange(work_, nullptr) != nullptr) stop_waiting();
+    }
+    /// The bell has rung.
+    void look() noexcept;
+
+private:
+    void run() noexcept override;
+    void arm() override;
+
+    shm_link& over_;
+    const awaited what_;
+    detail::runnable* work_ = nullptr;
+};
+
+class shm_link final : public link, private near_link {
+public:
+    shm_link(event_loop& loop, local_protocol::socket socket, std::string peer, std::shared_ptr<arena> mine)
+        : socket_(std::move(socket)),
+          handle_(socket_.native_handle()),
+          bell_(loop, socket_, local_protocol::socket::wait_read),
+          reader_(loop, *this, awaited::bytes),
+          writer_(loop, *this, awaited::room),
+          lender_(loop, *this, awaited::returns),
+          peer_(std::move(peer)),
+          mine_(std::move(mine)) {
+        writer_.expect(true);
+        lender_.expect(true);
+    }
+    ~shm_link() override { close(); }
+
+    /// `mine` is the ring in which this side sends.
+    void attach(mapping memory, int mine) {
+        memory_ = std::move(memory);
+        auto* const both = reinterpret_cast<shared_rings*>(memory_.data());
+        out_ = &both->states[mine];
+        in_ = &both->states[1 - mine];
+        sender_.emplace(ring{out_, both->bytes[mine]});
+        receiver_.emplace(ring{in_, both->bytes[1 - mine]});
+    }
+    /// Takes what has come through the socket: the memory, wishes to wake up, the end.
+    void hear() noexcept {
+        local_news news = hear_news(handle_);
+        if (news.code) gone_ = news.code;
+        if (gone_ || news.bytes == 0) return;
+        if (!memory_) take_memory(news.file);
+        else if (news.file && !theirs_) take_arena(news.file);
+    }
+
+    moved try_send(std::span<const std::span<const std::byte>> parts) noexcept override {
+        if (gone_ || !sender_) return {0, gone_};
+        const moved done = sender_->send(parts);
+        if (done.bytes > 0) {
+            if (sender_->must_wake()) send_byte(handle_, wake_up);
+            writer_.stir();
+        }
+        return done;
+    }
+    moved try_recv(std::span<const std::span<std::byte>> parts) noexcept override {
+        moved done;
+        if (receiver_) done = receiver_->recv(parts);
+        if (done.bytes > 0) received();
+        if (done.bytes == 0 && !done.code) done.code = gone_;
+        return done;
+    }
+
+    void when_readable(detail::runnable& work) noexcept override {
+        if (socket_.is_open()) reader_.start(work);
+    }
+    void when_writable(detail::runnable& work) noexcept override {
+        if (socket_.is_open()) writer_.start(work);
+    }
+    void expect(bool soon) noexcept override { reader_.expect(soon); }
+
+    near_link* near() noexcept override { return this; }
+
+    void close() noexcept override {
+        for (shm_wait* each : {&reader_, &writer_, &lender_}) each->forget();
+        bell_.forget();
+        boost::system::error_code ignored;
+        socket_.close(ignored);
+        if (!gone_) gone_ = error::closed;
+        sender_.reset();
+        receiver_.reset();
+        out_ = in_ = nullptr;
+        memory_ = mapping();
+        theirs_ = mapping();
+    }
+
+    std::string peer() const override { return peer_; }
+
+    /// Whether a wait may end.
+    bool may_end(awaited what) noexcept {
+        if (gone_) return true;
+        if (!memory_) return false;
+        switch (what) {
+            case awaited::bytes: return receiver_->ready();
+            case awaited::room: return sender_->ready();
+            case awaited::returns: return out_->returned.load() != seen_;
+        }
+        return true;
+    }
+    /// Lets the other side ring the bell when a wait may end. It may have moved before it saw the wish, so one looks again afterwards.
+    void wish(awaited what) {
+        if (memory_) {
+            if (what == awaited::bytes) in_->receiver_sleeps.store(1);
+            else if (what == awaited::room) out_->sender_sleeps.store(1);
+            else out_->lender_sleeps.store(1);
+        }
+        if (std::exchange(listening_, true)) return;
+        bell_.start(heard_);
+        static_cast<detail::attempt&>(bell_).arm();
+    }
+
+private:
+    moved peek(std::span<const std::byte>& run) noexcept override {
+        moved done;
+        if (receiver_) done = receiver_->peek(run);
+        if (done.bytes == 0 && !done.code) done.code = gone_;
+        return done;
+    }
+    void skip(std::size_t bytes) noexcept override {
+        receiver_->skip(bytes);
+        received();
+    }
+    std::optional<reference> locate(std::span<const std::byte> run) noexcept override {
+        const auto offset = mine_->locate(run);
+        if (!offset || gone_ || !sender_) return std::nullopt;
+        if (!arena_sent_) arena_sent_ = send_byte(handle_, arena_comes, &mine_->file());
+        return arena_sent_ ? std::optional(reference{*offset, run.size()}) : std::nullopt;
+    }
+    std::uint64_t returned() noexcept override { return out_ ? out_->returned.load() : 0; }
+    void when_returned(std::uint64_t seen, detail::runnable& work) noexcept override {
+        if (!socket_.is_open()) return;
+        seen_ = seen;
+        lender_.start(work);
+    }
+    std::span<const std::byte> borrow(reference what) noexcept override {
+        if (!theirs_) hear();  // it was sent before the first reference
+        if (what.offset > theirs_.size() || theirs_.size() - what.offset < what.bytes) return {};
+        return {theirs_.data() + what.offset, static_cast<std::size_t>(what.bytes)};
+    }
+    void give_back() noexcept override {
+        in_->returned.store(++given_back_);
+        if (in_->lender_sleeps.load() != 0 && in_->lender_sleeps.exchange(0) != 0) send_byte(handle_, wake_up);
+    }
+
+    void take_memory(const file_handle& from) noexcept {
+        auto memory = mapping::of(from, mapping::access::write);
+        if (!memory) gone_ = memory.failure().code();
+        else if (memory->size() != sizeof(shared_rings)) gone_ = error::protocol_error;
+        else attach(std::move(*memory), 1);
+    }
+    void take_arena(const file_handle& from) noexcept {
+        auto memory = mapping::of(from, mapping::access::read);
+        if (memory) theirs_ = std::move(*memory);
+    }
+    void received() noexcept {
+        if (receiver_->must_wake()) send_byte(handle_, wake_up);
+        reader_.stir();
+    }
+    void heard() noexcept {
+        listening_ = false;
+        hear();
+        for (shm_wait* each : {&reader_, &writer_, &lender_}) each->look();
+    }
+
+    local_protocol::socket socket_;
+    const int handle_;
+    socket_wait<local_protocol::socket> bell_;
+    shm_wait reader_;
+    shm_wait writer_;
+    shm_wait lender_;
+    const std::string peer_;
+    const std::shared_ptr<arena> mine_;
+    bool arena_sent_ = false;
+    mapping theirs_;  // the other side's arena, once it has lent something
+    mapping memory_;
+    ring_state* out_ = nullptr;
+    ring_state* in_ = nullptr;
+    std::optional<ring_sender> sender_;
+    std::optional<ring_receiver> receiver_;
+    std::uint64_t given_back_ = 0;
+    std::uint64_t seen_ = 0;  // of what was given back to us
+    std::error_code gone_;    // nothing more is sent, and nothing comes beyond what is in the ring
+    bool listening_ = false;
+    detail::callback<&shm_link::heard> heard_{*this};
+};
+
+void shm_wait::run() noexcept {
+    if (over_.may_end(what_)) std::exchange(work_, nullptr)->run();  // which may destroy this
+    else wait();
+}
+
+void shm_wait::arm() {
+    over_.wish(what_);
+    if (over_.may_end(what_)) ready();
+}
+
+void shm_wait::look() noexcept {
+    if (work_ == nullptr) return;
+    if (over_.may_end(what_)) ready();
+    else arm();
+}
+
+local_protocol::socket local_socket(event_loop& loop, file_handle from) {
+    return local_protocol::socket(executor_of(loop), local_protocol(), from.release());
+}
+
+}  // namespace
+
+result<std::unique_ptr<link>> open_shm_link(event_loop& loop, file_handle connected, std::string peer, std::shared_ptr<arena> mine) {
+    auto file = make_shared_file("tutti-link", sizeof(shared_rings));
+    if (!file) return file.failure();
+    auto memory = mapping::of(*file, mapping::access::write);
+    if (!memory) return memory.failure();
+    new (memory->data()) shared_rings;
+    if (!send_byte(connected.number(), memory_comes, &*file)) return failure(error::system, "the shared memory could not be handed over");
+    auto made = std::make_unique<shm_link>(loop, local_socket(loop, std::move(connected)), std::move(peer), std::move(mine));
+    made->attach(std::move(*memory), 0);
+    return std::unique_ptr<link>(std::move(made));
+}
+
+std::unique_ptr<link> accept_shm_link(event_loop& loop, local_protocol::socket accepted, std::shared_ptr<arena> mine) {
+    const int handle = accepted.native_handle();
+    if (!same_user(handle)) return nullptr;
+    auto made = std::make_unique<shm_link>(loop, std::move(accepted), fmt::format("shm:process {}", process_at(handle)), std::move(mine));
+    made->hear();
+    return made;
+}
+
+}  // namespace tutti

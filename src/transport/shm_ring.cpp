@@ -1,0 +1,102 @@
+#include "transport/shm_ring.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tutti {
+namespace {
+
+/// How much is copied before the other side hears of it: it can work on the first part while the next is copied.
+constexpr std::size_t chunk_bytes = 32 * KiB;
+/// A sender that found the ring full is woken when this much is free, not for every few bytes.
+constexpr std::size_t worthwhile_bytes = ring_bytes / 4;
+
+constexpr std::size_t grain = 64;
+
+std::size_t place_of(std::uint64_t position) noexcept { return static_cast<std::size_t>(position % ring_bytes); }
+
+}  // namespace
+
+/// Looks at the other side's position only when what was seen last is not enough.
+std::size_t ring_sender::room() noexcept {
+    const std::uint64_t seen = over_.state->received.load();
+    if (seen - received_ > sent_ - received_) broken_ = true;
+    else received_ = seen;
+    return broken_ ? 0 : ring_bytes - static_cast<std::size_t>(sent_ - received_);
+}
+
+moved ring_sender::send(std::span<const std::span<const std::byte>> parts) noexcept {
+    std::size_t free = ring_bytes - static_cast<std::size_t>(sent_ - received_), total = 0, unpublished = 0;
+    for (auto part : parts) {
+        while (!part.empty()) {
+            if (free < std::min(part.size(), grain)) free = room();
+            const std::size_t at = place_of(sent_);
+            std::size_t bytes = std::min({part.size(), free, ring_bytes - at, chunk_bytes});
+            if (bytes == free && bytes < part.size()) bytes = bytes / grain * grain;
+            if (bytes == 0) break;
+            std::memcpy(over_.bytes + at, part.data(), bytes);
+            part = part.subspan(bytes);
+            sent_ += bytes;
+            free -= bytes;
+            total += bytes;
+            unpublished += bytes;
+            if (unpublished >= chunk_bytes) {
+                over_.state->sent.store(sent_, std::memory_order_release);
+                unpublished = 0;
+            }
+        }
+        if (!part.empty()) break;
+    }
+    if (total > 0) over_.state->sent.store(sent_);
+    return {total, broken_ ? make_error_code(error::protocol_error) : std::error_code()};
+}
+
+bool ring_sender::ready() noexcept { return room() >= worthwhile_bytes || broken_; }
+
+std::size_t ring_receiver::waiting() noexcept {
+    const std::uint64_t seen = over_.state->sent.load();
+    if (seen - received_ > ring_bytes || seen - received_ < sent_ - received_) broken_ = true;
+    else sent_ = seen;
+    return broken_ ? 0 : static_cast<std::size_t>(sent_ - received_);
+}
+
+moved ring_receiver::recv(std::span<const std::span<std::byte>> parts) noexcept {
+    std::size_t there = static_cast<std::size_t>(sent_ - received_), total = 0;
+    for (auto part : parts) {
+        while (!part.empty()) {
+            if (there == 0 && (there = waiting()) == 0) break;
+            const std::size_t at = place_of(received_);
+            const std::size_t bytes = std::min({part.size(), there, ring_bytes - at, chunk_bytes});
+            std::memcpy(part.data(), over_.bytes + at, bytes);
+            part = part.subspan(bytes);
+            received_ += bytes;
+            there -= bytes;
+            total += bytes;
+            over_.state->received.store(received_, std::memory_order_release);
+        }
+        if (!part.empty()) break;
+    }
+    if (total > 0) over_.state->received.store(received_);
+    return {total, total == 0 && broken_ ? make_error_code(error::protocol_error) : std::error_code()};
+}
+
+moved ring_receiver::peek(std::span<const std::byte>& run) noexcept {
+    std::size_t there = static_cast<std::size_t>(sent_ - received_);
+    if (there == 0) there = waiting();
+    const std::size_t at = place_of(received_);
+    run = {over_.bytes + at, std::min(there, ring_bytes - at)};
+    return {run.size(), there == 0 && broken_ ? make_error_code(error::protocol_error) : std::error_code()};
+}
+
+void ring_receiver::skip(std::size_t bytes) noexcept {
+    received_ += bytes;
+    over_.state->received.store(received_);
+}
+
+bool ring_receiver::must_wake() noexcept {
+    if (over_.state->sender_sleeps.load() == 0) return false;
+    if (ring_bytes - static_cast<std::size_t>(over_.state->sent.load() - received_) < worthwhile_bytes) return false;
+    return over_.state->sender_sleeps.exchange(0) != 0;
+}
+
+}  // namespace tutti

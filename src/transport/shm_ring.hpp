@@ -1,0 +1,82 @@
+// One direction of a link in shared memory: a ring of bytes with one sender and one receiver, in two processes. It never waits; who
+// wants to sleep says so in the ring, and is to be woken by whoever moves the position it waits for.
+#pragma once
+
+#include <tutti/transport.hpp>
+#include <tutti/types.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace tutti {
+
+/// Small enough to stay in a core's cache together with what is copied, large enough for a slice.
+inline constexpr std::size_t ring_bytes = 512 * KiB;
+
+/// What both sides write, each variable on a cache line of its own. Positions count bytes from the beginning and never stop.
+/// Positions and the wishes to be woken are written and read in one order for all (sequentially consistent): either the mover sees the wish,
+/// or the sleeper, looking again after it wished, sees the move.
+struct ring_state {
+    alignas(64) std::atomic<std::uint64_t> sent{0};      // by the sender
+    alignas(64) std::atomic<std::uint64_t> received{0};  // by the receiver
+    alignas(64) std::atomic<std::uint32_t> receiver_sleeps{0};
+    alignas(64) std::atomic<std::uint32_t> sender_sleeps{0};
+    alignas(64) std::atomic<std::uint64_t> returned{0};  // by the receiver: how many references it has given back
+    alignas(64) std::atomic<std::uint32_t> lender_sleeps{0};
+};
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
+
+struct ring {
+    ring_state* state = nullptr;
+    std::byte* bytes = nullptr;  // ring_bytes of them
+};
+
+/// The positions that the other side writes are checked before they are used: an impossible one is error::protocol_error, for good.
+class ring_sender {
+public:
+    explicit ring_sender(ring over) noexcept : over_(over) {}
+
+    /// Copies as much as there is room for; a part that does not fit is split at a multiple of 64 bytes, so no element is. The other side may take the first bytes while the last are being copied.
+    moved send(std::span<const std::span<const std::byte>> parts) noexcept;
+    /// Whether it is worth trying: there is room again, for a good part of the ring when it was full.
+    bool ready() noexcept;
+    void sleep(bool wish) noexcept { over_.state->sender_sleeps.store(wish ? 1 : 0); }
+    /// Whether the receiver is to be woken for what was sent. Takes its wish back.
+    bool must_wake() noexcept { return over_.state->receiver_sleeps.load() != 0 && over_.state->receiver_sleeps.exchange(0) != 0; }
+
+private:
+    std::size_t room() noexcept;
+
+    ring over_;
+    std::uint64_t sent_ = 0;
+    std::uint64_t received_ = 0;  // as last seen
+    bool broken_ = false;
+};
+
+class ring_receiver {
+public:
+    explicit ring_receiver(ring over) noexcept : over_(over) {}
+
+    /// Copies what has come, as far as there is place for it.
+    moved recv(std::span<const std::span<std::byte>> parts) noexcept;
+    /// The same bytes where they lie, as far as they lie together, and the step beyond them.
+    moved peek(std::span<const std::byte>& run) noexcept;
+    void skip(std::size_t bytes) noexcept;
+    /// Whether something has come, or never will.
+    bool ready() noexcept { return waiting() > 0 || broken_; }
+    void sleep(bool wish) noexcept { over_.state->receiver_sleeps.store(wish ? 1 : 0); }
+    /// Whether the sender is to be woken for the room that was made. Takes its wish back.
+    bool must_wake() noexcept;
+
+private:
+    std::size_t waiting() noexcept;
+
+    ring over_;
+    std::uint64_t sent_ = 0;  // as last seen
+    std::uint64_t received_ = 0;
+    bool broken_ = false;
+};
+
+}  // namespace tutti

@@ -1,0 +1,51 @@
+// Ranks on one host, through shared memory.
+#pragma once
+
+#include "transport/arena.hpp"
+#include "transport/attempts.hpp"
+#include "transport/listener.hpp"
+#include "transport/local_socket.hpp"
+
+#include <tutti/event_loop.hpp>
+#include <tutti/transport.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace tutti {
+
+/// On a loop in real time. It outlives the tasks it made; links may outlive it. Talks to processes of the same user only.
+class shm_transport final : public transport {
+public:
+    /// Listens when it returns. What lies in `mine` need not be copied to be sent. Fails with error::system, saying what is missing.
+    static result<std::unique_ptr<shm_transport>> listen(event_loop& loop, std::shared_ptr<arena> mine = std::make_shared<arena>(true));
+    ~shm_transport() override { close(); }
+
+    /// "shm1:HOST/NAME": the version of what is shared, the host's identity, and the name of a local socket.
+    std::string address() const override { return address_; }
+    /// error::invalid_argument for what is no such address, or one on another host.
+    task<result<std::unique_ptr<link>>> connect(std::string address, time_point deadline) override;
+    task<result<std::unique_ptr<link>>> accept() override { return entrance_.accept(); }
+    void close() noexcept override;
+
+    /// Whether an address is one of this host.
+    bool reaches(std::string_view address) const noexcept { return address.starts_with(here_); }
+    /// One attempt, at an address that this transport reaches.
+    result<std::unique_ptr<link>> try_connect(const std::string& address);
+    /// For a transport that accepts from several.
+    listener& door() noexcept { return door_; }
+
+private:
+    shm_transport(event_loop& loop, std::string here, std::string name, local_protocol::acceptor acceptor, std::shared_ptr<arena> mine);
+
+    event_loop& loop_;
+    const std::string here_;
+    const std::string address_;
+    const std::shared_ptr<arena> mine_;
+    socket_listener<local_protocol> door_;
+    entrance entrance_;
+    open_attempts connecting_;
+};
+
+}  // namespace tutti

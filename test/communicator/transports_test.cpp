@@ -1,0 +1,206 @@
+// Ranks as they are in a program: each with a context and a thread that makes its progress, over TCP, over shared memory, or over what is
+// chosen when nobody says.
+#include "communicator/rehearsal.hpp"
+#include "support/ranks.hpp"
+
+#include <chrono>
+#include <thread>
+
+using namespace tutti;
+using test::programme;
+
+namespace {
+
+using steady = std::chrono::steady_clock;
+
+task<> join_and_work(context& home, rank me, int size, memory_table& table, const test::rank_body& body) {
+    return test::detail::one_rank(home, me, size, memory_store(table), body);
+}
+
+/// Every rank is a thread with a loop of its own; its bytes move on the thread of its context.
+void run_over(transport_kind kind, int size, const test::rank_body& body) {
+    memory_table table;
+    std::vector<std::string> errors(static_cast<std::size_t>(size));
+    std::vector<std::thread> threads;
+    for (rank me = 0; me < size; ++me)
+        threads.emplace_back([&, me] {
+            try {
+                context_options options;
+                options.transport = kind;
+                context home(options);
+                event_loop loop;
+                run(loop, join_and_work(home, me, size, table, body));
+            } catch (const std::exception& why) {
+                errors[static_cast<std::size_t>(me)] = why.what();
+            }
+        });
+    for (auto& each : threads) each.join();
+    for (const auto& each : errors) CHECK(each == "");
+}
+
+struct row {
+    const char* name;
+    transport_kind kind;
+};
+constexpr row all_kinds[] = {{"auto", transport_kind::automatic}, {"tcp", transport_kind::tcp}, {"shm", transport_kind::shm}};
+
+void run_over_each(int size, const test::rank_body& body) {
+    for (const row& each : all_kinds) {
+        CAPTURE(each.name);
+        run_over(each.kind, size, body);
+    }
+}
+
+task<> sum_a_lot(communicator& world) {
+    const std::size_t count = 8 * MiB;  // 32 MiB of floats
+    std::vector<float> data(count);
+    for (std::size_t index = 0; index < count; ++index) data[index] = static_cast<float>(index % 1000) + static_cast<float>(world.rank());
+    co_await world.all_reduce(data, sum);
+    std::size_t wrong = 0;
+    for (std::size_t index = 0; index < count; ++index) wrong += data[index] == 3 * static_cast<float>(index % 1000) + 3 ? 0 : 1;
+    CHECK(wrong == 0);
+}
+
+bool computes_until(const future<>& ended) {
+    const auto limit = steady::now() + std::chrono::minutes(1);
+    while (!ended.ready() && steady::now() < limit) {}
+    return ended.ready();
+}
+
+task<> compute_meanwhile(communicator& world) {
+    std::vector<float> data(1 * MiB, 1);
+    auto summing = world.all_reduce(data, sum);
+    // No await, no call into the library: the thread of the context does the work.
+    CHECK(computes_until(summing));
+    co_await std::move(summing);
+    CHECK(data.back() == static_cast<float>(world.size()));
+}
+
+task<> begin_before_the_others(communicator& world, std::atomic<bool>& begun) {
+    std::vector<float> data(1 * MiB, 1);
+    co_await world.barrier();
+    if (world.rank() == 0) {
+        // The other rank calls only after this call has returned, so it returned without it.
+        auto summing = world.all_reduce(data, sum);
+        CHECK_FALSE(summing.ready());
+        begun = true;
+        co_await std::move(summing);
+    } else {
+        while (!begun) std::this_thread::yield();
+        co_await world.all_reduce(data, sum);
+    }
+    CHECK(data.front() == 2);
+}
+
+task<> wait_on_plain_threads(communicator& world) {
+    // Futures go to other threads and are waited for there.
+    std::vector<std::int32_t> data(1000, world.rank()), more(10, 1);
+    bool first_right = false, second_right = false;
+    auto first = world.all_reduce(data, sum);
+    auto second = world.all_reduce(more, prod);
+    std::thread waits([&] {
+        second.get();
+        second_right = more == std::vector<std::int32_t>(10, 1);
+        first_right = first.wait_for(std::chrono::minutes(1));
+        first.get();
+    });
+    waits.join();
+    CHECK(first_right);
+    CHECK(second_right);
+    CHECK(data == std::vector<std::int32_t>(1000, 3));
+    co_return;
+}
+
+task<> look_at_routes(communicator& world, const std::string& begin) {
+    std::vector<float> from(3 * 100), to(3 * 100);
+    co_await world.all_to_all(from, to);
+    for (rank each = 0; each < world.size(); ++each) {
+        const std::string route = world.route(each);
+        CAPTURE(route);
+        CHECK((each == world.rank() ? route.empty() : route.starts_with(begin)));
+    }
+}
+
+/// All sizes and steps of a job's usual calls, on memory that need not be copied.
+task<> sum_shared(communicator& world) {
+    for (const std::size_t count : {0u, 1u, 5u, 1000u, 4099u, 100'003u, 3'000'017u}) {
+        auto data = world.allocate<float>(count);
+        auto parts = world.allocate<float>(count * static_cast<std::size_t>(world.size()));
+        std::vector<float> plain(count);
+        for (std::size_t index = 0; index < count; ++index) plain[index] = data[index] = static_cast<float>(index % 1000) + static_cast<float>(world.rank());
+        co_await world.all_reduce(data, sum);
+        co_await world.all_reduce(plain, sum);
+        CHECK(std::equal(plain.begin(), plain.end(), data.begin()));
+        co_await world.all_gather(plain, parts);
+        for (int each = 0; each < world.size(); ++each)
+            CHECK(std::equal(plain.begin(), plain.end(), parts.begin() + static_cast<std::ptrdiff_t>(count) * each));
+        // At once the memory may be written again.
+        std::fill(data.begin(), data.end(), static_cast<float>(world.rank()));
+        co_await world.broadcast(data, world.size() - 1);
+        CHECK(std::all_of(data.begin(), data.end(), [&world](float each) { return each == static_cast<float>(world.size() - 1); }));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("collectives are right over every transport") {
+    for (const int size : {2, 4}) {
+        CAPTURE(size);
+        const programme all = test::mixed(size, {0, 1, 100, 5000, 100'000}, size);
+        run_over_each(size, [&all](communicator& world) { return test::rehearse(world, all); });
+        run_over_each(size, [&all](communicator& world) { return test::rehearse_at_once(world, all); });
+    }
+}
+
+TEST_CASE("32 MiB are summed over every transport") { run_over_each(3, sum_a_lot); }
+
+TEST_CASE("memory that ranks of a host share serves like any other, over every transport") {
+    for (const int size : {2, 3, 4}) run_over_each(size, sum_shared);
+}
+
+TEST_CASE("a collective ends while its caller computes and never yields") { run_over_each(2, compute_meanwhile); }
+
+TEST_CASE("beginning a collective does not wait for the other ranks") {
+    std::atomic<bool> begun{false};
+    run_over_each(2, [&begun](communicator& world) { return begin_before_the_others(world, begun); });
+}
+
+TEST_CASE("futures may be waited for on threads of their own") { run_over_each(3, wait_on_plain_threads); }
+
+TEST_CASE("ranks of one host share memory unless they are told not to, and say so") {
+    for (const row& each : all_kinds) {
+        CAPTURE(each.name);
+        const std::string begin = each.kind == transport_kind::tcp ? "127.0.0.1:" : "shm";
+        run_over(each.kind, 3, [&begin](communicator& world) { return look_at_routes(world, begin); });
+    }
+}
+
+TEST_CASE("a rank that may share memory only does not join ranks over TCP, and says why") {
+    memory_table table;
+    std::string told[2];
+    std::vector<std::thread> threads;
+    for (rank me = 0; me < 2; ++me)
+        threads.emplace_back([&, me] {
+            context_options options;
+            options.transport = me == 0 ? transport_kind::tcp : transport_kind::shm;
+            options.rendezvous = std::chrono::milliseconds(300);
+            try {
+                context home(options);
+                event_loop loop;
+                run(loop, join_and_work(home, me, 2, table, [](communicator& world) { return wait_on_plain_threads(world); }));
+            } catch (const std::exception& why) {
+                told[me] = why.what();
+            }
+        });
+    for (auto& each : threads) each.join();
+    CHECK(told[0].find("rank 1") != std::string::npos);
+    CHECK(told[1].find("shares no memory with this host") != std::string::npos);
+}
+
+TEST_CASE("ranks may be guests of one loop, over a transport of their own and without a thread of ours") {
+    event_loop loop;
+    const programme all = test::mixed(3, {0, 1, 5000}, 3);
+    test::run_ranks(
+        loop, 3, [](event_loop&) { return std::unique_ptr<transport>(); },
+        [&all](communicator& world) { return test::rehearse(world, all); });
+}

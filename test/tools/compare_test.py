@@ -1,0 +1,190 @@
+"""tools/compare without anybody to compare: what it reads, what it computes, what it writes."""
+
+import importlib.machinery
+import importlib.util
+import math
+import pathlib
+import stat
+import sys
+import tempfile
+import unittest
+import unittest.mock
+import xml.etree.ElementTree
+
+sys.dont_write_bytecode = True
+TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools/compare"
+loader = importlib.machinery.SourceFileLoader("compare", str(TOOL))
+compare = importlib.util.module_from_spec(importlib.util.spec_from_loader("compare", loader))
+loader.exec_module(compare)
+
+import contenders  # noqa: E402  (tools/compare knows where it is)
+import plot  # noqa: E402
+import report  # noqa: E402
+from contenders import Complaint, Task, Timing  # noqa: E402
+
+CSV = """some words before
+#tag,what,bytes,us_min,us_med,cpu_ns_per_byte_per_rank
+x,allreduce,4,1.5,2.5,100
+x,allreduce,65536,10,20,0.5
+x,rn50_one_by_one,102228128,900,1000,0.25
+x,rn50_fused25_nocopy,102228128,700,800,0.2
+x,rn50_fused25_async,102228128,500,600,0.3
+x,rn50_fused25_copy,102228128,1,1,0.1
+"""
+
+
+class Options(unittest.TestCase):
+    def test_sizes_are_a_list_or_a_range_in_powers_of_four(self):
+        self.assertEqual(compare.sizes_in("4,64KiB,1MiB"), (4, 65536, 1048576))
+        self.assertEqual(compare.sizes_in("4..64"), (4, 16, 64))
+        self.assertEqual(compare.sizes_in("4..100"), (4, 16, 64))
+        self.assertEqual(len(compare.sizes_in("4..256MiB")), 14)
+        self.assertEqual(compare.sizes_in("1,2,4,5"), (4, 8))  # whole floats
+        self.assertEqual(compare.sizes_in(""), ())
+
+    def test_what_is_no_size_or_number_of_ranks_is_refused(self):
+        for text in ("x", "4,", "0", "-4", "4x", "4..", "..4"):
+            with self.subTest(text), self.assertRaises(Complaint):
+                compare.sizes_in(text)
+        for text in ("", "x", "0", "2,-1", "2;4"):
+            with self.subTest(text), self.assertRaises(Complaint):
+                compare.ranks_in(text)
+
+    def test_quick_changes_the_defaults_but_not_what_was_said(self):
+        options = compare.options_in(["--quick", "--ranks", "3"])
+        self.assertEqual((options.ranks, options.rounds), ([3], compare.QUICK["rounds"]))
+        self.assertEqual(compare.options_in([]).ranks, [2, 4, 8])
+
+    def test_nothing_to_measure_is_refused(self):
+        for words in (["--bytes", "", "--no-list"], ["--rounds", "0"], ["--seconds", "0"]):
+            with self.subTest(words), self.assertRaises(Complaint):
+                compare.options_in(words)
+
+
+class Reading(unittest.TestCase):
+    def test_csv_gives_sizes_and_ways(self):
+        found = contenders.times_in_csv(CSV, "x")
+        self.assertEqual(found[4], Timing(2.5, 1.5, 100))
+        self.assertEqual(found[65536], Timing(20, 10, 0.5))
+        self.assertEqual(found["one_by_one"], Timing(1000, 900, 0.25))
+        self.assertEqual(found["25MiB_buckets"], Timing(600, 500, 0.3))  # the quicker of two; the one with copies is another matter
+        self.assertEqual(len(found), 4)
+
+    def test_csv_needs_no_more_than_bytes_and_times(self):
+        found = contenders.times_in_csv("#bytes,us_min,us_med\n4,1,2\n", "x")
+        self.assertEqual((found[4].median_us, found[4].least_us), (2, 1))
+        self.assertTrue(math.isnan(found[4].cpu))
+
+    def test_csv_that_cannot_be_read_is_told(self):
+        for text in ("", "bytes,us_med\n4,1\n", "#bytes,us_min,us_med\n4,1,x\n", "#us_min,us_med\n1,2\n"):
+            with self.subTest(text), self.assertRaisesRegex(Complaint, "x: its output"):
+                contenders.times_in_csv(text, "x")
+
+    def test_json_is_by_bytes_or_by_way(self):
+        text = '[{"bytes": 4, "algorithm": "fused", "time_us_median": 2, "time_us_min": 1, "cpu_s_per_GB": 0.5}]'
+        self.assertEqual(contenders.times_in_json(text, by_way=False), {4: Timing(2, 1, 0.5)})
+        self.assertEqual(contenders.times_in_json(text, by_way=True), {"fused": Timing(2, 1, 0.5)})
+
+
+class Contenders(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def script(self, name, text):
+        file = self.folder / name
+        file.write_text("#!/bin/sh\n" + text)
+        file.chmod(file.stat().st_mode | stat.S_IXUSR)
+        return str(file)
+
+    def test_a_driver_is_asked_for_ranks_bytes_seconds_and_word(self):
+        driver = self.script("driver", 'echo "#bytes,us_min,us_med"; [ "$1 $2 $3 $4 $MODE" = "2 4,16 0.5 gloo_ring sweep" ] && echo 4,1,2')
+        found = contenders.Driven(driver, "gloo_ring", "Gloo").times(Task(2, (4, 16), 0.5))
+        self.assertEqual(found[4].median_us, 2)
+
+    def test_a_command_is_filled_in_and_sees_no_variable_that_tunes_tutti(self):
+        script = self.script("peer", 'env | grep -q ^TUTTI_ && exit 3; echo "#bytes,us_min,us_med"; echo "$2,1,$1"')
+        with unittest.mock.patch.dict("os.environ", {"TUTTI_ANYTHING": "1"}):
+            found = contenders.Command("x", script + " {ranks} {bytes}").times(Task(3, (4,), 0.5))
+        self.assertEqual(found[4].median_us, 3)
+
+    def test_a_command_without_mode_is_not_asked_for_lists(self):
+        self.assertEqual(contenders.Command("x", "/nonexistent").times(Task(2, (), 1)), {})
+
+    def test_who_fails_is_told_and_the_others_stay(self):
+        good = contenders.Command("good", self.script("good", 'echo "#bytes,us_min,us_med"; echo 4,1,2'))
+        bad = contenders.Command("bad", self.script("bad", "echo went wrong >&2; exit 7"))
+        results, wrong = compare.measure([good, bad], Task(2, (4,), 1), 2)
+        self.assertEqual(results["good"][4].median_us, 2)
+        self.assertEqual(results["bad"], {})
+        self.assertRegex(wrong["bad"], "ended with code 7: went wrong")
+        with self.assertRaises(Complaint):
+            compare.measure([bad, good], Task(2, (4,), 1), 1)  # without the first there is nothing to compare
+
+    def test_everybody_has_a_turn_in_every_round(self):
+        log = self.folder / "log"
+        both = [contenders.Command(name, self.script(name, f'echo {name} >>{log}; echo "#bytes,us_min,us_med"; echo 4,1,2')) for name in "ab"]
+        compare.measure(both, Task(2, (4,), 1), 3)
+        self.assertEqual(log.read_text().split(), list("ababab"))
+
+    def test_unknown_peers_and_missing_drivers_are_refused(self):
+        for program in ("tools/tutti-run", "tools/tutti-perf", "bench/raw-sockets"):
+            (self.folder / program).parent.mkdir(exist_ok=True)
+            (self.folder / program).write_text("")
+        names = [each.name for each in contenders.everybody(self.folder, "tcp", None, [], ["Mine=./mine"])]
+        self.assertEqual(names, ["Tutti", *(name for name, _ in contenders.RAW.values()), "Mine"])
+        self.assertEqual([each.name for each in contenders.everybody(self.folder, "shm", "./driver", ["ompi_shm"], [])], ["Tutti", "Open MPI"])
+        for transport, driver, chosen, commands, complaint in (
+                ("tcp", None, ["nccl"], [], "no 'nccl' over tcp"), ("tcp", None, ["ompi_tcp"], [], "needs a --driver"),
+                ("shm", "./driver", ["ompi_tcp"], [], "no 'ompi_tcp' over shm"), ("tcp", None, [], ["nothing"], "NAME=COMMAND")):
+            with self.subTest(complaint), self.assertRaisesRegex(Complaint, complaint):
+                contenders.everybody(self.folder, transport, driver, chosen, commands)
+        with self.assertRaisesRegex(Complaint, "is not there"):
+            contenders.everybody(self.folder / "other", "tcp", None, [], [])
+
+
+class Report(unittest.TestCase):
+    results = {"Tutti": {4: Timing(10, 9, 1), 65536: Timing(100, 90, 0.5), "fused": Timing(20000, 19000, 0.3)},
+               "A & <B>": {4: Timing(5, 4, 2), 65536: Timing(250, 240, 0.25)}}
+
+    def test_the_median_is_over_rounds(self):
+        found = report.median_of([{4: Timing(1, 1, 1)}, {4: Timing(9, 2, 5)}, {4: Timing(3, 3, 3), 8: Timing(7, 7, 7)}])
+        self.assertEqual(found, {4: Timing(3, 1, 3), 8: Timing(7, 7, 7)})
+        self.assertEqual(report.median_of([]), {})
+
+    def test_numbers_have_three_digits_that_say_something(self):
+        for value, text in ((0.001234, "0.00123"), (1.236, "1.24"), (12.36, "12.4"), (123.6, "124"), (12345.6, "12346"), (0, "0"), (None, "-"),
+                            (math.nan, "-")):
+            self.assertEqual(report.number(value), text)
+
+    def test_a_section_has_times_ratios_and_processor_time(self):
+        text = report.section(2, self.results, (4, 65536))
+        self.assertIn("| 4 B | 10.0 | 5.00 (0.500) |", text)
+        self.assertIn("| 64 KiB | 100 | 250 (2.50) |", text)
+        self.assertIn("| 64 KiB | 0.500 | 0.250 |", text)
+        self.assertIn("| one vector | 20.0 | - |", text)
+        self.assertNotIn("| one by one |", text)
+        for line in text.splitlines():
+            if line.startswith("|"):
+                self.assertEqual(line.count("|"), 4)
+
+    def test_plots_are_well_formed_whatever_is_missing(self):
+        only_lists = {"Tutti": {"fused": Timing(1, 1, 1)}}
+        one_size = {"Tutti": {4: Timing(1, 1, 1)}, "nobody": {}}
+        for kind in ("algbw", "ratio"):
+            for all_results in ({2: self.results, 4: self.results}, {2: only_lists}, {2: one_size}):
+                root = xml.etree.ElementTree.fromstring(plot.svg(all_results, kind, "a <note>"))
+                self.assertTrue(root.tag.endswith("svg"))
+        root = xml.etree.ElementTree.fromstring(plot.svg({2: self.results, 4: self.results}, "algbw", ""))
+        lines = [each for each in root.iter() if each.tag.endswith("polyline")]
+        self.assertEqual(len(lines), 4)
+        self.assertTrue(all(len(each.get("points").split()) == 2 for each in lines))
+
+    def test_a_logarithmic_axis_puts_the_middle_in_the_middle(self):
+        axis = plot.Axis(1, 100, 0, 10)
+        self.assertAlmostEqual(axis.at(10), 5)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,101 @@
+#include "options.hpp"
+
+#include <doctest/doctest.h>
+
+#include <initializer_list>
+
+using namespace perf;
+
+namespace {
+
+/// All words behind the program's name, silently.
+std::variant<options, int> parsed(std::initializer_list<const char*> words) {
+    std::vector<const char*> all{"tutti-perf"};
+    all.insert(all.end(), words);
+    return parse(static_cast<int>(all.size()), all.data(), false);
+}
+
+}  // namespace
+
+TEST_CASE("what is not said has a default") {
+    const auto given = std::get<options>(parsed({"all_reduce"}));
+    CHECK(name(given.what->kind) == "all_reduce");
+    CHECK(given.bytes.front() == 4);
+    CHECK(given.bytes.back() == 64 * tutti::MiB);
+    CHECK(given.type == tutti::data_type::f32);
+    CHECK(given.reduce == tutti::reduce_op::sum);
+    CHECK(given.forced == nullptr);
+    CHECK_FALSE(given.transport.has_value());
+    CHECK(given.iterations == 0);
+    CHECK(given.check);
+    CHECK_FALSE(given.in_place);
+}
+
+TEST_CASE("every collective, type and operator of the tables can be asked for") {
+    for (const subject& each : subjects()) {
+        const std::string word(name(each.kind));
+        CAPTURE(word);
+        CHECK(&std::get<options>(parsed({word.c_str()})).what->kind == &each.kind);
+    }
+    for (const tutti::data_type each : measured_types()) {
+        const std::string word(name(each));
+        CHECK(std::get<options>(parsed({"reduce", "--type", word.c_str()})).type == each);
+    }
+    for (const tutti::reduce_op each : measured_operators()) {
+        const std::string word(name(each));
+        CHECK(std::get<options>(parsed({"reduce", "--op", word.c_str()})).reduce == each);
+    }
+}
+
+TEST_CASE("an algorithm is one of its collective") {
+    const auto given = std::get<options>(parsed({"all_gather", "--algorithm", "bruck"}));
+    REQUIRE(given.forced != nullptr);
+    CHECK(given.forced->kind == tutti::collective::all_gather);
+    CHECK(given.forced->name == "bruck");
+    CHECK(std::get<options>(parsed({"all_gather", "--algorithm", "auto"})).forced == nullptr);
+    CHECK(std::get<int>(parsed({"all_gather", "--algorithm", "star"})) == 2);
+}
+
+TEST_CASE("a transport that is asked for is taken whatever the environment says") {
+    CHECK(std::get<options>(parsed({"barrier", "--transport", "tcp"})).transport == tutti::transport_kind::tcp);
+    CHECK(std::get<options>(parsed({"barrier", "--transport", "shm"})).transport == tutti::transport_kind::shm);
+    CHECK_FALSE(std::get<options>(parsed({"barrier", "--transport", "auto"})).transport.has_value());
+}
+
+TEST_CASE("what makes no sense is refused with code 2") {
+    const std::initializer_list<std::initializer_list<const char*>> refused = {
+        {},
+        {"all"},
+        {"all_reduce", "--type", "f31"},
+        {"all_reduce", "--op", "plus"},
+        {"all_reduce", "--bytes", "x"},
+        {"all_reduce", "--step", "1"},
+        {"all_reduce", "--iters", "-1"},
+        {"all_reduce", "--iters", "1000001"},
+        {"all_reduce", "--seconds", "0"},
+        {"all_reduce", "--transport", "udp"},
+        {"all_reduce", "--lanes", "0"},
+        {"all_reduce", "--overlap", "0"},
+        {"all_reduce", "--overlap", "5", "--list", "resnet50"},
+        {"all_reduce", "--bytes", "4", "--list", "resnet50"},
+        {"broadcast", "--list", "resnet50"},
+        {"all_to_all", "--in-place"},
+    };
+    for (const auto& words : refused) {
+        CAPTURE(words.size() == 0 ? "nothing" : *(words.end() - 1));
+        REQUIRE(std::holds_alternative<int>(parsed(words)));
+        CHECK(std::get<int>(parsed(words)) == 2);
+    }
+}
+
+TEST_CASE("bytes of the whole vector become elements of a call, rounded up") {
+    const auto count = [](const char* collective, std::uint64_t bytes, int size) {
+        return std::get<options>(parsed({collective, "--type", "f16"})).count_for(bytes, size);
+    };
+    CHECK(count("all_reduce", 5, 4) == 3);
+    CHECK(count("all_gather", 16, 4) == 2);
+    CHECK(count("reduce_scatter", 17, 4) == 3);
+    CHECK(count("all_to_all", 1, 4) == 1);
+    CHECK(count("all_reduce", 0, 4) == 0);
+    CHECK(count("barrier", 100, 4) == 0);
+}

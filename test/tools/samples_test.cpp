@@ -1,0 +1,53 @@
+#include "samples.hpp"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+using namespace perf;
+
+TEST_CASE("a batch counts as its slowest rank, and the median is over batches") {
+    const plan how{3, 10};
+    REQUIRE(stopwatch::numbers_count(how) == 5);
+    // batches, p99, processor
+    const std::vector<double> numbers{1, 5, 3, 9, 2,   // rank 0
+                                      2, 4, 6, 8, 4};  // rank 1
+    const summary all = summarize(how, 2, numbers);
+    CHECK(all.least == 2);  // of 2, 5, 6
+    CHECK(all.median == 5);
+    CHECK(all.p99 == 9);
+    CHECK(all.cpu == doctest::Approx(3));
+}
+
+TEST_CASE("the median of an even number of batches lies between two") {
+    const std::vector<double> numbers{4, 1, 3, 2, 0, 0};
+    CHECK(summarize({4, 1}, 1, numbers).median == doctest::Approx(2.5));
+}
+
+TEST_CASE("a plan fills the time, and never has less than three batches of one") {
+    struct {
+        double seconds, op_seconds;
+        int batches, ops;
+    } const examples[] = {
+        {0.9, 0.01, 9, 10}, {0.9, 1e-9, 9, 4000}, {0.9, 0.2, 9, 1}, {0.9, 0.9, 4, 1}, {0.9, 100, 3, 1},
+    };
+    for (const auto& each : examples) {
+        CAPTURE(each.op_seconds);
+        const plan made = plan_for(each.seconds, each.op_seconds);
+        CHECK(made.batches == each.batches);
+        CHECK(made.ops == each.ops);
+    }
+}
+
+TEST_CASE("a stopwatch gives as many numbers as it promises, and none is negative") {
+    const plan how{4, 3};
+    stopwatch watch(how);
+    for (int batch = 0; batch < how.batches; ++batch) {
+        watch.begin_batch();
+        for (int i = 0; i < how.ops; ++i) watch.end_op();
+        watch.end_batch();
+    }
+    const auto numbers = watch.numbers();
+    CHECK(numbers.size() == stopwatch::numbers_count(how));
+    for (const double each : numbers) CHECK(each >= 0);
+}

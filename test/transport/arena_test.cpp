@@ -1,0 +1,66 @@
+#include "transport/arena.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+namespace tutti::test {
+
+TEST_CASE("an arena gives zeros, aligned, that do not overlap, and knows where they lie in its file") {
+    arena from(true);
+    std::mt19937_64 random{11};
+    struct piece {
+        std::byte* memory;
+        std::size_t bytes;
+    };
+    std::vector<piece> held;
+    for (int step = 0; step < 2000; ++step) {
+        if (random() % 3 != 0 || held.empty()) {
+            const std::size_t bytes = random() % 5 == 0 ? random() % 3'000'000 : random() % 5000;
+            std::byte* const memory = from.allocate(bytes);
+            CHECK(reinterpret_cast<std::uintptr_t>(memory) % 64 == 0);
+            CHECK(std::all_of(memory, memory + bytes, [](std::byte each) { return each == std::byte{0}; }));
+            std::fill(memory, memory + bytes, std::byte{0xff});
+            CHECK(from.locate({memory, bytes}).has_value());
+            for (const piece& each : held) CHECK((memory + bytes <= each.memory || each.memory + each.bytes <= memory));
+            held.push_back({memory, bytes});
+        } else {
+            const std::size_t which = random() % held.size();
+            from.free(held[which].memory, held[which].bytes);
+            held[which] = held.back();
+            held.pop_back();
+        }
+    }
+    for (const piece& each : held) from.free(each.memory, each.bytes);
+    // All is one piece again.
+    std::byte* const again = from.allocate(100);
+    CHECK(from.locate({again, 100}) == 0);
+    from.free(again, 100);
+}
+
+TEST_CASE("another mapping of an arena's file shows what was written") {
+    arena from(true);
+    std::byte* const memory = from.allocate(5000);
+    const auto other = std::move(mapping::of(from.file(), mapping::access::read)).value();
+    memory[4999] = std::byte{42};
+    CHECK(other.data()[*from.locate({memory, 5000}) + 4999] == std::byte{42});
+    from.free(memory, 5000);
+}
+
+TEST_CASE("memory that is not in the arena is found nowhere, nor is what goes beyond its end") {
+    arena shared(true), ordinary(false);
+    std::byte* const memory = shared.allocate(100);
+    std::byte other[100];
+    CHECK_FALSE(shared.locate({other, 100}));
+    CHECK_FALSE(shared.locate({memory, ~std::size_t{0} / 2}));
+    std::byte* const plain = ordinary.allocate(100);
+    CHECK_FALSE(ordinary.locate({plain, 100}));
+    CHECK(ordinary.why_not().empty());
+    CHECK_FALSE(ordinary.file());
+    ordinary.free(plain, 100);
+    shared.free(memory, 100);
+}
+
+}  // namespace tutti::test

@@ -1,0 +1,134 @@
+// Frames whose payload the other side reads where it lies: when they count as sent, and what happens to a reference that is none.
+#include "road.hpp"
+#include "stage.hpp"
+#include "transport/shm_link.hpp"
+
+#include <doctest/doctest.h>
+
+namespace tutti::test {
+namespace {
+
+/// A frame whose payload lies in an arena.
+class lent final : public outgoing {
+public:
+    lent(arena& from, std::uint64_t sequence, const bytes& what) : from_(from), memory_(from.allocate(what.size()), what.size()) {
+        std::copy(what.begin(), what.end(), memory_.begin());
+        head.sequence = sequence;
+        head.payload_bytes = what.size();
+    }
+    ~lent() { from_.free(memory_.data(), memory_.size()); }
+    void gather(std::vector<std::span<const std::byte>>& runs) const override {
+        runs.push_back(memory_.first(memory_.size() / 2));
+        runs.push_back(memory_.subspan(memory_.size() / 2));
+    }
+    void sent() noexcept override { ++times_sent; }
+
+    int times_sent = 0;
+
+private:
+    arena& from_;
+    std::span<std::byte> memory_;
+};
+
+/// Two lanes over shared memory, of which one side lends.
+struct lending_road {
+    lending_road() {
+        const auto client = std::move(shm_transport::listen(loop, mine)).value();
+        const auto server = std::move(shm_transport::listen(loop)).value();
+        auto both = run(loop, open(loop, *client, *server));
+        near_end = both.one.get();
+        way = std::make_unique<road>(loop, std::move(both.one), std::move(both.other));
+    }
+    void send(lent& one) {
+        const std::lock_guard lock(way->guard);
+        way->near.send(one);
+        way->near.flush();
+    }
+    /// Runs the loop a little longer than anything here takes.
+    void settle() {
+        const later enough{loop, std::chrono::milliseconds(20), [this] { loop.stop(); }};
+        loop.run();
+    }
+
+    event_loop loop;
+    std::shared_ptr<arena> mine = std::make_shared<arena>(true);
+    tutti::link* near_end = nullptr;
+    std::unique_ptr<road> way;
+};
+
+}  // namespace
+
+TEST_CASE("a lent payload arrives like any other, and its frame is sent when it has been given back") {
+    lending_road on;
+    const bytes what = random_bytes(300'001, 5);
+    lent one(*on.mine, 0, what);
+    on.way->there.parks_from = 0;
+    on.send(one);
+    CHECK(one.head.references == 2);
+    on.settle();
+    CHECK(on.way->there.asked > 0);
+    CHECK(one.times_sent == 0);  // nobody has read it
+    CHECK_FALSE(on.way->near.flushed());
+    on.way->there.parks_from = ~std::uint64_t{0};
+    on.way->resume();
+    on.settle();
+    CHECK(one.times_sent == 1);
+    CHECK(on.way->near.flushed());
+    REQUIRE(on.way->there.payloads.size() == 1);
+    CHECK(on.way->there.payloads[0] == what);
+}
+
+TEST_CASE("lent and copied frames keep their order") {
+    lending_road on;
+    std::deque<lent> all;
+    for (std::uint64_t index = 0; index < 60; ++index) {
+        all.emplace_back(*on.mine, index, random_bytes(index % 3 == 0 ? 100 + index : 140'000 + 10'007 * index, index + 1));
+        on.send(all.back());
+        CHECK((all.back().head.references > 0) == (index % 3 != 0));
+    }
+    for (int turn = 0; turn < 200 && on.way->there.heads.size() < all.size(); ++turn) on.settle();
+    on.settle();
+    REQUIRE(on.way->there.heads.size() == all.size());
+    for (std::uint64_t index = 0; index < all.size(); ++index) {
+        CHECK(on.way->there.heads[index].sequence == index);
+        CHECK(on.way->there.payloads[index] == random_bytes(index % 3 == 0 ? 100 + index : 140'000 + 10'007 * index, index + 1));
+        CHECK(all[index].times_sent == 1);
+    }
+}
+
+TEST_CASE("a reference beyond the arena, or to an arena that never came, ends the lane with protocol_error") {
+    for (const bool lends_first : {false, true}) {
+        CAPTURE(lends_first);
+        lending_road on;
+        lent good(*on.mine, 0, random_bytes(200'000, 1));
+        if (lends_first) {
+            on.send(good);
+            on.settle();
+            CHECK(good.times_sent == 1);
+        }
+        frame head;
+        head.references = 1;
+        head.payload_bytes = 100;
+        const frame_header header = encode(head);
+        const reference wrong[] = {{~std::uint64_t{0} - 50, 100}};
+        const std::span<const std::byte> parts[] = {header, std::as_bytes(std::span(wrong))};
+        CHECK(on.near_end->try_send(parts).bytes == frame_bytes + sizeof wrong);
+        on.settle();
+        CHECK(on.way->there.losses == 1);
+        CHECK(on.way->there.code == error::protocol_error);
+    }
+}
+
+TEST_CASE("a frame with references is a protocol_error over a link that cannot lend") {
+    memory_road on;
+    frame head;
+    head.references = 1;
+    head.payload_bytes = 100;
+    const frame_header header = encode(head);
+    const std::span<const std::byte> parts[] = {header};
+    CHECK(on.counted->try_send(parts).bytes == frame_bytes);
+    on.loop.run();
+    CHECK(on.way.there.code == error::protocol_error);
+}
+
+}  // namespace tutti::test

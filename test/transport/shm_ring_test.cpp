@@ -1,0 +1,122 @@
+#include "transport/shm_ring.hpp"
+
+#include "pump.hpp"
+
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <thread>
+
+namespace tutti::test {
+namespace {
+
+struct one_ring {
+    ring_state state;
+    std::vector<std::byte> bytes = std::vector<std::byte>(ring_bytes);
+    ring both() { return {&state, bytes.data()}; }
+};
+
+moved send(ring_sender& over, std::span<const std::byte> what) {
+    const std::span<const std::byte> parts[] = {what};
+    return over.send(parts);
+}
+
+moved recv(ring_receiver& over, std::span<std::byte> into) {
+    const std::span<std::byte> parts[] = {into};
+    return over.recv(parts);
+}
+
+}  // namespace
+
+TEST_CASE("a ring takes what fits and no more, and gives it back in order, around its end as well") {
+    one_ring ring;
+    ring_sender sender(ring.both());
+    ring_receiver receiver(ring.both());
+    bytes got(ring_bytes);
+    for (std::uint64_t round = 0; round < 5; ++round) {
+        CAPTURE(round);
+        const bytes sent = random_bytes(ring_bytes - 64 * (1 + round % 2), round);
+        CHECK(send(sender, sent).bytes == sent.size());
+        CHECK(send(sender, sent).bytes == ring_bytes - sent.size());
+        CHECK(send(sender, sent).bytes == 0);
+        CHECK(recv(receiver, std::span(got).first(sent.size())).bytes == sent.size());
+        CHECK(std::equal(sent.begin(), sent.end(), got.begin()));
+        CHECK(recv(receiver, std::span(got)).bytes == ring_bytes - sent.size());
+        CHECK(recv(receiver, std::span(got)).bytes == 0);
+    }
+}
+
+TEST_CASE("who sleeps is to be woken once, the sender only when a good part is free") {
+    one_ring ring;
+    ring_sender sender(ring.both());
+    ring_receiver receiver(ring.both());
+    CHECK_FALSE(receiver.ready());
+    receiver.sleep(true);
+    send(sender, bytes(ring_bytes));
+    CHECK(sender.must_wake());
+    CHECK_FALSE(sender.must_wake());
+    CHECK(receiver.ready());
+    CHECK_FALSE(sender.ready());
+    sender.sleep(true);
+    bytes got(ring_bytes / 4);
+    recv(receiver, std::span(got).first(1000));
+    CHECK_FALSE(receiver.must_wake());
+    CHECK_FALSE(sender.ready());
+    recv(receiver, got);
+    CHECK(receiver.must_wake());
+    CHECK_FALSE(receiver.must_wake());
+    CHECK(sender.ready());
+}
+
+TEST_CASE("a position that the other side cannot have written ends the ring, not the memory behind it") {
+    struct row {
+        std::uint64_t sent, received;
+        bool sender_notices, receiver_notices;
+    };
+    for (const row& wrong : {row{ring_bytes + 101, 50, false, true}, row{99, 50, false, true}, row{100, 10 * ring_bytes, true, false},
+                             row{100, 49, true, false}, row{~std::uint64_t{0}, ~std::uint64_t{0}, true, true}}) {
+        CAPTURE(wrong.sent);
+        CAPTURE(wrong.received);
+        one_ring ring;
+        ring_sender sender(ring.both());
+        ring_receiver receiver(ring.both());
+        bytes place(2 * ring_bytes);
+        send(sender, std::span(place).first(100));
+        recv(receiver, std::span(place).first(50));
+        send(sender, {});
+        CHECK(sender.ready());
+        ring.state.sent = wrong.sent;
+        ring.state.received = wrong.received;
+        const moved out = send(sender, place);
+        CHECK((out.code == error::protocol_error) == wrong.sender_notices);
+        CHECK(out.bytes <= ring_bytes);
+        ring.state.sent = wrong.sent;
+        bytes all(2 * ring_bytes);
+        while (recv(receiver, all).bytes > 0) {}
+        CHECK((recv(receiver, all).code == error::protocol_error) == wrong.receiver_notices);
+        if (wrong.receiver_notices) CHECK(receiver.ready());
+        if (wrong.sender_notices) CHECK(send(sender, all).code == error::protocol_error);
+    }
+}
+
+TEST_CASE("two threads hand over every byte, and nobody sleeps while there is something to do") {
+    one_ring ring;
+    const bytes sent = random_bytes(20 * MiB + 13, 17);
+    bytes got(sent.size());
+    std::thread other([&] {
+        ring_receiver receiver(ring.both());
+        for (std::size_t done = 0; done < got.size();) {
+            const auto part = std::min<std::size_t>(got.size() - done, 1 + done % 70'001);
+            done += recv(receiver, std::span(got).subspan(done, part)).bytes;
+        }
+    });
+    ring_sender sender(ring.both());
+    for (std::size_t done = 0; done < sent.size();) {
+        const auto part = std::min<std::size_t>(sent.size() - done, 1 + done % 90'001);
+        done += send(sender, std::span(sent).subspan(done, part)).bytes;
+    }
+    other.join();
+    CHECK(got == sent);
+}
+
+}  // namespace tutti::test

@@ -1,0 +1,171 @@
+"""Who is compared: how each is started, and how its numbers are read."""
+
+import csv
+import dataclasses
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+import tempfile
+
+TIME_LIMIT = 1800  # seconds, of one command
+
+# Of a list of tensors, in the order in which reports show them: Tutti's and raw sockets' word, the drivers' words, the report's.
+WAYS = {
+    "one_by_one": (("rn50_one_by_one",), "one by one"),
+    "in_flight": (("rn50_all_async",), "all in flight"),
+    "25MiB_buckets": (("rn50_fused25_nocopy", "rn50_fused25_async"), "25 MiB buckets"),
+    "fused": ((), "one vector"),
+}
+
+# What a driver is asked for, by transport.
+DRIVEN = {
+    "tcp": {"ompi_tcp": "Open MPI", "mpich_tcp": "MPICH", "gloo_ring": "Gloo ring", "gloo_hd": "Gloo halving-doubling"},
+    "shm": {"ompi_shm": "Open MPI", "mpich_shm": "MPICH"},
+}
+RAW = {
+    "raw_poll": ("raw sockets, asleep", ["--wait", "poll"]),
+    "raw_spin": ("raw sockets, spinning", ["--wait", "spin"]),
+    "limit": ("streams, no reduction", ["--wait", "spin", "--stream"]),
+}
+
+
+class Complaint(Exception):
+    """One line for the caller."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Timing:
+    """Of one operation, on the slowest rank."""
+
+    median_us: float
+    least_us: float
+    cpu: float  # seconds of all cores that a rank uses for one GB
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """What one command measures: vectors of these bytes, or ResNet-50's gradients when there are none."""
+
+    ranks: int
+    sizes: tuple
+    seconds: float
+
+
+def output_of(command, name, environment=None):
+    # A comparison is about what a user gets: nothing that tunes Tutti comes in from outside.
+    usual = {key: value for key, value in os.environ.items() if not key.startswith("TUTTI_")} | (environment or {})
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=TIME_LIMIT,
+                              env=usual, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Complaint(f"{name}: {error}") from error
+    if done.returncode != 0:
+        said = (done.stderr.strip() or done.stdout.strip()).splitlines()
+        raise Complaint(f"{name}: {shlex.join(command)} ended with code {done.returncode}" + (f": {said[-1]}" if said else ""))
+    return done.stdout
+
+
+def times_in_csv(text, name):
+    """{bytes or way: Timing}. The first line that begins with # and has us_med names the columns; of two ways with buckets the quicker
+    counts."""
+    lines = text.splitlines()
+    while lines and not (lines[0].startswith("#") and "us_med" in lines[0]):
+        del lines[0]
+    if not lines:
+        raise Complaint(f"{name}: its output has no line such as '#bytes,us_min,us_med'")
+    found = {}
+    try:
+        for row in csv.DictReader([lines[0].lstrip("# "), *(line for line in lines[1:] if line and not line.startswith("#"))]):
+            timing = Timing(float(row["us_med"]), float(row["us_min"]), float(row.get("cpu_ns_per_byte_per_rank") or "nan"))
+            what = row.get("what") or "allreduce"
+            ways = [way for way, (words, _) in WAYS.items() if what in words]
+            if ways and (ways[0] not in found or timing.median_us < found[ways[0]].median_us):
+                found[ways[0]] = timing
+            elif what == "allreduce":
+                found[int(row["bytes"])] = timing
+    except (KeyError, TypeError, ValueError) as error:
+        raise Complaint(f"{name}: its output cannot be read: {error!r}") from error
+    return found
+
+
+def times_in_json(text, by_way):
+    return {row["algorithm"] if by_way else row["bytes"]: Timing(row["time_us_median"], row["time_us_min"], row["cpu_s_per_GB"])
+            for row in json.loads(text)}
+
+
+class OwnProgram:
+    """One of the programs of this build, which write JSON. `command` makes the words before the common options, from a number of ranks."""
+
+    def __init__(self, name, command, lists=True):
+        self.name, self.command, self.lists = name, command, lists
+
+    def times(self, task):
+        if not task.sizes and not self.lists:
+            return {}
+        what = ["--bytes", ",".join(map(str, task.sizes))] if task.sizes else ["--list", "resnet50"]
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "times.json"
+            output_of([*self.command(task.ranks), *what, "--seconds", str(task.seconds), "--json", str(file)], self.name)
+            return times_in_json(file.read_text(), by_way=not task.sizes)
+
+
+class Command:
+    """A command that prints CSV. One without {mode} is not asked for lists."""
+
+    def __init__(self, name, text):
+        self.name, self.text = name, text
+
+    def times(self, task):
+        if not task.sizes and "{mode}" not in self.text:
+            return {}
+        filled = self.text.replace("{ranks}", str(task.ranks)).replace("{bytes}", ",".join(map(str, task.sizes or (4,))))
+        filled = filled.replace("{seconds}", str(task.seconds)).replace("{mode}", "sweep" if task.sizes else "resnet")
+        return times_in_csv(output_of(shlex.split(filled), self.name), self.name)
+
+
+class Driven:
+    """One of the libraries that a driver knows."""
+
+    def __init__(self, driver, word, name):
+        self.driver, self.word, self.name = driver, word, name
+
+    def times(self, task):
+        sizes = ",".join(map(str, task.sizes or (4,)))
+        mode = {"MODE": "sweep" if task.sizes else "resnet"}
+        return times_in_csv(output_of([self.driver, str(task.ranks), sizes, str(task.seconds), self.word], self.name, mode), self.name)
+
+
+def tutti(build, transport):
+    def command(ranks):
+        return [str(build / "tools/tutti-run"), "-n", str(ranks), "--no-prefix", "--", str(build / "tools/tutti-perf"), "all_reduce", "--in-place",
+                "--transport", transport]
+    return OwnProgram("Tutti", command)
+
+
+def raw(build, word):
+    name, words = RAW[word]
+    return OwnProgram(name, lambda ranks: [str(build / "bench/raw-sockets"), "-n", str(ranks), *words], lists="--stream" not in words)
+
+
+def everybody(build, transport, driver, chosen, commands):
+    """Tutti first. `chosen`: words, or none for all there are. `commands`: texts NAME=COMMAND."""
+    for program in ("tools/tutti-run", "tools/tutti-perf", "bench/raw-sockets"):
+        if not (build / program).exists():
+            raise Complaint(f"{build / program} is not there; tools/build makes it, and --build names another folder")
+    own = RAW if transport == "tcp" else {}
+    driven = DRIVEN[transport]
+    for word in chosen:
+        if word not in own and word not in driven:
+            raise Complaint(f"--peers: there is no '{word}' over {transport}; there are {', '.join([*own, *driven])}")
+        if word in driven and not driver:
+            raise Complaint(f"--peers {word} needs a --driver")
+    words = chosen or [*own, *(driven if driver else [])]
+    peers = [raw(build, word) if word in own else Driven(driver, word, driven[word]) for word in words]
+    for text in commands:
+        name, equals, command = text.partition("=")
+        if not (name and equals and command):
+            raise Complaint(f"--peer takes NAME=COMMAND, not '{text}'")
+        peers.append(Command(name, command))
+    return [tutti(build, transport), *peers]
