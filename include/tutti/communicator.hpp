@@ -131,8 +131,43 @@ public:
     future<> reduce_scatter(const_buffer from, buffer to, reduction op, call_options options = {});
     /// Part p of `from` goes to rank p, and part p of `to` comes from rank p. No overlap.
     future<> all_to_all(const_buffer from, buffer to, call_options options = {});
+    /// Puts every rank's `from` behind each other into the root's `to`, which has size() times as many elements. Elsewhere `to` is not used
+    /// and may be empty. On the root `from` may be its part of `to`.
+    future<> gather(const_buffer from, buffer to, tutti::rank root, call_options options = {});
+    /// Part r of the root's `from`, of size() parts, goes to rank r. Elsewhere `from` is not used and may be empty. On the root `to` may be
+    /// its part of `from`.
+    future<> scatter(const_buffer from, buffer to, tutti::rank root, call_options options = {});
+    /// Combines `data` over the ranks up to and including this one, in place. There is no `avg` of some ranks: error::invalid_argument.
+    future<> scan(buffer data, reduction op, call_options options = {});
+    /// The same out of place. `to` has as many elements as `from`, and may be `from`.
+    future<> scan(const_buffer from, buffer to, reduction op, call_options options = {});
+    /// Combines `data` over the ranks before this one. Rank 0, which has none before it, gets what changes nothing: 0 for sum, bor, bxor and
+    /// premul, 1 for prod, all bits for band, the type's largest value for min and its smallest for max, which of floating types are the
+    /// infinities. Of a custom_op nobody knows it: error::unsupported.
+    future<> exclusive_scan(buffer data, reduction op, call_options options = {});
+    /// The same out of place. `to` has as many elements as `from`, and may be `from`.
+    future<> exclusive_scan(const_buffer from, buffer to, reduction op, call_options options = {});
     /// Ends when every rank has called it.
     future<> barrier(call_options options = {});
+    /// A barrier that names in error::timed_out, on all ranks, all those who have not come within the shortest deadline of those who have;
+    /// a plain one names only those this rank waits for itself. Independent of the order of collectives: the n-th call on one rank meets
+    /// the n-th on the others. Passes through rank 0 and allocates, so it is no barrier for inner loops.
+    future<> monitored_barrier(call_options options = {});
+
+    // With a count for each rank, in elements; 0 is one too. Parts lie behind each other without gaps, in the order of ranks. Counts are
+    // read during the call only. Where there is one list, all ranks give all of it, and lists that differ are error::mismatch.
+
+    /// Puts every rank's `from`, of counts[rank()] elements, behind each other into `to`. `from` may be this rank's part of `to`.
+    future<> all_gather_v(const_buffer from, buffer to, std::span<const std::size_t> counts, call_options options = {});
+    /// Combines `from` over all ranks; rank r gets part r, of counts[r] elements. `to` may be this rank's part of `from`.
+    future<> reduce_scatter_v(const_buffer from, buffer to, std::span<const std::size_t> counts, reduction op, call_options options = {});
+    /// Like gather and scatter.
+    future<> gather_v(const_buffer from, buffer to, std::span<const std::size_t> counts, tutti::rank root, call_options options = {});
+    future<> scatter_v(const_buffer from, buffer to, std::span<const std::size_t> counts, tutti::rank root, call_options options = {});
+    /// Part p of `from`, of send_counts[p] elements, goes to rank p; part p of `to`, of recv_counts[p], comes from rank p. Where one rank
+    /// sends another number than the other receives, that is error::mismatch. No overlap.
+    future<> all_to_all_v(const_buffer from, buffer to, std::span<const std::size_t> send_counts, std::span<const std::size_t> recv_counts,
+                          call_options options = {});
 
     // Messages, independent of collectives and of their order. A receive takes the first message that has its source and tag: messages
     // with the same source and tag are received in the order of their sends, others stay until they are asked for. The receiver keeps
@@ -220,6 +255,57 @@ public:
     std::optional<future<received>> try_recv(Data&& data, tutti::rank from, message_tag tag = 0, call_options options = {}) {
         return try_recv(detail::writing(data), from, tag, options);
     }
+
+    template <detail::elements From, detail::writable_elements To>
+        requires detail::alike<From, To> future<> gather(From&& from, To&& to, tutti::rank root, call_options options = {}) {
+            return gather(detail::reading(from), detail::writing(to), root, options);
+        }
+    template <detail::elements From, detail::writable_elements To>
+        requires detail::alike<From, To> future<> scatter(From&& from, To&& to, tutti::rank root, call_options options = {}) {
+            return scatter(detail::reading(from), detail::writing(to), root, options);
+        }
+    template <detail::writable_elements Data, detail::operation_on_elements Op>
+    future<> scan(Data&& data, Op&& op, call_options options = {}) {
+        return scan(detail::writing(data), detail::reducing<Data>(std::forward<Op>(op)), options);
+    }
+    template <detail::elements From, detail::writable_elements To, detail::operation_on_elements Op>
+        requires detail::alike<From, To> future<> scan(From&& from, To&& to, Op&& op, call_options options = {}) {
+            return scan(detail::reading(from), detail::writing(to), detail::reducing<From>(std::forward<Op>(op)), options);
+        }
+    template <detail::writable_elements Data, detail::operation_on_elements Op>
+    future<> exclusive_scan(Data&& data, Op&& op, call_options options = {}) {
+        return exclusive_scan(detail::writing(data), detail::reducing<Data>(std::forward<Op>(op)), options);
+    }
+    template <detail::elements From, detail::writable_elements To, detail::operation_on_elements Op>
+        requires detail::alike<From, To> future<> exclusive_scan(From&& from, To&& to, Op&& op, call_options options = {}) {
+            return exclusive_scan(detail::reading(from), detail::writing(to), detail::reducing<From>(std::forward<Op>(op)), options);
+        }
+    template <detail::elements From, detail::writable_elements To>
+        requires detail::alike<From, To> future<> all_gather_v(From&& from, To&& to, std::span<const std::size_t> counts,
+                                                               call_options options = {}) {
+            return all_gather_v(detail::reading(from), detail::writing(to), counts, options);
+        }
+    template <detail::elements From, detail::writable_elements To, detail::operation_on_elements Op>
+        requires detail::alike<From, To> future<> reduce_scatter_v(From&& from, To&& to, std::span<const std::size_t> counts, Op&& op,
+                                                                   call_options options = {}) {
+            return reduce_scatter_v(detail::reading(from), detail::writing(to), counts, detail::reducing<From>(std::forward<Op>(op)),
+                                    options);
+        }
+    template <detail::elements From, detail::writable_elements To>
+        requires detail::alike<From, To> future<> gather_v(From&& from, To&& to, std::span<const std::size_t> counts, tutti::rank root,
+                                                           call_options options = {}) {
+            return gather_v(detail::reading(from), detail::writing(to), counts, root, options);
+        }
+    template <detail::elements From, detail::writable_elements To>
+        requires detail::alike<From, To> future<> scatter_v(From&& from, To&& to, std::span<const std::size_t> counts, tutti::rank root,
+                                                            call_options options = {}) {
+            return scatter_v(detail::reading(from), detail::writing(to), counts, root, options);
+        }
+    template <detail::elements From, detail::writable_elements To>
+        requires detail::alike<From, To> future<> all_to_all_v(From&& from, To&& to, std::span<const std::size_t> send_counts,
+                                                               std::span<const std::size_t> recv_counts, call_options options = {}) {
+            return all_to_all_v(detail::reading(from), detail::writing(to), send_counts, recv_counts, options);
+        }
 
     /// For the library: takes over a formed group.
     explicit communicator(std::unique_ptr<detail::group, detail::group_deleter> formed);

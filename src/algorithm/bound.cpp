@@ -28,15 +28,13 @@ double reach_seconds(int size, const network& over) {
 double received_shares(collective kind, double share) noexcept {
     switch (kind) {
         case collective::broadcast:
-        case collective::reduce: return 1;
+        case collective::reduce:
+        case collective::scan:
+        case collective::exclusive_scan: return 1;
         case collective::all_reduce: return 2 * share;
         case collective::barrier: return 0;
         default: return share;
     }
-}
-
-bool combines(collective kind) noexcept {
-    return kind == collective::all_reduce || kind == collective::reduce || kind == collective::reduce_scatter;
 }
 
 }  // namespace
@@ -45,7 +43,10 @@ double lower_bound_seconds(collective kind, int size, double vector_bytes, const
     if (size < 2) return 0;
     const double share = (size - 1.0) / size, trip = over.latency + over.overhead;
     double bound = std::max(reach_seconds(size, over), trip + vector_bytes * received_shares(kind, share) / over.bandwidth);
-    if (combines(kind) && over.reduce_bandwidth > 0) bound = std::max(bound, trip + vector_bytes * share / over.reduce_bandwidth);
+    if (reduces(kind) && over.reduce_bandwidth > 0) {
+        const double combined = kind == collective::exclusive_scan ? (size - 2.0) / size : share;
+        bound = std::max(bound, trip + vector_bytes * combined / over.reduce_bandwidth);
+    }
     return bound;
 }
 

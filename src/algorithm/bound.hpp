@@ -13,8 +13,9 @@ namespace tutti {
 ///   bytes           the busiest card receives R bytes, and none before latency and overhead: latency + overhead + R / bandwidth
 ///   to combine      the busiest rank combines C bytes, also not before: latency + overhead + C / reduce_bandwidth
 ///
-/// With S the vector and P ranks, R = S for broadcast and reduce, S (P-1)/P for all_gather, reduce_scatter and all_to_all (Chan, Heimlich,
-/// Purkayastha and van de Geijn 2007), 2 S (P-1)/P for all_reduce (Patarasu and Yuan 2009); C = S (P-1)/P where there is a sum.
+/// With S the vector and P ranks, R = S for broadcast, reduce and prefixes, S (P-1)/P where ranks or the root have a block for or from each
+/// rank (Chan, Heimlich, Purkayastha and van de Geijn 2007; in a scatter it is what the root sends), 2 S (P-1)/P for all_reduce (Patarasu
+/// and Yuan 2009); C = S (P-1)/P where there is a sum, S (P-2)/P in an exclusive_scan. With a count for each rank: of equal counts.
 double lower_bound_seconds(collective kind, int size, double vector_bytes, const network& over);
 
 }  // namespace tutti

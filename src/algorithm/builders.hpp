@@ -27,6 +27,8 @@ schedule star_all_reduce(place at);
 schedule direct_all_gather(place at);
 schedule direct_reduce_scatter(place at);
 schedule direct_all_to_all(place at);
+schedule direct_gather(place at);
+schedule direct_scatter(place at);
 // pairwise.cpp
 schedule pairwise_all_gather(place at);
 schedule pairwise_reduce_scatter(place at);
@@ -36,5 +38,12 @@ schedule bruck_all_gather(place at);
 schedule bruck_all_to_all(place at);
 // dissemination.cpp
 schedule dissemination_barrier(place at);
+// subtree.cpp
+schedule tree_gather(place at);
+schedule tree_scatter(place at);
+// prefix.cpp
+schedule doubling_scan(place at);
+schedule doubling_exclusive_scan(place at);
+schedule chain_scan(place at);
 
 }  // namespace tutti

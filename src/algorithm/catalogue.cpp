@@ -8,8 +8,9 @@ namespace tutti {
 namespace {
 
 bool power_of_two(int size) { return std::has_single_bit(static_cast<unsigned>(size)); }
+int others(int size) { return size - 1; }
 
-// The last column says which combine in the order of ranks; tests prove it for all rows, and that it is missing nowhere.
+// The fifth column says which combine in the order of ranks; tests prove it for all rows, and that it is missing nowhere.
 // Of two algorithms that cost the same, the first is chosen. New ones go to the end: the place is the number on the wire.
 constexpr algorithm table[] = {
     {collective::all_reduce, "ring", ring_all_reduce, nullptr},
@@ -33,6 +34,22 @@ constexpr algorithm table[] = {
     {collective::all_to_all, "bruck", bruck_all_to_all, nullptr},
     {collective::barrier, "dissemination", dissemination_barrier, nullptr},
     {collective::reduce, "ordered_tree", ordered_tree_reduce, nullptr, true},
+    {collective::gather, "direct", direct_gather, nullptr},
+    {collective::gather, "tree", tree_gather, nullptr},
+    {collective::scatter, "direct", direct_scatter, nullptr},
+    {collective::scatter, "tree", tree_scatter, nullptr},
+    {collective::scan, "doubling", doubling_scan, nullptr, true},
+    {collective::scan, "chain", chain_scan, nullptr, true, others},
+    {collective::exclusive_scan, "doubling", doubling_exclusive_scan, nullptr, true},
+    {collective::all_gather_v, "ring", ring_all_gather, nullptr},
+    {collective::all_gather_v, "recursive_doubling", recursive_doubling_all_gather, power_of_two},
+    {collective::all_gather_v, "bruck", bruck_all_gather, nullptr},
+    {collective::all_gather_v, "direct", direct_all_gather, nullptr},
+    {collective::reduce_scatter_v, "direct", direct_reduce_scatter, nullptr, true},
+    {collective::reduce_scatter_v, "pairwise", pairwise_reduce_scatter, nullptr},
+    {collective::gather_v, "direct", direct_gather, nullptr},
+    {collective::scatter_v, "direct", direct_scatter, nullptr},
+    {collective::all_to_all_v, "direct", direct_all_to_all, nullptr},
 };
 
 }  // namespace

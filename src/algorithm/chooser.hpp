@@ -30,7 +30,7 @@ public:
     }
 
 private:
-    std::array<std::vector<range>, 9> table_, ordered_;  // by collective
+    std::array<std::vector<range>, collective_count> table_, ordered_;  // by collective
 };
 
 }  // namespace tutti

@@ -1,4 +1,4 @@
-// Everybody talks to everybody, all at once: one round. Partners start at the right neighbour, so not all knock on one door.
+// Whoever has to talk to somebody does so directly, all at once: one round. Partners start at the right neighbour, so not all knock on one door.
 #include "algorithm/builders.hpp"
 #include "algorithm/wrap.hpp"
 
@@ -31,6 +31,32 @@ schedule direct_all_to_all(place at) {
     plan.add(copy(output(at.me), input(at.me)));
     for (int k = 1; k < at.size; ++k) plan.add(send(wrap(at.me + k, at.size), input(wrap(at.me + k, at.size))));
     for (int k = 1; k < at.size; ++k) plan.add(recv(wrap(at.me - k, at.size), output(wrap(at.me - k, at.size))));
+    plan.end_round();
+    return plan;
+}
+
+// Textbook. 1 round; the root receives S (P-1)/P bytes in P-1 messages.
+schedule direct_gather(place at) {
+    schedule plan({.input = 1, .output = at.size});
+    if (at.me != at.root) {
+        plan.round(send(at.root, input(0)));
+        return plan;
+    }
+    plan.add(copy(output(at.me), input(0)));
+    for (int k = 1; k < at.size; ++k) plan.add(recv(wrap(at.me + k, at.size), output(wrap(at.me + k, at.size))));
+    plan.end_round();
+    return plan;
+}
+
+// Textbook. 1 round; the root sends S (P-1)/P bytes in P-1 messages.
+schedule direct_scatter(place at) {
+    schedule plan({.input = at.size, .output = 1});
+    if (at.me != at.root) {
+        plan.round(recv(at.root, output(0)));
+        return plan;
+    }
+    plan.add(copy(output(0), input(at.me)));
+    for (int k = 1; k < at.size; ++k) plan.add(send(wrap(at.me + k, at.size), input(wrap(at.me + k, at.size))));
     plan.end_round();
     return plan;
 }

@@ -17,6 +17,8 @@ estimate::estimate(const algorithm& entry, int size, const cost_model& model, st
                 sliced_share_ =
                     std::max(sliced_share_, one.here.count / (static_cast<double>(ranks_.back().whole) * static_cast<double>(slice_bytes)));
     }
+    if (entry.hops)
+        for (cost& each : ranks_) each.exchanges = std::max(each.exchanges, entry.hops(size));
     ranks_.erase(std::unique(ranks_.begin(), ranks_.end()), ranks_.end());
     if (chained_) first_ = chain(plans, {model.round, model.message, model.sent_byte, model.reduced_byte});
 }

@@ -5,16 +5,12 @@
 namespace tutti {
 namespace {
 
+// A collective of vectors cuts them into as many parts as its plan likes.
 shape spaces_of(collective kind, int size, int parts) {
-    switch (kind) {
-        case collective::all_reduce:
-        case collective::broadcast:
-        case collective::reduce: return {.output = parts};
-        case collective::all_gather: return {.output = size};
-        case collective::reduce_scatter: return {.input = size, .output = 1};
-        case collective::all_to_all: return {.input = size, .output = size};
-        default: return {.output = 1};
-    }
+    using enum collective;
+    const bool vector = kind == all_reduce || kind == broadcast || kind == reduce || kind == scan;
+    const bool one_block = kind == gather || kind == gather_v;
+    return {.input = spreads(kind) ? size : one_block ? 1 : 0, .output = collects(kind) ? size : vector ? parts : 1};
 }
 
 // The k-th block of rank `me`: at the start its own contribution, at the end what the collective is for.
@@ -43,17 +39,54 @@ void all_to_all(terms& mine, rank me, int k) {
     mine.ends.push_back({output(k), {k, me}});
 }
 
+void gather(terms& mine, rank me, rank root, int k) {
+    if (k == 0) mine.begins.push_back({input(0), {me, 0}});
+    if (me == root) mine.ends.push_back({output(k), {k, 0}});
+}
+void scatter(terms& mine, rank me, rank root, int k) {
+    if (me == root) mine.begins.push_back({input(k), {root, k}});
+    if (k == me) mine.ends.push_back({output(0), {root, k}});
+}
+// Of the contributions of ranks 0 to `count` - 1.
+void scan(terms& mine, rank me, int count, int k) {
+    mine.begins.push_back({output(k), {me, k}});
+    if (count > 0) mine.ends.push_back({output(k), {first_ranks(count), k}});
+}
+
 void add_block(terms& mine, collective kind, rank me, rank root, int k) {
     switch (kind) {
         case collective::all_reduce:
         case collective::barrier: return all_reduce(mine, me, k);  // everybody has heard of everybody
         case collective::broadcast: return broadcast(mine, me, root, k);
         case collective::reduce: return reduce(mine, me, root, k);
-        case collective::all_gather: return all_gather(mine, me, k);
-        case collective::reduce_scatter: return reduce_scatter(mine, me, k);
-        case collective::all_to_all: return all_to_all(mine, me, k);
-        default: return;
+        case collective::all_gather:
+        case collective::all_gather_v: return all_gather(mine, me, k);
+        case collective::reduce_scatter:
+        case collective::reduce_scatter_v: return reduce_scatter(mine, me, k);
+        case collective::all_to_all:
+        case collective::all_to_all_v: return all_to_all(mine, me, k);
+        case collective::gather:
+        case collective::gather_v: return gather(mine, me, root, k);
+        case collective::scatter:
+        case collective::scatter_v: return scatter(mine, me, root, k);
+        case collective::scan: return scan(mine, me, me + 1, k);
+        case collective::exclusive_scan: return scan(mine, me, me, k);
     }
+}
+
+// Block k is as large as rank k's count; in all_to_all_v what r sends to k has a size of its own.
+std::vector<int> unequal_sizes(collective kind, const shape& spaces, rank me, int size) {
+    std::vector<int> sizes;
+    const bool pairs = kind == collective::all_to_all_v;
+    for (int k = 0; k < spaces.input; ++k) sizes.push_back(pairs ? me * size + k : spaces.input == 1 ? me : k);
+    for (int k = 0; k < spaces.output; ++k) sizes.push_back(pairs ? k * size + me : spaces.output == 1 ? me : k);
+    return sizes;
+}
+
+// Plans that use scratch need it; the others are proven for all sizes.
+bool equal_blocks(collective kind) {
+    using enum collective;
+    return kind == reduce_scatter || kind == all_to_all || kind == gather || kind == scatter || kind == exclusive_scan;
 }
 
 }  // namespace
@@ -61,9 +94,11 @@ void add_block(terms& mine, collective kind, rank me, rank root, int k) {
 contract expected(collective kind, int size, rank root, int parts) {
     contract promise;
     promise.spaces = spaces_of(kind, size, parts);
-    promise.equal_blocks = kind == collective::reduce_scatter || kind == collective::all_to_all;
+    promise.equal_blocks = equal_blocks(kind);
     promise.repeats_allowed = kind == collective::barrier;
     promise.ranks.resize(static_cast<std::size_t>(size));
+    for (rank me = 0; me < size && has_counts(kind); ++me)
+        promise.ranks[static_cast<std::size_t>(me)].sizes = unequal_sizes(kind, promise.spaces, me, size);
     for (rank me = 0; me < size; ++me)
         for (int k = 0; k < std::max(promise.spaces.input, promise.spaces.output); ++k)
             add_block(promise.ranks[static_cast<std::size_t>(me)], kind, me, root, k);

@@ -1,4 +1,5 @@
-// Which elements a block, and a slice of a block, is. Everything is cut into near-equal neighbouring parts, the longer ones first.
+// Which elements a block, and a slice of a block, is. Blocks are near-equal neighbouring parts, the longer ones first, or of sizes that
+// the caller gave; slices are always near-equal parts of their block.
 #pragma once
 
 #include <tutti/types.hpp>
@@ -30,9 +31,19 @@ struct layout {
     std::size_t count = 0;
     std::size_t element_bytes = 1;
     int blocks = 1;
-    const pieces* scattered = nullptr;  // where the elements are, when they are not behind each other from `data`
+    const std::size_t* starts = nullptr;  // of blocks of given sizes: where each begins, and where the last ends. Null: near-equal blocks
+    const pieces* scattered = nullptr;    // where the elements are, when they are not behind each other from `data`
 
-    part block(int index) const noexcept { return part_of(count, static_cast<std::size_t>(blocks), static_cast<std::size_t>(index)); }
+    part block(int index) const noexcept {
+        if (starts) return {starts[index], starts[index + 1] - starts[index]};
+        return part_of(count, static_cast<std::size_t>(blocks), static_cast<std::size_t>(index));
+    }
+    /// Elements of the longest block.
+    std::size_t longest() const noexcept {
+        std::size_t most = 0;
+        for (int index = 0; index < (starts ? blocks : std::min(blocks, 1)); ++index) most = std::max(most, block(index).count);
+        return most;
+    }
     /// Slice `index` of `slices` of block `block_index`, from the start of the memory.
     part slice(int block_index, std::size_t slices, std::size_t index) const noexcept {
         const part whole = block(block_index);

@@ -58,6 +58,8 @@ complaint check_op(const request& what) {
 }
 
 complaint check_defined(const request& what) {
+    if (what.kind == collective::exclusive_scan && what.op.user())
+        return fmt::format("rank 0 gets what changes nothing, which of operator '{}' is not known", what.op.user()->name());
     if (!reduces(what.kind) || what.op.user() || defined(what.op.kind(), what.type)) return {};
     return fmt::format("operator {} is not defined for {}", name(what.op.kind()), name_of(what.type, what.element_bytes()));
 }
@@ -73,6 +75,22 @@ complaint check_total(const_buffer what, std::size_t count, int size) {
         static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / what.element_bytes() / static_cast<std::size_t>(size);
     if (count <= limit) return {};
     return fmt::format("{} elements of {} for each of {} ranks are more than memory can hold", count, name_of(what), size);
+}
+
+complaint check_counts(std::string_view role, std::span<const std::size_t> counts, int size, const_buffer what) {
+    if (counts.size() != static_cast<std::size_t>(size)) return fmt::format("there are {} {} for {} ranks", counts.size(), role, size);
+    if (!known(what)) return {};
+    std::size_t room = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / what.element_bytes();
+    for (const std::size_t count : counts) {
+        if (count > room) return fmt::format("the {} add up to more elements of {} than memory can hold", role, name_of(what));
+        room -= count;
+    }
+    return {};
+}
+
+complaint check_prefix_op(const reduction& op) {
+    if (op.kind() != reduce_op::avg) return {};
+    return std::string("there is no avg of the ranks up to this one");
 }
 
 complaint check_overlap(const_buffer from, const_buffer to, const void* allowed) {

@@ -49,11 +49,13 @@ public:
         : owner_(owner), peer_(peer), lane_(owner.loop_, owner.guard_, std::move(over), *this) {}
 
     void start() noexcept { lane_.resume(); }
-    void send(frame_kind kind, rank about, std::vector<std::byte> payload) {
+    void send(frame_kind kind, rank about, std::vector<std::byte> payload, std::uint64_t number = 0) {
+        while (!frames_.empty() && frames_.front().gone) frames_.pop_front();
         auto& next = frames_.emplace_back();
         next.head.kind = kind;
         next.head.epoch = owner_.epoch_;
         next.head.round = static_cast<std::uint32_t>(about);
+        next.head.sequence = number;
         next.head.payload_bytes = payload.size();
         next.payload = std::move(payload);
         lane_.send(next);
@@ -65,13 +67,17 @@ private:
     class message final : public outgoing {
     public:
         void gather(std::vector<std::span<const std::byte>>& runs) const override { runs.emplace_back(payload); }
-        void sent() noexcept override {}
+        void sent() noexcept override { gone = true; }
         std::vector<std::byte> payload;
+        bool gone = false;
     };
 
+    static bool belongs(frame_kind kind) noexcept {
+        const bool about_group = kind >= frame_kind::abort && kind <= frame_kind::formed;
+        return about_group || kind == frame_kind::entered || kind == frame_kind::release;
+    }
     landing arrived(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept override {
-        if (head.kind == frame_kind::data || head.kind > frame_kind::formed || head.epoch != owner_.epoch_ ||
-            head.payload_bytes > payload_limit) {
+        if (!belongs(head.kind) || head.epoch != owner_.epoch_ || head.payload_bytes > payload_limit) {
             owner_.lost(peer_);
             return landing::refuse;
         }
@@ -85,7 +91,7 @@ private:
     control& owner_;
     rank peer_;
     lane lane_;
-    std::deque<message> frames_;  // stable addresses; at most a few per rank of the group, kept until the end
+    std::deque<message> frames_;  // stable addresses
     std::vector<std::byte> arriving_;
 };
 
@@ -121,6 +127,20 @@ void control::say_formed() noexcept {
         if (each) each->send(frame_kind::formed, me_, {});
 }
 
+void control::say_entered(std::uint64_t number, duration within) noexcept {
+    const std::lock_guard lock(guard_);
+    std::vector<std::byte> payload(sizeof(std::int64_t));
+    byte_writer(payload).put(static_cast<std::int64_t>(within.count()));
+    for (auto& each : ends_)
+        if (each) each->send(frame_kind::entered, me_, payload, number);
+}
+
+void control::say_release(std::uint64_t number) noexcept {
+    const std::lock_guard lock(guard_);
+    for (auto& each : ends_)
+        if (each) each->send(frame_kind::release, me_, {}, number);
+}
+
 void control::say_goodbye() noexcept {
     const std::lock_guard lock(guard_);
     left_[static_cast<std::size_t>(me_)] = true;
@@ -139,6 +159,14 @@ void control::heard(rank from, const frame& head, std::vector<std::byte> payload
     }
     if (head.kind == frame_kind::formed) {
         observer_.heard_formed();
+        return;
+    }
+    if (head.kind == frame_kind::entered) {
+        if (me_ == 0) observer_.heard_entered(from, head.sequence, duration(byte_reader(payload).take<std::int64_t>()));
+        return;
+    }
+    if (head.kind == frame_kind::release) {
+        if (from == 0) observer_.heard_release(head.sequence);
         return;
     }
     if (head.kind == frame_kind::hang_up) {

@@ -21,6 +21,10 @@ public:
     virtual void heard_goodbye(rank who) noexcept = 0;
     /// From the hub: every rank has come.
     virtual void heard_formed() noexcept = 0;
+    /// At the hub: `who` has come to that monitored barrier and waits so long.
+    virtual void heard_entered(rank who, std::uint64_t number, duration within) noexcept = 0;
+    /// From the hub: all have come to it.
+    virtual void heard_release(std::uint64_t number) noexcept = 0;
 
 protected:
     ~control_observer() = default;
@@ -39,6 +43,9 @@ public:
     void spread(const report& why) noexcept;
     /// For the hub, when every rank has come.
     void say_formed() noexcept;
+    /// For a leaf, and for the hub: see monitor.hpp.
+    void say_entered(std::uint64_t number, duration within) noexcept;
+    void say_release(std::uint64_t number) noexcept;
     /// This rank will issue nothing more. From the hub it goes to all, from a leaf to the hub, which passes it on.
     void say_goodbye() noexcept;
     /// Ends the links. Whoever closes before all ranks have said goodbye says that too, so that it does not look like a crash.

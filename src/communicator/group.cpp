@@ -20,9 +20,14 @@ constexpr duration idle_poll = std::chrono::microseconds(500);  // of a communic
 }  // namespace
 
 group::group(std::shared_ptr<context::state> home, membership who)
-    : home_(std::move(home)), who_(std::move(who)),
+    : home_(std::move(home)),
+      who_(std::move(who)),
       engine_(new class engine(home_->loop(), engine_identity{who_.name, who_.epoch, who_.me, size()}, who_.settings, *this)),
-      control_(home_->loop(), who_.me, size(), who_.epoch, *this), passages_(who_.addresses.size() * lane_kinds), present_(who_.addresses.size()), work_(home_->loop()) {
+      control_(home_->loop(), who_.me, size(), who_.epoch, *this),
+      monitor_(home_->loop(), who_.me, size(), control_, *this),
+      passages_(who_.addresses.size() * lane_kinds),
+      present_(who_.addresses.size()),
+      work_(home_->loop()) {
     present_[static_cast<std::size_t>(who_.me)] = true;
     home_->add(*this);
     if (size() > 1) home_->door().add(*this);
@@ -165,6 +170,7 @@ void group::note_failure(report why) noexcept {
     failure_ = std::move(why);
     changed_.set();
     tell_watchers();
+    monitor_.end_all(told());
 }
 
 void group::fail_everywhere(report why) noexcept {
@@ -201,6 +207,28 @@ future<> group::watch() {
         if (failure_ || closed_) tell_watchers();
     });
     if (!sent) ends->reset();
+    return std::move(made.first);
+}
+
+future<> group::enter(const call_options& options) {
+    auto call = std::make_shared<monitor::call>();
+    // Told on the loop, when the barrier may be over, and this group with it.
+    auto made = make_future<void>([home = home_, call] {
+        (void)home->send([call] {
+            if (call->ends && call->at) call->at->give_up(*call);
+        });
+    });
+    call->number = ++entered_;
+    call->within = options.deadline == duration{} ? home_->options().operation : options.deadline;
+    if (options.label) call->label = options.label;
+    call->ends.emplace(std::move(made.second));
+    const bool sent = home_->send([this, call] {
+        call->at = &monitor_;
+        call->since = home_->loop().now();
+        if (failure_ || closed_) monitor_.end(*call, told());
+        else monitor_.arrive(call);
+    });
+    if (!sent) call->ends.reset();
     return std::move(made.first);
 }
 
@@ -250,15 +278,17 @@ void group::heard_goodbye(rank who) noexcept {
 
 void group::announce_departures() noexcept {
     // A lane that is being handed over, or is there, brings the goodbye in its place, behind the data.
-    for (const rank who : std::exchange(departing_, {}))
+    const std::vector<rank> gone = std::exchange(departing_, {});
+    for (const rank who : gone)
         for (const lane_kind kind : {lane_kind::bulk, lane_kind::small, lane_kind::point})
             if (passage_to(who, kind) < passage::entering) engine_->peer_left(who, kind);
+    for (const rank who : gone) monitor_.departed(who);
     changed_.set();
     changed_.reset();
 }
 
 task<> group::until_idle(time_point limit) {
-    while (!engine_->idle() && !failure_ && home_->loop().now() < limit) co_await sleep_for(idle_poll);
+    while ((!engine_->idle() || monitor_.pending()) && !failure_ && home_->loop().now() < limit) co_await sleep_for(idle_poll);
 }
 
 task<> group::until_all_left(time_point limit) {
@@ -307,6 +337,7 @@ void group::shut() noexcept {
     engine_->shut_down();
     control_.close();
     tell_watchers();
+    monitor_.end_all(told());
 }
 
 void group::end() noexcept {
@@ -314,6 +345,7 @@ void group::end() noexcept {
     work_.clear();
     home_->loop().withdraw(on_departure_);
     departing_.clear();
+    monitor_.end_all(told());
 }
 
 void group::leave() noexcept {

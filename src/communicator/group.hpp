@@ -4,6 +4,7 @@
 #include "communicator/control.hpp"
 #include "communicator/doorman.hpp"
 #include "communicator/list_check.hpp"
+#include "communicator/monitor.hpp"
 #include "engine/engine.hpp"
 
 #include <tutti/communicator.hpp>
@@ -30,7 +31,7 @@ struct membership {
 };
 
 /// On the loop, except where it says otherwise.
-class group final : private engine_observer, private control_observer, private visited {
+class group final : private engine_observer, private control_observer, private monitor_observer, private visited {
 public:
     group(std::shared_ptr<context::state> home, membership who);
     ~group();
@@ -47,6 +48,8 @@ public:
     future<> start_close(duration within);
     /// Any thread: ends when the group has failed or was closed.
     future<> watch();
+    /// Any thread: comes to the next monitored barrier.
+    future<> enter(const call_options& options);
     /// Fails here and everywhere.
     void fail_everywhere(report why) noexcept;
 
@@ -81,6 +84,13 @@ private:
     void heard_failure(report why) noexcept override;
     void heard_goodbye(rank who) noexcept override;
     void heard_formed() noexcept override;
+    void heard_entered(rank who, std::uint64_t number, duration within) noexcept override {
+        if (!failure_ && !closed_) monitor_.heard_entered(who, number, within);
+    }
+    void heard_release(std::uint64_t number) noexcept override {
+        if (!failure_ && !closed_) monitor_.heard_release(number);
+    }
+    void monitor_failed(report why) noexcept override { fail_everywhere(std::move(why)); }
 
     task<> dial(rank peer, lane_kind kind);
     task<> judge(rank peer, std::error_code why);
@@ -104,6 +114,7 @@ private:
     std::shared_ptr<class engine> engine_;
     control control_;
     list_check lists_;
+    monitor monitor_;
     std::vector<passage> passages_;       // by peer and lane
     std::vector<bool> present_;           // control links that are there
     std::vector<rank> departing_;         // whose goodbye the engine has not heard of
@@ -113,6 +124,7 @@ private:
     bool formed_ = false;
     bool closed_ = false;
     std::atomic<std::uint64_t> children_{0};
+    std::atomic<std::uint64_t> entered_{0};  // monitored barriers
     callback<&group::announce_departures> on_departure_{*this};
     background work_;
 };

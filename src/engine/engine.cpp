@@ -16,10 +16,10 @@ engine::~engine() { TUTTI_CHECK(shut_, "an engine is shut down before it is dest
 
 // ---- issuing
 
-/// Bytes of the whole vector that a plan works on.
+/// Bytes of the whole vector that a plan works on, the same on all ranks: of all_to_all_v, whose ranks know their own counts only, none.
 static std::size_t vector_bytes(const request& what, int size) noexcept {
-    const bool blocks =
-        what.kind == collective::all_gather || what.kind == collective::reduce_scatter || what.kind == collective::all_to_all;
+    if (what.kind == collective::all_to_all_v) return 0;
+    const bool blocks = (spreads(what.kind) || collects(what.kind)) && !has_counts(what.kind);
     return what.count * what.element_bytes() * (blocks ? static_cast<std::size_t>(size) : 1);
 }
 
@@ -122,6 +122,7 @@ void engine::too_many(const descriptor& next) {
 }
 
 lane_kind engine::lane_of(const request& what) const noexcept {
+    if (what.kind == collective::all_to_all_v) return lane_kind::bulk;
     return vector_bytes(what, who_.size) <= settings_.small_bytes ? lane_kind::small : lane_kind::bulk;
 }
 

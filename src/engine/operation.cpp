@@ -1,6 +1,7 @@
 #include "engine/operation.hpp"
 
 #include "engine/engine.hpp"
+#include "reduce/identity.hpp"
 #include "reduce/kernel.hpp"
 
 #include <cstring>
@@ -43,6 +44,10 @@ void operation::begin(std::shared_ptr<engine> owner, const request& asking) {
     asked = asking;
     list_.assign(asking.list.begin(), asking.list.end());
     asked.list = list_;
+    counts_.assign(asking.counts.begin(), asking.counts.end());
+    asked.counts = counts_;
+    recv_counts_.assign(asking.recv_counts.begin(), asking.recv_counts.end());
+    asked.recv_counts = recv_counts_;
     plan_.reset();
     again(std::move(owner));
 }
@@ -63,10 +68,11 @@ void operation::plan(std::shared_ptr<const program> plan, rank me, int size, std
     place_memory();
 
     std::size_t longest = 0;
-    for (const layout& each : spaces_)
-        if (each.blocks > 0) longest = std::max(longest, each.block(0).count * each.element_bytes);
+    for (const layout& each : spaces_) longest = std::max(longest, each.longest() * each.element_bytes);
     longest *= static_cast<std::size_t>(plan_->largest_transfer());
     slices_ = std::max<std::size_t>(1, (longest + slice_bytes - 1) / slice_bytes);
+    // Here no rank knows the longest block of all; nothing is forwarded, so nothing is lost without slices.
+    if (asked.kind == collective::all_to_all_v) slices_ = 1;
     if (senders_.size() < plan_->senders().size()) senders_.resize(plan_->senders().size());
     if (receivers_.size() < plan_->receivers().size()) receivers_.resize(plan_->receivers().size());
     rewind();
@@ -93,27 +99,39 @@ std::byte* operation::scratch(std::size_t bytes) {
     return scratch_.get();
 }
 
+/// `whole`: the space holds a block for each rank, else one that is this rank's.
+layout operation::one_space(bool whole, std::byte* data, int blocks, std::span<const std::size_t> counts,
+                            std::vector<std::size_t>& starts) {
+    const std::size_t element = asked.element_bytes();
+    if (counts.empty()) return {data, asked.count * (whole ? static_cast<std::size_t>(size_) : 1), element, blocks};
+    if (!whole) return {data, counts[static_cast<std::size_t>(me_)], element, blocks};
+    starts.assign(1, 0);
+    for (const std::size_t count : counts) starts.push_back(starts.back() + count);
+    return {data, starts.back(), element, blocks, starts.data()};
+}
+
 void operation::place_memory() {
     const shape& shape = plan_->plan().spaces();
-    const std::size_t element = asked.element_bytes(), count = asked.count, all = count * static_cast<std::size_t>(size_);
     auto* in = static_cast<std::byte*>(const_cast<void*>(asked.input));  // no plan writes to its input: the verifier sees to that
     auto* out = static_cast<std::byte*>(asked.output);
-    const bool spreads = asked.kind == collective::reduce_scatter || asked.kind == collective::all_to_all;
-    const bool collects = asked.kind == collective::all_gather || asked.kind == collective::all_to_all;
-    layout& input = spaces_[static_cast<int>(space::input)] = {in, spreads ? all : count, element, shape.input};
-    layout& output = spaces_[static_cast<int>(space::output)] = {out, collects ? all : count, element, shape.output};
-
-    const std::size_t block = std::max(input.blocks > 0 ? input.block(0).count : 0, output.blocks > 0 ? output.block(0).count : 0);
-    const std::size_t blocks = block * static_cast<std::size_t>(shape.scratch);
+    const auto received = asked.kind == collective::all_to_all_v ? asked.recv_counts : asked.counts;
+    layout& input = spaces_[static_cast<int>(space::input)] = one_space(spreads(asked.kind), in, shape.input, asked.counts, input_starts_);
+    layout& output = spaces_[static_cast<int>(space::output)] =
+        one_space(collects(asked.kind), out, shape.output, received, output_starts_);
+    const std::size_t element = asked.element_bytes();
+    const std::size_t blocks = std::max(input.longest(), output.longest()) * static_cast<std::size_t>(shape.scratch);
     place_list(output);
     // A rank that is not the root of a reduce has no output: partial sums go to a copy of its input, or nowhere if it only sends.
     // What is scaled first goes to memory of its own where the plan takes it from the input, or has no output.
-    const bool needs_copy = packed_ || (out == nullptr && in != nullptr && output.blocks > 0 && (plan_->writes_output() || scales()));
+    const bool no_output = asked.kind == collective::reduce && out == nullptr && in != nullptr;
+    const bool needs_copy = packed_ || (no_output && (plan_->writes_output() || scales()));
     const bool scales_input = scales() && input.blocks > 0;
-    std::byte* own = scratch((blocks + (needs_copy ? count : 0) + (scales_input ? input.count : 0)) * element);
+    const std::size_t own_blocks = blocks + (needs_copy ? asked.count : 0);
+    std::byte* own = scratch((own_blocks + (scales_input ? input.count : 0)) * element);
     spaces_[static_cast<int>(space::scratch)] = {own, blocks, element, shape.scratch};
-    if (scales_input) input.data = own + (blocks + (needs_copy ? count : 0)) * element;
-    if (out == nullptr) output.data = needs_copy ? own + blocks * element : in;
+    if (scales_input) input.data = own + own_blocks * element;
+    if (needs_copy) output.data = own + blocks * element;
+    else if (no_output) output.data = in;
     place_input_copy();
 }
 
@@ -140,10 +158,10 @@ void operation::place_input_copy() noexcept {
     }
     if (!copied_from_ && scales()) copied_from_ = output.data;
     if (!copied_from_ || asked.count == 0) return;
-    if (asked.kind == collective::all_gather) {
+    if (asked.kind == collective::all_gather || asked.kind == collective::all_gather_v) {
         copied_first_ = me_;
         copied_count_ = copied_from_ == output.at(output.block(me_).first) ? 0 : 1;
-    } else if (asked.kind == collective::all_reduce || asked.kind == collective::reduce) {
+    } else if (tutti::reduces(asked.kind) && !spreads(asked.kind)) {
         copied_first_ = 0;
         copied_count_ = copied_from_ == output.data && !scales() ? 0 : output.blocks;
     } else if (scales()) {
@@ -261,7 +279,7 @@ bool operation::advance() noexcept {
     if (rounds() == 0) {
         const bool open = prepared_ < slices_;
         prepare(slices_ - 1);
-        for (std::size_t slice = 0; open && packed_ && slice < slices_; ++slice) finish_slice(slice);
+        for (std::size_t slice = 0; slice < slices_; ++slice) finish_slice(slice);
         return open;
     }
     bool any = false;
@@ -365,17 +383,20 @@ void operation::apply_copy(const step& one, std::size_t slice) noexcept {
     }
 }
 
-/// The slice holds its result, and is still in cache.
+/// The slice holds its result, and is still in cache. What comes before rank 0 is nothing.
 void operation::finish_slice(std::size_t slice) noexcept {
-    average(slice);
     const layout& output = space_of(space::output);
+    if (asked.kind == collective::exclusive_scan && me_ == 0) {
+        const part one = output.slice(0, slices_, slice);
+        fill_identity(asked.op.kind(), asked.type, output.at(one.first), one.count);
+    }
+    average(slice);
     for (int block = 0; packed_ && block < output.blocks; ++block) unpack(output.slice(block, slices_, slice));
 }
 
 void operation::average(std::size_t slice) noexcept {
-    if (asked.op.kind() != reduce_op::avg) return;
-    const bool everywhere = asked.kind == collective::all_reduce || asked.kind == collective::reduce_scatter;
-    if (!everywhere && !(asked.kind == collective::reduce && asked.root == me_)) return;
+    if (asked.op.kind() != reduce_op::avg || size_ == 1 || !tutti::reduces(asked.kind)) return;
+    if (asked.kind == collective::reduce && asked.root != me_) return;
     const layout& output = space_of(space::output);
     for (int block = 0; block < output.blocks; ++block) {
         output.each_run(output.slice(block, slices_, slice),

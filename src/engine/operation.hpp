@@ -79,9 +79,9 @@ public:
     request asked;
     time_point started{};
     std::string name() const { return to_string(what); }
-    bool ended = false;             // its end is decided; the caller hears of it on the loop
+    bool ended = false;  // its end is decided; the caller hears of it on the loop
     std::optional<tutti::failure> failed;
-    operation* next = nullptr;      // in one of the engine's lists
+    operation* next = nullptr;  // in one of the engine's lists
     operation* previous = nullptr;
     detail::repeated_call* call = nullptr;  // that it belongs to
 
@@ -124,6 +124,7 @@ private:
     void recycle() noexcept override;
     void rewind();
     void place_memory();
+    layout one_space(bool whole, std::byte* data, int blocks, std::span<const std::size_t> counts, std::vector<std::size_t>& starts);
     void place_list(layout& output);
     void place_input_copy() noexcept;
     std::byte* scratch(std::size_t bytes);
@@ -149,20 +150,24 @@ private:
     rank me_ = 0;
     int size_ = 1;
     layout spaces_[3];
-    std::vector<buffer> list_;  // of the request
-    pieces listed_;             // where their elements are
-    bool packed_ = false;       // they are copied to the output and back
+    std::vector<buffer> list_;               // of the request
+    std::vector<std::size_t> counts_;        // of the request
+    std::vector<std::size_t> recv_counts_;   // of the request
+    std::vector<std::size_t> input_starts_;  // of blocks of given sizes
+    std::vector<std::size_t> output_starts_;
+    pieces listed_;        // where the list's elements are
+    bool packed_ = false;  // they are copied to the output and back
     std::unique_ptr<std::byte[]> scratch_;
-    std::size_t scratch_bytes_ = 0;     // the plan's scratch blocks, and a copy of the input where a plan overwrites what it may not
+    std::size_t scratch_bytes_ = 0;  // the plan's scratch blocks, and a copy of the input where a plan overwrites what it may not
     std::size_t slices_ = 1;
     std::size_t prepared_ = 0;         // slices of the input copied (of a premul, scaled) to where the plan takes them
     space copied_to_ = space::output;  // into these blocks of it
     int copied_first_ = 0;
     int copied_count_ = 0;
     const std::byte* copied_from_ = nullptr;
-    int first_open_ = 0;                // rounds before it have ended for all slices
-    std::vector<std::size_t> done_;     // per step: slices transferred
-    std::vector<std::size_t> ended_;    // per round: slices ended
+    int first_open_ = 0;              // rounds before it have ended for all slices
+    std::vector<std::size_t> done_;   // per step: slices transferred
+    std::vector<std::size_t> ended_;  // per round: slices ended
     std::vector<send_channel> senders_;
     std::vector<recv_channel> receivers_;
     std::uint64_t done_bytes_ = 0;

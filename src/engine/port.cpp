@@ -91,6 +91,7 @@ landing port::expected(const frame& head, recv_channel& front, std::vector<std::
     if (head.what != of.what) return disagreed(of.what, head);
     const int step = front.at.step();
     const std::size_t slice = front.at.slice(), bytes = of.transfer_bytes(step, slice);
+    if (of.asked.kind == collective::all_to_all_v && head.slice == slice && head.payload_bytes != bytes) return miscounted(of, head, bytes);
     // Rounds are numbered by each rank for itself; the order on the lane says which transfer this is.
     if (head.slice != slice || head.payload_bytes != bytes)
         return refuse(error::protocol_error, fmt::format("rank {} sent {} bytes as slice {} of {} #{}, the plan of rank {} says {} bytes, slice {}", peer_,
@@ -131,6 +132,14 @@ landing port::disagreed(const descriptor& mine, const frame& head) noexcept {
     const auto names = tell_apart(mine, head.what);
     return refuse(error::mismatch, fmt::format("rank {} called {} where rank {} called {} (operation #{})", owner_.who_.me, names.mine, peer_, names.theirs,
                                                head.sequence));
+}
+
+/// Each rank gives its own counts: what one says it sends must be what the other says it receives.
+landing port::miscounted(const operation& of, const frame& head, std::size_t bytes) noexcept {
+    const std::size_t element = of.asked.element_bytes();
+    return refuse(error::mismatch,
+                  fmt::format("rank {} expects {} elements from rank {}, which sends {} (operation #{}, {})", owner_.who_.me,
+                              bytes / element, peer_, head.payload_bytes / element, head.sequence, of.name()));
 }
 
 landing port::refuse(error code, std::string cause) noexcept {

@@ -69,6 +69,7 @@ private:
     landing expected(const frame& head, recv_channel& front, std::vector<std::span<std::byte>>& runs) noexcept;
     landing unexpected(const frame& head) noexcept;
     landing disagreed(const descriptor& mine, const frame& head) noexcept;
+    landing miscounted(const operation& of, const frame& head, std::size_t bytes) noexcept;
     landing refuse(error code, std::string cause) noexcept;
     bounce* free_bounce(std::size_t bytes);
 

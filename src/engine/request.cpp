@@ -8,6 +8,12 @@
 
 namespace tutti {
 
+static std::uint64_t digest_of(std::span<const std::size_t> counts) noexcept {
+    std::uint64_t digest = digest_of("counts");
+    for (const std::size_t count : counts) digest = digest_of(count, digest);
+    return digest;
+}
+
 descriptor describe(const request& what) noexcept {
     descriptor made;
     made.kind = static_cast<std::uint8_t>(what.kind);
@@ -17,6 +23,9 @@ descriptor describe(const request& what) noexcept {
     made.count = what.count;
     made.digest = what.digest ^ what.op.digest();
     made.opaque_bytes = static_cast<std::uint32_t>(what.opaque_bytes);
+    // In all_to_all_v no rank knows the counts of all; what two of them disagree about shows in the frames between them.
+    if (what.kind == collective::all_to_all_v) made.count = 0;
+    else if (has_counts(what.kind)) made.digest ^= digest_of(what.counts);
     return made;
 }
 
@@ -39,14 +48,14 @@ static bool in_list(const descriptor& what) noexcept {
 std::string to_string(const descriptor& what) {
     // The numbers may come from another program: what has no name is shown as a number.
     const auto kind = static_cast<collective>(what.kind);
-    if (what.kind > static_cast<std::uint8_t>(collective::barrier)) return fmt::format("collective {}", what.kind);
+    if (what.kind >= collective_count) return fmt::format("collective {}", what.kind);
     std::string text{name(kind)};
     if (kind == collective::barrier) return text;
     if (what.type < data_type_count) fmt::format_to(std::back_inserter(text), " {}", name(static_cast<data_type>(what.type)));
     if (what.opaque_bytes != 0) fmt::format_to(std::back_inserter(text), "({} bytes)", what.opaque_bytes);
     if (reduces(kind) && what.op < reduce_op_count) fmt::format_to(std::back_inserter(text), " {}", name(static_cast<reduce_op>(what.op)));
-    fmt::format_to(std::back_inserter(text), " count {}", what.count);
-    if (kind == collective::broadcast || kind == collective::reduce) fmt::format_to(std::back_inserter(text), " root {}", what.root);
+    if (kind != collective::all_to_all_v) fmt::format_to(std::back_inserter(text), " count {}", what.count);
+    if (has_root(kind)) fmt::format_to(std::back_inserter(text), " root {}", what.root);
     if (in_list(what))
         fmt::format_to(std::back_inserter(text), " in {} buffers", what.digest >> sizes_bits);
     else if (what.digest != 0) fmt::format_to(std::back_inserter(text), " digest {:016x}", what.digest);

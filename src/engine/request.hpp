@@ -19,7 +19,9 @@ struct request {
     std::size_t opaque_bytes = 0;    // of one element, where the type is opaque
     reduction op = reduce_op::sum;
     rank root = 0;
-    std::size_t count = 0;           // elements, as the caller counts them: per rank where ranks contribute blocks
+    std::size_t count = 0;           // elements, as the caller counts them: per rank where ranks contribute blocks, with `counts` their sum
+    std::span<const std::size_t> counts;       // of every rank's block; in all_to_all_v of those this rank sends. Borrowed for the call
+    std::span<const std::size_t> recv_counts;  // all_to_all_v: of the blocks this rank receives. Borrowed for the call
     const void* input = nullptr;     // null where the collective has none, or works in place
     void* output = nullptr;
     std::span<const buffer> list;    // instead of input and output: `count` elements in all, worked on in place; borrowed for the call
@@ -31,15 +33,11 @@ struct request {
     std::size_t element_bytes() const noexcept { return type == data_type::opaque ? opaque_bytes : size_of(type); }
 };
 
-/// What the ranks must agree about. Both sides of a message describe it alike, as the sender's call.
+/// What the ranks must agree about, without the algorithm.
 descriptor describe(const request& what) noexcept;
 
-/// "all_reduce f32 sum count 1024", "broadcast f64 count 7 root 2", "send opaque(24 bytes) count 3".
+/// "all_reduce f32 sum count 1024", "broadcast f64 count 7 root 2".
 std::string to_string(const descriptor& what);
-
-
-/// Without the algorithm.
-descriptor describe(const request& what) noexcept;
 
 /// Tells one list's number of buffers and their sizes from another's; never 0.
 std::uint64_t digest_of_list(std::span<const buffer> list) noexcept;

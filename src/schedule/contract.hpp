@@ -14,6 +14,8 @@ struct piece {
 };
 /// As an owner: that part of every rank, combined.
 inline constexpr rank every_rank = -1;
+/// As an owner: that part of ranks 0 to count - 1, combined. At least one.
+constexpr rank first_ranks(int count) noexcept { return -1 - count; }
 
 struct holding {
     blocks where;  // one block
@@ -24,12 +26,13 @@ struct holding {
 struct terms {
     std::vector<holding> begins;
     std::vector<holding> ends;
+    std::vector<int> sizes{};  // of the blocks of input, then output: equal numbers, on whatever ranks, are equal sizes
 };
 
 struct contract {
     std::vector<terms> ranks;
     shape spaces;                  // what input and output of every plan must be; scratch is the plan's own business
-    bool equal_blocks = false;     // all blocks have one size, scratch too; otherwise only blocks of the same number do
+    bool equal_blocks = false;     // all blocks have one size, scratch too; otherwise what `sizes` says, or without it the block's number
     bool repeats_allowed = false;  // a contribution may be combined several times (barrier), and in any order
     bool ordered = false;          // contributions are combined in the order of ranks, for operators that do not commute
 };

@@ -56,18 +56,27 @@ verdict check_plan(const schedule& plan, const shape& promised, rank me, int siz
     return {};
 }
 
-bool same_size(const blocks& one, const blocks& other, bool equal_blocks) noexcept {
-    if (one.count != other.count) return false;
-    if (equal_blocks) return true;
-    const bool scratch = one.where == space::scratch;
-    return scratch == (other.where == space::scratch) && (scratch || one.first == other.first);
+// Blocks with one number have one size.
+int size_number(const contract& promise, rank who, const blocks& which, int index) noexcept {
+    if (promise.equal_blocks) return 0;
+    if (which.where == space::scratch) return -1;
+    const std::vector<int>& sizes = promise.ranks[static_cast<std::size_t>(who)].sizes;
+    return sizes.empty() ? which.first + index
+                         : sizes[static_cast<std::size_t>(position(promise.spaces, which.where, which.first + index))];
 }
 
-verdict check_channel(const channel& pair, bool equal_blocks) {
+bool same_size(const contract& promise, rank who, const blocks& one, rank whose, const blocks& other) noexcept {
+    if (one.count != other.count) return false;
+    for (int index = 0; index < one.count; ++index)
+        if (size_number(promise, who, one, index) != size_number(promise, whose, other, index)) return false;
+    return true;
+}
+
+verdict check_channel(const channel& pair, const contract& promise) {
     const std::size_t matched = std::min(pair.sends.size(), pair.recvs.size());
     for (std::size_t k = 0; k < matched; ++k) {
         const endpoint &source = pair.sends[k], &target = pair.recvs[k];
-        if (!same_size(source.line->here, target.line->here, equal_blocks))
+        if (!same_size(promise, source.who, source.line->here, target.who, target.line->here))
             return {flaw::size_mismatch, place_of(source.who, source.round) + to_string(*source.line) + " meets rank " +
                                              std::to_string(target.who) + "'s " + to_string(*target.line) + ", of another size"};
         if (k > 0 && (pair.sends[k - 1].round == source.round) != (pair.recvs[k - 1].round == target.round))
@@ -87,11 +96,11 @@ verdict check_plans(std::span<const schedule> plans, const contract& promise) {
     return {};
 }
 
-verdict check_copies(std::span<const schedule> plans, bool equal_blocks) {
+verdict check_copies(std::span<const schedule> plans, const contract& promise) {
     for (rank me = 0; const schedule& plan : plans) {
         for (int round = 0; round < plan.rounds(); ++round)
             for (const step& line : plan.round(round))
-                if (line.what == action::copy && !same_size(line.here, line.from, equal_blocks))
+                if (line.what == action::copy && !same_size(promise, me, line.here, me, line.from))
                     return {flaw::size_mismatch, place_of(me, round) + to_string(line) + ": of different sizes"};
         ++me;
     }
@@ -101,11 +110,11 @@ verdict check_copies(std::span<const schedule> plans, bool equal_blocks) {
 // Whether `found` has exactly the contributions that `wanted` names.
 bool fulfils(const expressions& formulas, expressions::id found, piece wanted, int size, bool repeats_allowed) {
     std::vector<piece> pieces = formulas.pieces(found);
-    if (wanted.owner != every_rank) return pieces.size() == 1 && pieces[0] == wanted;
+    if (wanted.owner >= 0) return pieces.size() == 1 && pieces[0] == wanted;
     const auto by_owner = [](const piece& one, const piece& other) { return one.owner < other.owner; };
     std::sort(pieces.begin(), pieces.end(), by_owner);
     if (repeats_allowed) pieces.erase(std::unique(pieces.begin(), pieces.end()), pieces.end());
-    if (static_cast<int>(pieces.size()) != size) return false;
+    if (static_cast<int>(pieces.size()) != (wanted.owner == every_rank ? size : first_ranks(wanted.owner))) return false;
     for (rank owner = 0; const piece& one : pieces)
         if (one != piece{owner++, wanted.index}) return false;
     return true;
@@ -117,7 +126,9 @@ bool in_rank_order(const std::vector<piece>& pieces) {
 
 std::string text(piece wanted) {
     const std::string part = "part " + std::to_string(wanted.index) + " of ";
-    return wanted.owner == every_rank ? part + "every rank" : part + "rank " + std::to_string(wanted.owner);
+    if (wanted.owner == every_rank) return part + "every rank";
+    if (wanted.owner < 0) return part + "the first " + std::to_string(first_ranks(wanted.owner)) + " ranks";
+    return part + "rank " + std::to_string(wanted.owner);
 }
 
 class result_check {
@@ -158,10 +169,10 @@ private:
 verdict verify_run(std::span<const schedule> plans, const contract& promise, int slices, int window, std::mt19937* order) {
     if (plans.size() != promise.ranks.size()) return {flaw::bad_step, "not one plan per rank"};
     if (verdict found = check_plans(plans, promise); !found.correct()) return found;
-    if (verdict found = check_copies(plans, promise.equal_blocks); !found.correct()) return found;
+    if (verdict found = check_copies(plans, promise); !found.correct()) return found;
     const matching pairs(plans);
     for (const channel& pair : pairs.channels())
-        if (verdict found = check_channel(pair, promise.equal_blocks); !found.correct()) return found;
+        if (verdict found = check_channel(pair, promise); !found.correct()) return found;
     expressions formulas;
     execution world(plans, pairs, promise, formulas, slices, window);
     world.run(order);

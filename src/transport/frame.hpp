@@ -22,6 +22,8 @@ enum class frame_kind : std::uint8_t {
     offer,    // word of a message, whose bytes are sent as data when the receiver says go
     go,
     credit,  // so many messages, and so many bytes, were taken
+    entered,  // to rank 0: the sender has come to a monitored barrier; payload: how long it waits
+    release,  // rank 0: everybody has come to it
 };
 
 /// What the ranks must agree about. Small enough to travel whole in every frame, so a mismatch can be told in words.

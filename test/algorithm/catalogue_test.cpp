@@ -40,13 +40,15 @@ TEST_CASE("every entry can be found by its name, and its number is its place") {
 }
 
 TEST_CASE("every collective of the catalogue is served at every size") {
-    for (const collective kind : {collective::all_reduce, collective::broadcast, collective::reduce, collective::all_gather,
-                                  collective::reduce_scatter, collective::all_to_all, collective::barrier})
+    for (int number = 0; number < collective_count; ++number) {
+        const auto kind = static_cast<collective>(number);
+        CAPTURE(name(kind));
         for (int size = 1; size <= 33; ++size) {
             bool served = false;
             for (const algorithm& entry : catalogue()) served |= entry.kind == kind && serves(entry, size);
             CHECK(served);
         }
+    }
 }
 
 TEST_CASE("every plan in the catalogue is correct for every size and root") {
@@ -88,8 +90,8 @@ TEST_CASE("the algorithms marked as ordered combine in the order of ranks at eve
 TEST_CASE("with one rank a plan is empty, or one copy where input becomes output") {
     for (const algorithm& entry : catalogue()) {
         CAPTURE(entry.name);
-        const bool copies = entry.kind == collective::reduce_scatter || entry.kind == collective::all_to_all;
         const schedule plan = entry.build({0, 1, 0});
+        const bool copies = plan.spaces().input > 0;
         CHECK(plan.rounds() == (copies ? 1 : 0));
         if (copies) CHECK(plan.steps().size() == 1);
         if (copies) CHECK(plan.steps()[0] == copy(output(0), input(0)));

@@ -48,7 +48,10 @@ TEST_CASE("where nothing was measured the defaults choose few rounds for small v
         {8, broadcast, 64, "tree"},        {8, broadcast, 64 * MiB, "scatter"},
         {8, all_gather, 64 * MiB, "ring"}, {8, reduce_scatter, 64 * MiB, "ring"},
         {33, all_to_all, 64, "bruck"},     {33, all_to_all, 1 * MiB, "direct"},
-        {8, barrier, 0, "dissemination"},
+        {8, barrier, 0, "dissemination"},  {8, gather, 64, "direct"},
+        {64, gather, 64, "tree"},          {8, scatter, 64, "direct"},
+        {64, scatter, 64, "tree"},         {8, scan, 64, "doubling"},
+        {8, scan, 64 * MiB, "chain"},
     };
     check(rows);
 }
@@ -80,7 +83,7 @@ TEST_CASE("an ordered choice is an ordered algorithm, the cheapest of them, at e
     for (const int size : {1, 2, 3, 4, 5, 7, 8, 9, 16, 33})
         for (const std::size_t bytes : {std::size_t{0}, std::size_t{4}, 48 * KiB, 700 * KiB, 3 * GiB}) {
             const chooser choices(size, model);
-            for (const collective kind : {all_reduce, reduce, reduce_scatter}) {
+            for (const collective kind : {all_reduce, reduce, reduce_scatter, scan, exclusive_scan, reduce_scatter_v}) {
                 CAPTURE(size);
                 CAPTURE(bytes);
                 CAPTURE(name(kind));
@@ -132,6 +135,7 @@ TEST_CASE("large groups are counted at their ends only, and nothing is missed th
             rounds = std::max(rounds, mine.exchanges);
             bytes = std::max(bytes, mine.bytes(mine.serial + mine.copied, 1));
         }
+        if (entry.hops) rounds = std::max(rounds, entry.hops(size));
         CAPTURE(entry.name);
         CHECK(estimate(entry, size, rounds_only).seconds(0) == rounds);
         CHECK(estimate(entry, size, bytes_only).seconds(1) == doctest::Approx(bytes));

@@ -43,6 +43,8 @@ double share(int p) { return double(p - 1) / p; }
 double two_shares(int p) { return 2 * share(p); }
 double tree_depth(int p) { return log2_up(p); }
 double two_depths(int p) { return 2 * log2_up(p); }
+// The largest subtree below a root: half of the ranks, or what is left of them.
+double half_below(int p) { return std::max(p - (1 << (log2_up(p) - 1)), log2_up(p) > 1 ? 1 << (log2_up(p) - 2) : 0); }
 double folding(int p) { return power_of_two(p) ? 0 : 1; }
 double core_share(int p) { return share(static_cast<int>(std::bit_floor(static_cast<unsigned>(p)))); }
 
@@ -76,6 +78,23 @@ const claim claims[] = {
     {collective::all_to_all, "bruck", [](int p) { return tree_depth(p) + 1; }, nullptr, none},
     {collective::barrier, "dissemination", tree_depth, nullptr, nullptr},
     {collective::reduce, "ordered_tree", tree_depth, one, tree_depth},
+    {collective::gather, "direct", one, [](int p) { return 1.0 / p; }, none},
+    {collective::gather, "tree", tree_depth, [](int p) { return half_below(p) / double(p); }, none},
+    {collective::scatter, "direct", one, share, none},
+    {collective::scatter, "tree", tree_depth, share, none},
+    {collective::scan, "doubling", tree_depth, tree_depth, tree_depth},
+    {collective::scan, "chain", [](int p) { return p == 2 ? 1.0 : 2.0; }, one, one},
+    {collective::exclusive_scan, "doubling", [](int p) { return 1.0 + log2_up(p - 1); }, [](int p) { return 1.0 + log2_up(p - 1); },
+     [](int p) { return 1.0 * log2_up(p - 1); }},
+    {collective::all_gather_v, "ring", others, share, none},
+    {collective::all_gather_v, "recursive_doubling", tree_depth, share, none},
+    {collective::all_gather_v, "bruck", tree_depth, share, none},
+    {collective::all_gather_v, "direct", one, share, none},
+    {collective::reduce_scatter_v, "direct", one, share, share},
+    {collective::reduce_scatter_v, "pairwise", others, share, share},
+    {collective::gather_v, "direct", one, [](int p) { return 1.0 / p; }, none},
+    {collective::scatter_v, "direct", one, share, none},
+    {collective::all_to_all_v, "direct", one, share, none},
 };
 
 }  // namespace

@@ -31,7 +31,11 @@ bool finished_at_one_rank(const world& all, const blocks& sum) {
     return finishers == 1;
 }
 
-bool one_holder(collective kind) { return kind == collective::reduce || kind == collective::reduce_scatter; }
+// Collectives in which no two ranks hold the same result, whose bits would have to be the same.
+bool one_holder(collective kind) {
+    using enum collective;
+    return kind == reduce || kind == reduce_scatter || kind == reduce_scatter_v || kind == scan || kind == exclusive_scan;
+}
 
 // Who waits for whom: rank r's round k ends after it began and after its peers began to send; with rendezvous also to receive.
 class waiting {
@@ -117,9 +121,11 @@ bool independent_rounds(const world& healthy, const world& damaged, const damage
                 if (!swapped || one_holder(where.kind) || finished_at_one_rank(healthy, one.here)) continue;
                 return false;
             }
-            // A copy and an addition at the end of the same round keep their order when the rounds are merged.
-            const bool at_end = one.what == action::copy && other.what == action::recv_reduce && !swapped && !overlap(one.from, other.here);
-            if (at_end) continue;
+            // When the rounds are merged, a copy and an addition at the end of the same round keep their order, and what is applied there
+            // comes after the sends.
+            const bool at_end = one.what == action::copy && other.what == action::recv_reduce && !overlap(one.from, other.here);
+            const bool after = one.what == action::send && other.what == action::recv_reduce;
+            if (!swapped && (at_end || after)) continue;
             if (one.what != action::send && uses(other, one.here)) return false;
             if (other.what != action::send && uses(one, other.here)) return false;
         }

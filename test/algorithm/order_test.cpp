@@ -43,6 +43,9 @@ TEST_CASE("four contributions are combined by these formulas") {
         {reduce_scatter, "direct", 0, 2, 0, 2, "((0+(1+2))+3)"},
         {reduce_scatter, "pairwise", 0, 1, 0, 1, "(((0+1)+3)+2)"},
         {reduce_scatter, "ring", 0, 2, 0, 2, "(((0+3)+1)+2)"},
+        {scan, "doubling", 0, 3, 0, 0, "((0+1)+(2+3))"},
+        {scan, "chain", 0, 3, 0, 0, "(((0+1)+2)+3)"},
+        {exclusive_scan, "doubling", 0, 3, 0, 0, "(0+(1+2))"},
     };
     for (const row& each : rows) {
         CAPTURE(name(each.kind));

@@ -31,3 +31,24 @@ TEST_CASE("slices of blocks tile the blocks, beyond 2^32 elements too") {
         }
     CHECK(next == huge);
 }
+
+TEST_CASE("blocks of given sizes are cut where they begin, and their slices tile them, empty ones too") {
+    const std::size_t starts[] = {0, 5, 5, 1014, 1015};
+    const layout whole{nullptr, 1015, 4, 4, starts};
+    CHECK(whole.longest() == 1009);
+    CHECK(whole.block(1) == part{5, 0});
+    CHECK(whole.block(2) == part{5, 1009});
+    std::size_t next = 0;
+    for (int block = 0; block < 4; ++block)
+        for (std::size_t slice = 0; slice < 7; ++slice) {
+            const part one = whole.slice(block, 7, slice);
+            CHECK(one.first == next);
+            next += one.count;
+        }
+    CHECK(next == 1015);
+}
+
+TEST_CASE("the longest of near-equal blocks is the first, and no blocks have none") {
+    CHECK(layout{nullptr, 10, 4, 3}.longest() == 4);
+    CHECK(layout{nullptr, 10, 4, 0}.longest() == 0);
+}

@@ -11,11 +11,25 @@ using test::run_ranks;
 namespace {
 
 struct data_of_rank {
-    std::vector<float> small = std::vector<float>(100), large = std::vector<float>(100'000), parts = std::vector<float>(400), part = std::vector<float>(100);
+    std::vector<float> small = std::vector<float>(100), large = std::vector<float>(100'000), parts = std::vector<float>(400),
+                       part = std::vector<float>(100), other = std::vector<float>(400);
     std::vector<float> inbox = std::vector<float>(100), own_inbox = std::vector<float>(100), long_inbox = std::vector<float>(100'000);
+    std::vector<std::size_t> counts = std::vector<std::size_t>(4, 100);
 };
 
 const custom_op<float> least("least", commutes::no, [](float a, float b) { return a < b ? a : b; });
+
+task<> parts_step(communicator& world, data_of_rank& data) {
+    co_await world.gather(data.part, data.parts, 1);
+    co_await world.scatter(data.parts, data.part, 2);
+    co_await world.scan(data.small, max);
+    co_await world.exclusive_scan(data.small, max);
+    co_await world.all_gather_v(data.part, data.parts, data.counts);
+    co_await world.reduce_scatter_v(data.parts, data.part, data.counts, min);
+    co_await world.gather_v(data.part, data.parts, data.counts, 3);
+    co_await world.scatter_v(data.parts, data.part, data.counts, 0);
+    co_await world.all_to_all_v(data.parts, data.other, data.counts, data.counts);
+}
 
 /// One of each, some at the same time; coroutine frames come from a pool and are not of the heap.
 task<> one_step(communicator& world, data_of_rank& data) {
@@ -34,6 +48,7 @@ task<> one_step(communicator& world, data_of_rank& data) {
     co_await std::move(scattered);
     co_await std::move(spread);
     co_await world.reduce(data.small, prod, 1);
+    co_await parts_step(world, data);
     auto smallest = world.all_reduce(data.large, least);
     auto scaled = world.reduce_scatter(data.parts, data.part, premul_sum(0.5));
     co_await std::move(smallest);

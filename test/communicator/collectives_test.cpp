@@ -15,11 +15,10 @@ programme everything(int size) {
     programme all;
     const auto ranks = static_cast<std::size_t>(size);
     int turn = size;
-    for (const auto kind : {collective::all_reduce, collective::broadcast, collective::reduce, collective::all_gather, collective::reduce_scatter,
-                            collective::all_to_all})
+    for (const auto kind : test::all_kinds)
         for (const data_type type : test::all_types)
             for (const reduction& op : test::all_ops) {
-                if (!defined(op.kind(), type) || (!reduces(kind) && op != sum)) continue;
+                if (!defined(op.kind(), type) || !test::has_op(kind, op)) continue;
                 // All types with all operators; counts and roots in turn.
                 const std::size_t counts[] = {0, 1, ranks - 1, ranks, ranks + 1, 17, 1009};
                 for (int some = 0; some < 2; ++some, ++turn) {

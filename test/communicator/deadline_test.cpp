@@ -30,6 +30,15 @@ const row rows[] = {
      [](communicator& c, std::vector<float>& from, std::vector<float>& to, call_options o) {
          return c.all_to_all(from, std::span(to).first(from.size()), o);
      }},
+    {"gather", [](communicator& c, std::vector<float>& from, std::vector<float>& to, call_options o) { return c.gather(from, to, 0, o); }},
+    {"scatter", [](communicator& c, std::vector<float>& from, std::vector<float>& to, call_options o) { return c.scatter(to, from, 0, o); }},
+    {"scan", [](communicator& c, std::vector<float>& from, std::vector<float>&, call_options o) { return c.scan(from, sum, o); }},
+    {"exclusive_scan", [](communicator& c, std::vector<float>& from, std::vector<float>&, call_options o) { return c.exclusive_scan(from, sum, o); }},
+    {"all_to_all_v",
+     [](communicator& c, std::vector<float>& from, std::vector<float>& to, call_options o) {
+         const std::size_t send[] = {from.size() - 9, 9}, recv[] = {from.size() - 9, to.size() - from.size() + 9};
+         return c.all_to_all_v(from, to, send, recv, o);
+     }},
     {"barrier", [](communicator& c, std::vector<float>&, std::vector<float>&, call_options o) { return c.barrier(o); }},
     {"send", [](communicator& c, std::vector<float>& from, std::vector<float>&, call_options o) { return c.send(from, 1, 0, o); }},
     {"exchange",

@@ -78,6 +78,13 @@ task<> compose(communicator& world, const custom_op<line>& op) {
         co_await world.reduce_scatter(parts, result, op);
         CHECK(std::equal(result.begin(), result.end(),
                          all.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(world.rank()) * count)));
+        const std::vector<std::size_t> counts(size, count);
+        std::fill(result.begin(), result.end(), line());
+        co_await world.reduce_scatter_v(parts, result, counts, op);
+        CHECK(std::equal(result.begin(), result.end(),
+                         all.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(world.rank()) * count)));
+        co_await world.scan(mine, result, op);
+        CHECK(result == composed(world.rank() + 1, count));
     }
 }
 
@@ -233,6 +240,9 @@ const refusal refusals[] = {
      [](communicator& c) { return c.reduce_scatter(at(0, 12, data_type::i32), at(512, 4, data_type::i32), premul_sum(2)); }},
     {error::unsupported, "rank 1 called all_reduce opaque(24 bytes) sum count 4: operator sum is not defined for opaque(24 bytes)",
      [](communicator& c) { return c.all_reduce(opaque_at(0, 4, 24), sum); }},
+    {error::unsupported, "rank 0 gets what changes nothing, which of operator 'largest' is not known",
+     [](communicator& c) { return c.exclusive_scan(opaque_at(0, 4, sizeof(extreme)), largest); }},
+    {error::unsupported, "operator band is not defined for f32", [](communicator& c) { return c.scan(at(0, 4, data_type::f32), band); }},
     {error::unsupported, "rank 1 called all_reduce i16 premul count 1: operator premul is not defined for i16",
      [](communicator& c) {
          static std::int16_t number[1];

@@ -13,6 +13,13 @@
 
 namespace tutti::test {
 
+/// What every rank of a group calls together.
+inline constexpr collective all_kinds[] = {
+    collective::all_reduce,       collective::broadcast,  collective::reduce,         collective::all_gather,
+    collective::reduce_scatter,   collective::all_to_all, collective::barrier,        collective::gather,
+    collective::scatter,          collective::scan,       collective::exclusive_scan, collective::all_gather_v,
+    collective::reduce_scatter_v, collective::gather_v,   collective::scatter_v,      collective::all_to_all_v};
+
 /// One rank's part of one call, in memory exactly as large as the call needs.
 class part {
 public:
@@ -20,9 +27,9 @@ public:
         : with_(with),
           what_(what),
           truth_(truth),
-          in_place_(in_place || what.kind == collective::broadcast),
+          in_place_((in_place && !elsewhere()) || what.kind == collective::broadcast),
           input_(truth.input(with.rank())),
-          output_(truth.output_count() * what.element_bytes()) {
+          output_(truth.output_count(with.rank()) * what.element_bytes()) {
         fill();
     }
 
@@ -31,48 +38,66 @@ public:
         std::copy(truth_.input(with_.rank()).begin(), truth_.input(with_.rank()).end(), input_.begin());
         std::fill(output_.begin(), output_.end(), std::byte{0xa5});
         if (what_.kind == collective::broadcast && with_.rank() != what_.root) std::fill(input_.begin(), input_.end(), std::byte{0x5a});
-        if (what_.kind == collective::all_gather && in_place_)
+        if (in_place_ && collects(what_.kind))
             std::copy(input_.begin(), input_.end(), output_.begin() + static_cast<std::ptrdiff_t>(mine()));
     }
 
     /// The part stays where it is until the future has ended.
     future<> begin(call_options how = {}) {
-        const buffer own = what_.of(input_.data(), truth_.input_count()), other = what_.of(output_.data(), truth_.output_count());
+        const rank me = with_.rank(), root = what_.root;
+        const buffer own = what_.of(input_.data(), truth_.input_count(me)), other = what_.of(output_.data(), truth_.output_count(me));
+        const reduction op = what_.op;
+        buffer from = own, to = in_place_ ? own : other;
+        if (in_place_ && collects(what_.kind)) {
+            from = what_.of(output_.data() + mine(), own.count);
+            to = other;
+        } else if (in_place_ && spreads(what_.kind)) {
+            to = what_.of(input_.data() + mine(), other.count);
+        }
+        // Gone when the call returns.
+        const std::vector<std::size_t> counts = truth_.counts(me), recv_counts = truth_.recv_counts(me);
         switch (what_.kind) {
-            case collective::all_reduce:
-                return in_place_ ? with_.all_reduce(own, what_.op, how) : with_.all_reduce(own, other, what_.op, how);
-            case collective::reduce:
-                return in_place_ ? with_.reduce(own, what_.op, what_.root, how) : with_.reduce(own, other, what_.op, what_.root, how);
-            case collective::broadcast: return with_.broadcast(own, what_.root, how);
-            case collective::all_gather:
-                return with_.all_gather(in_place_ ? what_.of(output_.data() + mine(), what_.count) : own, other, how);
-            case collective::reduce_scatter:
-                return with_.reduce_scatter(own, in_place_ ? what_.of(input_.data() + mine(), what_.count) : other, what_.op,
-                                            how);
+            case collective::all_reduce: return in_place_ ? with_.all_reduce(own, op, how) : with_.all_reduce(own, other, op, how);
+            case collective::reduce: return in_place_ ? with_.reduce(own, op, root, how) : with_.reduce(own, other, op, root, how);
+            case collective::scan: return in_place_ ? with_.scan(own, op, how) : with_.scan(own, other, op, how);
+            case collective::exclusive_scan:
+                return in_place_ ? with_.exclusive_scan(own, op, how) : with_.exclusive_scan(own, other, op, how);
+            case collective::broadcast: return with_.broadcast(own, root, how);
+            case collective::all_gather: return with_.all_gather(from, to, how);
+            case collective::gather: return with_.gather(from, to, root, how);
+            case collective::reduce_scatter: return with_.reduce_scatter(from, to, op, how);
+            case collective::scatter: return with_.scatter(from, to, root, how);
             case collective::all_to_all: return with_.all_to_all(own, other, how);
+            case collective::all_gather_v: return with_.all_gather_v(from, to, counts, how);
+            case collective::gather_v: return with_.gather_v(from, to, counts, root, how);
+            case collective::reduce_scatter_v: return with_.reduce_scatter_v(from, to, counts, op, how);
+            case collective::scatter_v: return with_.scatter_v(from, to, counts, root, how);
+            case collective::all_to_all_v: return with_.all_to_all_v(own, other, counts, recv_counts, how);
             default: return with_.barrier(how);
         }
     }
 
     std::string verdict() const {
         if (!alike(what_.type, result(), truth_.expected(with_.rank()))) return "wrong result";
-        const bool untouched =
-            !in_place_ || what_.kind == collective::all_to_all || (what_.kind == collective::reduce && with_.rank() != what_.root);
+        const bool untouched = !in_place_ || (what_.kind == collective::reduce && with_.rank() != what_.root);
         if (untouched && input_ != truth_.input(with_.rank())) return "the input was written to";
         return "right";
     }
 
 private:
     /// Where this rank's block is, in bytes.
-    std::size_t mine() const { return static_cast<std::size_t>(with_.rank()) * what_.count * what_.element_bytes(); }
+    std::size_t mine() const { return truth_.offset(with_.rank(), with_.rank()) * what_.element_bytes(); }
+    /// Where gather and scatter use one buffer only.
+    bool elsewhere() const {
+        return has_root(what_.kind) && with_.rank() != what_.root && (spreads(what_.kind) || collects(what_.kind));
+    }
     bytes result() const {
         if (what_.kind == collective::reduce && with_.rank() != what_.root) return {};
-        if (in_place_ && what_.kind == collective::reduce_scatter) {
-            const auto begin = input_.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(with_.rank()) * output_.size());
+        if (in_place_ && spreads(what_.kind)) {
+            const auto begin = input_.begin() + static_cast<std::ptrdiff_t>(mine());
             return bytes(begin, begin + static_cast<std::ptrdiff_t>(output_.size()));
         }
-        const bool in_input = in_place_ && what_.kind != collective::all_gather && what_.kind != collective::all_to_all;
-        return in_input ? input_ : output_;
+        return in_place_ && !collects(what_.kind) ? input_ : output_;
     }
 
     communicator& with_;
@@ -91,7 +116,10 @@ struct programme {
         oracle truth;
         bool in_place;
     };
-    void add(const call& one, int size, bool in_place) { entries.emplace_back(one, size, entries.size() + 1, in_place && one.kind != collective::all_to_all); }
+    void add(const call& one, int size, bool in_place) {
+        entries.emplace_back(one, size, entries.size() + 1,
+                             in_place && one.kind != collective::all_to_all && one.kind != collective::all_to_all_v);
+    }
 
     std::deque<entry> entries;
 };
@@ -128,11 +156,10 @@ inline task<> rehearse_at_once(communicator& with, const programme& all) {
 /// Each collective some times, over all types and operators in turn.
 inline programme mixed(int size, std::initializer_list<std::size_t> counts, int turn) {
     programme all;
-    for (const auto kind : {collective::all_reduce, collective::broadcast, collective::reduce, collective::all_gather, collective::reduce_scatter,
-                            collective::all_to_all, collective::barrier})
+    for (const auto kind : all_kinds)
         for (const std::size_t count : counts) {
             call what{kind, data_type::f32, sum, 0, count};
-            if (reduces(kind)) what.op = all_ops[static_cast<std::size_t>(turn / 2) % std::size(all_ops)];
+            if (const reduction& op = all_ops[static_cast<std::size_t>(turn / 2) % std::size(all_ops)]; has_op(kind, op)) what.op = op;
             what.type = type_for(what.op, static_cast<std::size_t>(turn));
             if (has_root(kind)) what.root = turn % size;
             all.add(what, size, turn % 3 == 0);

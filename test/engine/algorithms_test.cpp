@@ -34,7 +34,10 @@ const custom_op<std::uint16_t> masked_sum("sum modulo 4096", commutes::yes,
 /// in_place: the output is the memory of the input, or of this rank's part of it.
 enum class place_of_output { beside, in_place };
 
-bool has_in_place(collective kind) { return kind != collective::all_to_all && kind != collective::barrier && kind != collective::broadcast; }
+bool has_in_place(collective kind) {
+    using enum collective;
+    return kind != all_to_all && kind != all_to_all_v && kind != barrier && kind != broadcast;
+}
 
 /// One rank's memory, exactly as large as the call needs, so that sanitizers see a byte too much.
 class part_of_call {
@@ -42,7 +45,7 @@ public:
     part_of_call(const call& what, const oracle& truth, rank me, place_of_output where)
         : me_(me),
           input_(truth.input(me)),
-          output_(truth.output_count() * what.element_bytes(), std::byte{0xa5}) {
+          output_(truth.output_count(me) * what.element_bytes(), std::byte{0xa5}) {
         asked_.kind = what.kind;
         asked_.type = what.type;
         asked_.opaque_bytes = what.opaque_bytes;
@@ -50,38 +53,51 @@ public:
         asked_.root = what.root;
         if (what.kind == collective::barrier) return;
         asked_.count = what.count;
-        const std::size_t block = what.count * what.element_bytes(), mine = static_cast<std::size_t>(me) * block;
-        asked_.input = input_.data();
-        asked_.output = output_.data();
+        if (has_counts(what.kind)) {
+            counts_ = truth.counts(me);
+            recv_counts_ = truth.recv_counts(me);
+            asked_.count = truth.offset(me, static_cast<rank>(counts_.size()));
+            asked_.counts = counts_;
+            if (what.kind == collective::all_to_all_v) asked_.recv_counts = recv_counts_;
+        }
+        const bool elsewhere = has_root(what.kind) && me != what.root;
+        asked_.input = elsewhere && spreads(what.kind) ? nullptr : input_.data();
+        asked_.output = elsewhere && collects(what.kind) ? nullptr : output_.data();
         if (what.kind == collective::broadcast) {
             asked_.input = nullptr;
             if (me == what.root) output_ = input_;
             asked_.output = output_.data();
         } else if (where == place_of_output::in_place) {
-            lies_within_ = true;
-            if (what.kind == collective::all_gather) {
-                if (block > 0) std::memcpy(output_.data() + mine, input_.data(), block);
-                asked_.input = output_.data() + mine;
-            } else {
-                asked_.output = input_.data() + (what.kind == collective::reduce_scatter ? mine : 0);
-            }
+            lie_within(what.kind, truth.offset(me, me) * what.element_bytes(), elsewhere);
         }
         if (what.kind == collective::reduce && me != what.root) asked_.output = nullptr;
     }
 
     const request& asked() const { return asked_; }
     bytes result() const {
-        if (!asked_.output) return {};
-        const auto* begin = static_cast<const std::byte*>(asked_.output);
-        std::size_t length = output_.size();
-        return bytes(begin, begin + static_cast<std::ptrdiff_t>(length));
+        bytes copy(asked_.output ? output_.size() : 0);
+        if (!copy.empty()) std::memcpy(copy.data(), asked_.output, copy.size());
+        return copy;
     }
     bool input_is_whole(const oracle& truth) const { return lies_within_ || input_ == truth.input(me_); }
 
 private:
+    /// At the root of gather and scatter, and everywhere where there is none, one is this rank's part of the other, or the same.
+    void lie_within(collective kind, std::size_t mine, bool elsewhere) {
+        if (elsewhere && (spreads(kind) || collects(kind))) return;
+        lies_within_ = true;
+        if (collects(kind)) {
+            if (!input_.empty()) std::memcpy(output_.data() + mine, input_.data(), input_.size());
+            asked_.input = output_.data() + mine;
+        } else {
+            asked_.output = input_.data() + (spreads(kind) ? mine : 0);
+        }
+    }
+
     rank me_;
     bytes input_;
     bytes output_;
+    std::vector<std::size_t> counts_, recv_counts_;
     bool lies_within_ = false;
     request asked_;
 };
@@ -108,8 +124,10 @@ std::string carry_out(test::table& table, const call& what, const oracle& truth,
 }
 
 std::vector<reduction> ops_of(collective kind) {
-    if (reduces(kind)) return {std::begin(test::all_ops), std::end(test::all_ops)};
-    return {sum};
+    std::vector<reduction> ops;
+    for (const reduction& op : test::all_ops)
+        if (test::has_op(kind, op)) ops.push_back(op);
+    return ops;
 }
 
 void check_every_call(const algorithm& entry, test::table& table, int turn) {
@@ -211,6 +229,7 @@ TEST_CASE("every ordered algorithm combines with a user's operator in the order 
                             call matrices{entry.kind, data_type::opaque, matrix_product, root, count, sizeof(matrix)};
                             call numbers{entry.kind, data_type::u16, masked_sum, root, count};
                             if (!has_root(entry.kind)) matrices.root = numbers.root = 0;
+                            if (!test::has_op(entry.kind, matrix_product)) continue;
                             REQUIRE(carry_out(table, matrices, oracle(matrices, size, 17 + count), where) == "right");
                             REQUIRE(carry_out(table, numbers, oracle(numbers, size, 19 + count), where) == "right");
                         }

@@ -33,7 +33,8 @@ std::string carry_out(test::table& table, const test::call& what, std::span<cons
         auto& ended = ends[static_cast<std::size_t>(me)];
         if (!ended.ready()) return fmt::format("rank {} is still under way", me);
         if (const report why = test::why(ended); why.code) return to_string(why);
-        if (parts[static_cast<std::size_t>(me)].joined() != truth.expected(me)) return fmt::format("rank {} has a wrong result", me);
+        if (!test::alike(what.type, parts[static_cast<std::size_t>(me)].joined(), truth.expected(me)))
+            return fmt::format("rank {} has a wrong result", me);
     }
     return "right";
 }

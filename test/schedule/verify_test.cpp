@@ -128,6 +128,40 @@ TEST_CASE("unequal blocks may only meet blocks of the same number, equal ones an
     CHECK(verify(plans, promise).correct());
 }
 
+TEST_CASE("blocks of given sizes may meet where the sizes are equal, whatever their numbers") {
+    contract promise;
+    promise.spaces = {.input = 2, .output = 1};
+    promise.ranks = {{{{input(0), {0, 0}}, {input(1), {0, 1}}}, {}, {7, 8, 7}}, {{{input(0), {1, 0}}}, {{output(0), {0, 1}}}, {7, 8, 8}}};
+    const auto plans = [](blocks sent, blocks received) {
+        schedule sender({.input = 2, .output = 1, .scratch = 2}), receiver({.input = 2, .output = 1, .scratch = 2});
+        sender.round(send(1, sent));
+        receiver.round(recv(0, received));
+        return std::vector{sender, receiver};
+    };
+    CHECK(verify(plans(input(1), output(0)), promise).correct());
+    CHECK(verify(plans(input(0), output(0)), promise).what == flaw::size_mismatch);
+    CHECK(verify(plans(input(0, 2), scratch(0, 2)), promise).what == flaw::size_mismatch);  // nobody knows how large scratch is
+    schedule copies({.input = 2, .output = 1});
+    copies.round(copy(output(0), input(0)));
+    CHECK(verify(std::vector{schedule({.input = 2, .output = 1}), copies}, promise).what == flaw::size_mismatch);
+}
+
+TEST_CASE("a prefix holds the contributions of the first ranks, each once") {
+    contract promise;
+    promise.spaces = {.output = 1};
+    for (rank me = 0; me < 3; ++me) promise.ranks.push_back({{{output(0), {me, 0}}}, {{output(0), {first_ranks(me + 1), 0}}}});
+    std::vector<schedule> plans(3, schedule({.output = 1}));
+    plans[0].round(send(1, output(0)));
+    plans[1].round(recv_reduce(0, output(0)));
+    plans[1].round(send(2, output(0)));
+    plans[2].round(recv_reduce(1, output(0)));
+    CHECK(verify(plans, promise).correct());
+    promise.ranks[1].ends[0].what.owner = first_ranks(3);
+    const verdict found = verify(plans, promise);
+    CHECK(found.what == flaw::wrong_result);
+    CHECK(found.why.find("expected part 0 of the first 3 ranks") != std::string::npos);
+}
+
 TEST_CASE("slices wait for each other as rounds do") {
     schedule mine({.output = 1}), theirs({.output = 1});
     mine.round(send(1, output(0)), recv_reduce(1, output(0)));

@@ -4,6 +4,7 @@
 #include <tutti/reduction.hpp>
 
 #include "algorithm/catalogue.hpp"
+#include "reduce/identity.hpp"
 #include "reduce/scalar.hpp"
 #include "reduce/visit.hpp"
 
@@ -20,7 +21,7 @@ struct call {
     data_type type = data_type::f32;
     reduction op = sum;
     rank root = 0;
-    std::size_t count = 0;  // as the caller counts
+    std::size_t count = 0;  // as the caller counts; where every rank has a count of its own, what those are made of
     std::size_t opaque_bytes = 0;
 
     std::size_t element_bytes() const noexcept { return type == data_type::opaque ? opaque_bytes : size_of(type); }
@@ -41,6 +42,19 @@ inline constexpr reduction all_ops[] = {sum, prod, min, max, avg, band, bor, bxo
 inline data_type type_for(const reduction& op, std::size_t turn) noexcept {
     while (!defined(op.kind(), all_types[turn % std::size(all_types)])) ++turn;
     return all_types[turn % std::size(all_types)];
+}
+
+/// Whether there is such a call: prefixes have no average, and nobody knows the identity of a user's operator.
+constexpr bool has_op(collective kind, const reduction& op) noexcept {
+    if (!reduces(kind)) return op == sum;
+    if (kind == collective::exclusive_scan && op.user()) return false;
+    return op != reduce_op::avg || (kind != collective::scan && kind != collective::exclusive_scan);
+}
+
+/// Elements that rank `from` has for rank `to`, where all of them may differ: some have none. All are 0 when `count` is.
+inline std::size_t unequal(std::size_t count, rank from, rank to) noexcept {
+    const std::size_t some[] = {count, 0, 2 * count + 1, (count + 1) / 2, 0};
+    return count == 0 ? 0 : some[static_cast<std::size_t>(from * 3 + to) % 5];
 }
 
 /// small: whole numbers whose results every type holds exactly. random: any number of a sensible size.
@@ -101,66 +115,96 @@ public:
     oracle(const call& what, int size, std::uint64_t seed, contents kind = contents::small) : what_(what), size_(size) {
         for (rank each = 0; each < size; ++each)
             inputs_.push_back(what.type == data_type::opaque
-                                  ? make_bytes(input_count() * what.opaque_bytes, seed * 64 + static_cast<std::uint64_t>(each))
-                                  : make_elements(what.type, input_count(), seed * 64 + static_cast<std::uint64_t>(each), kind));
-        if (reduces(what.kind)) combine_all();
+                                  ? make_bytes(input_count(each) * what.opaque_bytes, seed * 64 + static_cast<std::uint64_t>(each))
+                                  : make_elements(what.type, input_count(each), seed * 64 + static_cast<std::uint64_t>(each), kind));
+        if (reduces(what.kind)) combined_ = combined(size);
     }
 
-    std::size_t input_count() const noexcept {
-        if (what_.kind == collective::barrier) return 0;
-        return what_.count * (what_.kind == collective::reduce_scatter || what_.kind == collective::all_to_all ? ranks() : 1);
+    /// Elements of what rank `from` has for rank `to`; where all blocks of one rank are alike, those of `to`.
+    std::size_t block(rank from, rank to) const noexcept {
+        if (!has_counts(what_.kind)) return what_.count;
+        return unequal(what_.count, what_.kind == collective::all_to_all_v ? from : 0, to);
     }
-    std::size_t output_count() const noexcept {
+    std::vector<std::size_t> counts(rank from) const {
+        std::vector<std::size_t> all;
+        for (rank to = 0; to < size_; ++to) all.push_back(block(from, to));
+        return all;
+    }
+    std::vector<std::size_t> recv_counts(rank to) const {
+        std::vector<std::size_t> all;
+        for (rank from = 0; from < size_; ++from) all.push_back(block(from, to));
+        return all;
+    }
+    /// Elements before this rank's own block.
+    std::size_t offset(rank from, rank to) const noexcept {
+        std::size_t before = 0;
+        for (rank each = 0; each < to; ++each) before += block(from, each);
+        return before;
+    }
+    std::size_t input_count(rank who) const noexcept {
         if (what_.kind == collective::barrier) return 0;
-        return what_.count * (what_.kind == collective::all_gather || what_.kind == collective::all_to_all ? ranks() : 1);
+        if (!spreads(what_.kind)) return block(who, who);
+        return has_root(what_.kind) && who != what_.root ? 0 : offset(who, size_);
+    }
+    std::size_t output_count(rank who) const noexcept {
+        if (what_.kind == collective::barrier) return 0;
+        if (!collects(what_.kind)) return block(who, who);
+        if (has_root(what_.kind) && who != what_.root) return 0;
+        std::size_t all = 0;
+        for (rank from = 0; from < size_; ++from) all += what_.kind == collective::all_to_all_v ? block(from, who) : block(from, from);
+        return all;
     }
     const bytes& input(rank who) const { return inputs_[static_cast<std::size_t>(who)]; }
 
     /// Empty where the rank gets nothing.
     bytes expected(rank who) const {
-        const auto me = static_cast<std::size_t>(who);
-        const std::size_t block = what_.count * what_.element_bytes();
+        const bool none = has_root(what_.kind) && who != what_.root;
+        bytes all;
         switch (what_.kind) {
             case collective::all_reduce: return combined_;
             case collective::broadcast: return input(what_.root);
-            case collective::reduce: return who == what_.root ? combined_ : bytes();
-            case collective::reduce_scatter: return piece(combined_, me, block);
-            case collective::all_gather: {
-                bytes all;
-                for (const bytes& each : inputs_) all.insert(all.end(), each.begin(), each.end());
+            case collective::reduce: return none ? bytes() : combined_;
+            case collective::reduce_scatter:
+            case collective::reduce_scatter_v: return piece(combined_, who, who);
+            case collective::scan: return combined(who + 1);
+            case collective::exclusive_scan: return combined(who);
+            case collective::scatter:
+            case collective::scatter_v: return piece(input(what_.root), what_.root, who);
+            case collective::all_to_all:
+            case collective::all_to_all_v:
+                for (rank from = 0; from < size_; ++from) append(all, piece(input(from), from, who));
                 return all;
-            }
-            case collective::all_to_all: {
-                bytes all;
-                for (const bytes& each : inputs_) {
-                    const bytes mine = piece(each, me, block);
-                    all.insert(all.end(), mine.begin(), mine.end());
-                }
+            case collective::barrier: return {};
+            default:  // all_gather and gather
+                for (rank from = 0; from < size_ && !none; ++from) append(all, input(from));
                 return all;
-            }
-            default: return {};
         }
     }
 
 private:
-    std::size_t ranks() const noexcept { return static_cast<std::size_t>(size_); }
-    static bytes piece(const bytes& all, std::size_t index, std::size_t length) {
-        const auto begin = all.begin() + static_cast<std::ptrdiff_t>(index * length);
-        return bytes(begin, begin + static_cast<std::ptrdiff_t>(length));
+    static void append(bytes& to, const bytes& more) { to.insert(to.end(), more.begin(), more.end()); }
+    /// What `from` has for `to`.
+    bytes piece(const bytes& all, rank from, rank to) const {
+        const auto begin = all.begin() + static_cast<std::ptrdiff_t>(offset(from, to) * what_.element_bytes());
+        return bytes(begin, begin + static_cast<std::ptrdiff_t>(block(from, to) * what_.element_bytes()));
     }
-    bytes contribution(std::size_t who) const {
-        bytes mine = inputs_[who];
-        if (what_.op.kind() == reduce_op::premul) scale_scalar(what_.type, mine.data(), mine.data(), input_count(), what_.op.factor());
+    bytes contribution(rank who) const {
+        bytes mine = input(who);
+        if (what_.op.kind() == reduce_op::premul) scale_scalar(what_.type, mine.data(), mine.data(), input_count(who), what_.op.factor());
         return mine;
     }
-    void combine_all() {
-        combined_ = contribution(0);
-        for (std::size_t each = 1; each < inputs_.size(); ++each) {
+    /// Of ranks 0 to count - 1.
+    bytes combined(rank count) const {
+        const std::size_t elements = input_count(0);
+        bytes all = contribution(0);
+        if (count == 0) fill_identity(what_.op.kind(), what_.type, all.data(), elements);
+        for (rank each = 1; each < count; ++each) {
             const bytes next = contribution(each);
-            if (what_.op.user()) what_.op.user()->combine(combined_.data(), combined_.data(), next.data(), input_count());
-            else combine_scalar(what_.op.kind(), what_.type, combined_.data(), combined_.data(), next.data(), input_count());
+            if (what_.op.user()) what_.op.user()->combine(all.data(), all.data(), next.data(), elements);
+            else combine_scalar(what_.op.kind(), what_.type, all.data(), all.data(), next.data(), elements);
         }
-        if (what_.op == reduce_op::avg) divide_scalar(what_.type, combined_.data(), input_count(), size_);
+        if (what_.op == reduce_op::avg) divide_scalar(what_.type, all.data(), elements, size_);
+        return all;
     }
 
     call what_;

@@ -182,7 +182,7 @@ int run(int argc, char** argv) {
     printing->add_option("algorithm", given.name, "ring, for example")->required();
     printing->add_option("--ranks", given.size, "how many ranks")->required()->check(CLI::Range(1, most_ranks));
     printing->add_option("--rank", given.only, "only this one")->check(CLI::Range(0, most_ranks - 1));
-    printing->add_option("--root", given.root, "of broadcast and reduce; 0 by default")->check(CLI::Range(0, most_ranks - 1));
+    printing->add_option("--root", given.root, "of the collectives that have one; 0 by default")->check(CLI::Range(0, most_ranks - 1));
     printing->callback([&] { print(given); });
 
     int code = 0;

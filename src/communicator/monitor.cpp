@@ -1,0 +1,151 @@
+#include "communicator/monitor.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace tutti::detail {
+namespace {
+
+constexpr std::size_t most_at_once = 1024;               // calls of one rank
+constexpr duration hub_grace = std::chrono::seconds(1);  // for rank 0 to say who is missing
+
+double seconds(duration time) { return std::chrono::duration<double>(time).count(); }
+
+}  // namespace
+
+time_point monitor::later(duration within) const noexcept {
+    const time_point now = loop_.now();
+    return within < no_deadline - now ? now + within : no_deadline;
+}
+
+void monitor::arrive(std::shared_ptr<call> which) {
+    const std::uint64_t number = which->number;
+    const duration within = which->within;
+    calls_.emplace(number, std::move(which));
+    if (calls_.size() > most_at_once)
+        return fail(error::invalid_argument, number, {me_},
+                    fmt::format("rank {} called monitored_barrier with {} of them under way, which is the limit", me_, most_at_once));
+    if (me_ == 0) came(me_, number, within);
+    else if (star_.left()[0]) return left_early(0, number);
+    else star_.say_entered(number, within);
+    set_clock();
+}
+
+void monitor::note(news next) {
+    if (news_.empty()) loop_.post(on_news_);
+    news_.push_back(next);
+}
+
+void monitor::hear() noexcept {
+    for (const news& next : std::exchange(news_, {})) {
+        if (next.who == released) release(next.number);
+        else came(next.who, next.number, next.within);
+    }
+    set_clock();
+}
+
+/// The shortest deadline of those who have come counts, each from its arrival.
+void monitor::came(rank who, std::uint64_t number, duration within) {
+    meeting& at = meetings_[number];
+    if (at.came.empty()) at.came.resize(static_cast<std::size_t>(size_));
+    at.came[static_cast<std::size_t>(who)] = true;
+    if (const time_point until = later(within); until < at.until) {
+        at.until = until;
+        at.within = within;
+    }
+    const auto& left = star_.left();
+    for (rank each = 0; each < size_; ++each)
+        if (left[static_cast<std::size_t>(each)] && !at.came[static_cast<std::size_t>(each)]) return left_early(each, number);
+    if (std::find(at.came.begin(), at.came.end(), false) != at.came.end()) return;
+    meetings_.erase(number);
+    star_.say_release(number);
+    release(number);
+}
+
+void monitor::release(std::uint64_t number) {
+    const auto found = calls_.find(number);
+    if (found == calls_.end()) return;
+    if (auto& ends = found->second->ends) ends->set();
+    found->second->ends.reset();
+    calls_.erase(found);
+}
+
+void monitor::departed(rank who) noexcept {
+    hear();  // what was said before the goodbye
+    if (me_ != 0) {
+        if (who == 0 && !calls_.empty()) left_early(who, calls_.begin()->first);
+        return;
+    }
+    for (const auto& [number, at] : meetings_)
+        if (!at.came[static_cast<std::size_t>(who)]) return left_early(who, number);
+}
+
+void monitor::left_early(rank who, std::uint64_t number) noexcept {
+    fail(error::peer_left, number, {who}, fmt::format("rank {} left while others waited for it in monitored_barrier #{}", who, number));
+}
+
+void monitor::give_up(const call& which) noexcept {
+    fail(error::cancelled, which.number, {me_},
+         fmt::format("rank {} ended monitored_barrier #{} early: it was cancelled or its future was dropped", me_, which.number));
+}
+
+/// One clock for all of them, set to what comes first. A leaf waits a little longer, to hear from the hub who is missing.
+void monitor::set_clock() {
+    time_point first = no_deadline;
+    for (const auto& [number, at] : meetings_) first = std::min(first, at.until);
+    if (me_ != 0)
+        for (const auto& [number, who] : calls_)
+            if (who->within < no_deadline - who->since - hub_grace) first = std::min(first, who->since + who->within + hub_grace);
+    loop_.stop_timer(clock_);
+    if (first != no_deadline) loop_.start_timer(clock_, first);
+}
+
+void monitor::look_at_clock() noexcept {
+    for (const auto& [number, at] : meetings_) {
+        if (loop_.now() < at.until) continue;
+        std::vector<rank> missing;
+        for (rank each = 0; each < size_; ++each)
+            if (!at.came[static_cast<std::size_t>(each)]) missing.push_back(each);
+        std::string cause = fmt::format("{} {} did not come to monitored_barrier #{} within {:g} s", missing.size() == 1 ? "rank" : "ranks",
+                                        fmt::join(missing, ", "), number, seconds(at.within));
+        return fail(error::timed_out, number, std::move(missing), std::move(cause));
+    }
+    for (const auto& [number, who] : calls_)
+        if (me_ != 0 && who->within < no_deadline - who->since - hub_grace && loop_.now() >= who->since + who->within + hub_grace)
+            return fail(
+                error::timed_out, number, {0},
+                fmt::format("rank 0 did not say who was missing at monitored_barrier #{} after {:g} s", number, seconds(who->within)));
+    set_clock();
+}
+
+void monitor::fail(error code, std::uint64_t number, std::vector<rank> who, std::string cause) noexcept {
+    report why;
+    why.code = code;
+    why.operation = "monitored_barrier";
+    why.sequence = number;
+    if (code != error::timed_out) why.root = who.front();
+    why.peers = std::move(who);
+    why.cause = std::move(cause);
+    observer_.monitor_failed(std::move(why));
+}
+
+void monitor::end(call& which, report why) noexcept {
+    why.operation = "monitored_barrier";
+    why.sequence = which.number;
+    why.elapsed = loop_.now() - which.since;
+    why.label = which.label;
+    if (which.ends) which.ends->fail(failure(std::move(why)));
+    which.ends.reset();
+}
+
+void monitor::end_all(const report& why) noexcept {
+    loop_.withdraw(on_news_);
+    loop_.stop_timer(clock_);
+    news_.clear();
+    meetings_.clear();
+    for (auto& [number, which] : std::exchange(calls_, {})) end(*which, why);
+}
+
+}  // namespace tutti::detail

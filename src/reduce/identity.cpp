@@ -1,0 +1,39 @@
+#include "reduce/identity.hpp"
+
+#include "reduce/visit.hpp"
+
+#include <algorithm>
+#include <concepts>
+#include <limits>
+
+namespace tutti {
+namespace {
+
+template <reduce_op Op, std::integral T>
+constexpr T identity_of() noexcept {
+    if constexpr (Op == min) return std::numeric_limits<T>::max();
+    else if constexpr (Op == max) return std::numeric_limits<T>::lowest();
+    else if constexpr (Op == band) return static_cast<T>(~T(0));
+    else return T(Op == prod ? 1 : 0);
+}
+
+template <reduce_op Op, std::same_as<truth> T>
+constexpr T identity_of() noexcept {
+    return {static_cast<std::uint8_t>(Op == prod || Op == min || Op == band)};
+}
+
+template <reduce_op Op, class T>
+T identity_of() noexcept {
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    if constexpr (Op == min) return T(infinity);
+    else if constexpr (Op == max) return T(-infinity);
+    else return T(Op == prod ? 1.0f : 0.0f);
+}
+
+}  // namespace
+
+void fill_identity(reduce_op op, data_type type, void* target, std::size_t count) noexcept {
+    visit(op, type, [&]<reduce_op Op, class T> { std::fill_n(static_cast<T*>(target), count, identity_of<Op, T>()); });
+}
+
+}  // namespace tutti

@@ -1,0 +1,15 @@
+// What changes nothing: the result of combining no elements at all.
+#pragma once
+
+#include <tutti/types.hpp>
+
+#include <cstddef>
+
+namespace tutti {
+
+/// Fills `count` elements with the identity of `op`, where it is defined for the type: 0 for sum, bor and bxor, 1 for prod, all bits for
+/// band; for min the type's largest value and for max its smallest, which of floating types are plus and minus infinity. `avg` and
+/// `premul` have the identity of sum; of `custom` none is known, and nothing is filled in.
+void fill_identity(reduce_op op, data_type type, void* target, std::size_t count) noexcept;
+
+}  // namespace tutti
