@@ -91,86 +91,6 @@ void operation::rewind() {
     for (std::size_t index = 0; index < plan_->receivers().size(); ++index) receivers_[index].at.begin(*this, plan_->receivers()[index]);
 }
 
-std::byte* operation::scratch(std::size_t bytes) {
-    if (scratch_bytes_ < bytes) {
-        scratch_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
-        scratch_bytes_ = bytes;
-    }
-    return scratch_.get();
-}
-
-/// `whole`: the space holds a block for each rank, else one that is this rank's.
-layout operation::one_space(bool whole, std::byte* data, int blocks, std::span<const std::size_t> counts,
-                            std::vector<std::size_t>& starts) {
-    const std::size_t element = asked.element_bytes();
-    if (counts.empty()) return {data, asked.count * (whole ? static_cast<std::size_t>(size_) : 1), element, blocks};
-    if (!whole) return {data, counts[static_cast<std::size_t>(me_)], element, blocks};
-    starts.assign(1, 0);
-    for (const std::size_t count : counts) starts.push_back(starts.back() + count);
-    return {data, starts.back(), element, blocks, starts.data()};
-}
-
-void operation::place_memory() {
-    const shape& shape = plan_->plan().spaces();
-    auto* in = static_cast<std::byte*>(const_cast<void*>(asked.input));  // no plan writes to its input: the verifier sees to that
-    auto* out = static_cast<std::byte*>(asked.output);
-    const auto received = asked.kind == collective::all_to_all_v ? asked.recv_counts : asked.counts;
-    layout& input = spaces_[static_cast<int>(space::input)] = one_space(spreads(asked.kind), in, shape.input, asked.counts, input_starts_);
-    layout& output = spaces_[static_cast<int>(space::output)] =
-        one_space(collects(asked.kind), out, shape.output, received, output_starts_);
-    const std::size_t element = asked.element_bytes();
-    const std::size_t blocks = std::max(input.longest(), output.longest()) * static_cast<std::size_t>(shape.scratch);
-    place_list(output);
-    // A rank that is not the root of a reduce has no output: partial sums go to a copy of its input, or nowhere if it only sends.
-    // What is scaled first goes to memory of its own where the plan takes it from the input, or has no output.
-    const bool no_output = asked.kind == collective::reduce && out == nullptr && in != nullptr;
-    const bool needs_copy = packed_ || (no_output && (plan_->writes_output() || scales()));
-    const bool scales_input = scales() && input.blocks > 0;
-    const std::size_t own_blocks = blocks + (needs_copy ? asked.count : 0);
-    std::byte* own = scratch((own_blocks + (scales_input ? input.count : 0)) * element);
-    spaces_[static_cast<int>(space::scratch)] = {own, blocks, element, shape.scratch};
-    if (scales_input) input.data = own + own_blocks * element;
-    if (needs_copy) output.data = own + blocks * element;
-    else if (no_output) output.data = in;
-    place_input_copy();
-}
-
-/// The output is cut into blocks and slices like one vector; its elements stay where they are. Only where they lie in very small pieces it
-/// is cheaper to copy them, slice by slice, than to name each one to the system.
-void operation::place_list(layout& output) {
-    constexpr std::size_t small_piece_bytes = 1 * KiB;
-    listed_.clear();
-    for (const buffer& each : asked.list) listed_.add(static_cast<std::byte*>(each.data), each.count, output.element_bytes);
-    packed_ = output.blocks > 0 && listed_.size() > 1 && output.count * output.element_bytes / listed_.size() < small_piece_bytes;
-    if (listed_.size() > 0 && !packed_) output.scattered = &listed_;
-}
-
-/// Plans whose contribution is expected in the output: what of the input must be copied there first.
-void operation::place_input_copy() noexcept {
-    copied_count_ = 0;
-    copied_to_ = space::output;
-    const layout& output = space_of(space::output);
-    copied_from_ = static_cast<const std::byte*>(asked.input);
-    if (packed_ || (output.scattered && scales())) {
-        copied_first_ = 0;
-        copied_count_ = output.blocks;
-        return;
-    }
-    if (!copied_from_ && scales()) copied_from_ = output.data;
-    if (!copied_from_ || asked.count == 0) return;
-    if (asked.kind == collective::all_gather || asked.kind == collective::all_gather_v) {
-        copied_first_ = me_;
-        copied_count_ = copied_from_ == output.at(output.block(me_).first) ? 0 : 1;
-    } else if (tutti::reduces(asked.kind) && !spreads(asked.kind)) {
-        copied_first_ = 0;
-        copied_count_ = copied_from_ == output.data && !scales() ? 0 : output.blocks;
-    } else if (scales()) {
-        copied_to_ = space::input;
-        copied_first_ = 0;
-        copied_count_ = space_of(space::input).blocks;
-    }
-}
-
 bool operation::may_begin(int round, std::size_t slice) noexcept {
     if (round > 0) return ended_[static_cast<std::size_t>(round) - 1] > slice;
     prepare(slice);
@@ -180,43 +100,6 @@ bool operation::may_begin(int round, std::size_t slice) noexcept {
 bool operation::may_send(int round, std::size_t slice, std::size_t ahead) noexcept {
     const std::size_t past = ended_[static_cast<std::size_t>(round)];
     return (slice < past || slice - past < ahead) && may_begin(round, slice);
-}
-
-void operation::prepare(std::size_t slice) noexcept {
-    for (; prepared_ <= slice; ++prepared_) {
-        const layout& target = space_of(copied_to_);
-        const std::size_t origin = target.block(copied_first_).first;
-        for (int index = copied_first_; index < copied_first_ + copied_count_; ++index) {
-            const part one = target.slice(index, slices_, prepared_);
-            if (packed_) pack(one);
-            if (packed_ || target.scattered) {
-                if (scales())
-                    target.each_run(one, [&](std::byte* run, std::size_t count) { scale(asked.type, run, run, count, asked.op.factor()); });
-                continue;
-            }
-            const std::byte* from = copied_from_ + (one.first - origin) * target.element_bytes;
-            if (scales()) scale(asked.type, target.at(one.first), from, one.count, asked.op.factor());
-            else if (one.count > 0) std::memcpy(target.at(one.first), from, one.count * target.element_bytes);
-        }
-    }
-}
-
-void operation::pack(part which) noexcept {
-    const layout& output = space_of(space::output);
-    std::byte* to = output.at(which.first);
-    listed_.each_run(which.first, which.count, output.element_bytes, [&](const std::byte* data, std::size_t count) {
-        std::memcpy(to, data, count * output.element_bytes);
-        to += count * output.element_bytes;
-    });
-}
-
-void operation::unpack(part which) noexcept {
-    const layout& output = space_of(space::output);
-    const std::byte* from = output.at(which.first);
-    listed_.each_run(which.first, which.count, output.element_bytes, [&](std::byte* data, std::size_t count) {
-        std::memcpy(data, from, count * output.element_bytes);
-        from += count * output.element_bytes;
-    });
 }
 
 std::size_t operation::transfer_bytes(int index, std::size_t slice) const noexcept {

@@ -41,7 +41,7 @@ std::string runs(const layout& memory, part which) {
 
 TEST_CASE("every range of scattered elements is found, run by run") {
     const letters in;
-    const layout memory{nullptr, 9, 1, 1, &in.all};
+    const layout memory{.count = 9, .scattered = &in.all};
     CHECK(runs(memory, {0, 9}) == "abc|d|efg|hi");
     const std::string whole = "abcdefghi";
     for (std::size_t first = 0; first <= 9; ++first)
