@@ -12,9 +12,11 @@ complaint list_check::operator()(std::span<const buffer> list, std::size_t& tota
     for (std::size_t index = 0; index < list.size(); ++index) {
         const buffer& each = list[index];
         if (check_memory("buffer", each)) return check_memory(fmt::format("list's buffer {}", index), each);
+        if (each.type == list[0].type && each.element_bytes() != list[0].element_bytes())
+            return fmt::format("the list's buffer {} holds elements of {} bytes, buffer 0 of {}", index, each.element_bytes(), list[0].element_bytes());
         if (each.type != list[0].type)
             return fmt::format("the list's buffer {} holds {}, buffer 0 holds {}", index, name(each.type), name(list[0].type));
-        const std::size_t limit = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / size_of(each.type);
+        const std::size_t limit = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / std::max<std::size_t>(1, each.element_bytes());
         if (each.count > limit - total) return fmt::format("the list has more elements than memory can hold, from buffer {} on", index);
         total += each.count;
     }

@@ -82,19 +82,24 @@ bool engine::enter(operation& made) noexcept {
     made.started = loop_.now();
     made.sequence = next_sequence_++;
     fresh_.push(made);
-    const bool alone = ++pending_ == 1 && !fresh_posted_ && lane_of(what) != lane_kind::bulk;
+    const bool alone = ++pending_ == 1 && !fresh_posted_ && lane_of(what) != lane_kind::bulk && !what.op.user();  // a user's function is not run inside of a call
     if (!alone) post_fresh();
     return alone;
 }
 
 /// Whoever can be on the loop starts the operation at once.
 void engine::start_alone() noexcept {
-    if (const detail::shift here(loop_); here) {
-        start_fresh();
-        return;
+    std::optional<detail::shift> here;
+    {
+        const std::lock_guard lock(guard_);
+        if (shut_ || !fresh_.first) return;  // then the loop may be gone
+        here.emplace(loop_);
+        if (!*here) {
+            post_fresh();
+            return;
+        }
     }
-    const std::lock_guard lock(guard_);
-    post_fresh();
+    start_fresh();
 }
 
 void engine::post_fresh() noexcept {
@@ -333,7 +338,7 @@ void engine::shut_down() noexcept {
             }
         wanted_.clear();
         messages_.end_all();
-        messages_.close();
+        messages_.shut_down();
         shut_ = true;
         end_all();
         messages_.withdraw();

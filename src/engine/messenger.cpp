@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 namespace tutti {
 
@@ -28,24 +29,22 @@ std::uint32_t messenger::epoch() const noexcept { return engine_.who().epoch; }
 template <class Call>
 message* messenger::enter(Call call) {
     message* made = nullptr;
+    std::optional<detail::shift> here;
     {
         const std::lock_guard lock(engine_.guard_);
         calling_ = true;
         made = call();
         calling_ = false;
         if (!std::exchange(due_, false)) return made;
-        if (working_ || pending_ > few) {
+        if (engine_.shut_) return made;
+        // With little under way whoever can be on the loop works at once.
+        if (!working_ && pending_ <= few) here.emplace(engine_.loop_);
+        if (!here || !*here) {
             post_work();
             return made;
         }
     }
-    // With little under way whoever can be on the loop works at once.
-    if (const detail::shift here(engine_.loop_); here) {
-        work();
-        return made;
-    }
-    const std::lock_guard lock(engine_.guard_);
-    post_work();
+    work();
     return made;
 }
 

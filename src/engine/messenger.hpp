@@ -43,6 +43,8 @@ public:
     /// The engine has failed, or is being shut down: everything pending ends with that, and no payload is touched any more.
     void end_all() noexcept;
     void close() noexcept;
+    /// Closes, and lets go of everything that knows the loop.
+    void shut_down() noexcept;
     /// Nothing of this runs on the loop any more.
     void withdraw() noexcept;
     void finish_ended() noexcept;  // on the loop or when nobody runs it, without the guard

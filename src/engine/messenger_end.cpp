@@ -29,6 +29,12 @@ void messenger::close() noexcept {
         if (each) each->close();
 }
 
+void messenger::shut_down() noexcept {
+    close();
+    dirty_.clear();
+    for (auto& each : ports_) each.reset();  // their lanes know the loop, which may end before the engine does
+}
+
 void messenger::withdraw() noexcept {
     engine_.loop_.withdraw(on_work_);
     engine_.loop_.withdraw(on_ended_);

@@ -48,6 +48,8 @@ void event_loop::run() {
         else if (!state.virtual_time) state.turn(nullptr);
         else if (!state.virtual_turn()) break;
     }
+    std::unique_lock lock(state.mutex);
+    state.rest.wait(lock, [&state] { return state.driven_by != impl::driver::helper; });
     state.driven_by = impl::driver::nobody;
     state.stopping.store(false, std::memory_order_release);
 }
@@ -126,7 +128,7 @@ void event_loop::impl::turn(impl* visitor) {
     take_remote();
     run_batch();
     if (!timers.empty()) fire_timers(self.now());
-    if (idle() && helped && !io_used && drive_helped()) return;
+    if (!visitor && idle() && helped && !io_used && drive_helped()) return;
     if (++turns % turns_between_polls == 0) poll_io(batch / 4);  // however much is going on
     if (!idle()) {
         if (!eager.empty()) try_eager();

@@ -86,7 +86,7 @@ void event_loop::impl::call_the_owner() {
 // ---- the helper
 
 /// Runs the loop that this one helps until there is something to do here. False when its owner runs it.
-bool event_loop::impl::drive_helped() {
+bool event_loop::impl::drive_helped() noexcept {
     impl& other = *helped;
     if (!other.begin_shift(true)) return false;
     {
@@ -101,7 +101,7 @@ bool event_loop::impl::begin_shift(bool wait_for_it) {
     const std::lock_guard lock(mutex);
     if (stopping || !helper) return false;
     if (driven_by != driver::nobody) {
-        wanted = wait_for_it;
+        if (wait_for_it) wanted = true;
         if (wait_for_it && asleep_in) wake();
         return false;
     }
@@ -113,8 +113,11 @@ bool event_loop::impl::begin_shift(bool wait_for_it) {
 void event_loop::impl::end_shift() {
     const std::lock_guard lock(mutex);
     driven_by = driver::nobody;
-    if (resting || stopping) rest.notify_one();
-    else if (!idle()) call_the_owner();
+    impl* const own = helper;
+    const bool by_helper = own && event_loop::current() == &own->self;
+    if (!own || resting || stopping) rest.notify_one();
+    else if (wanted.exchange(false)) own->nudge();
+    else if (!by_helper) call_the_owner();
 }
 
 namespace detail {

@@ -112,7 +112,7 @@ struct event_loop::impl {
     void take_the_wheel();
     void give_the_wheel();
     void call_the_owner();
-    bool drive_helped();
+    bool drive_helped() noexcept;
     bool begin_shift(bool wait_for_it);
     void end_shift();
 };

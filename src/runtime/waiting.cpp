@@ -131,6 +131,7 @@ void event_loop::impl::sleep(impl* visitor) {
 /// False when there is something to do after all.
 bool event_loop::impl::fall_asleep(asio::io_context& where) {
     const std::lock_guard lock(mutex);
+    if (driven_by == driver::owner && wanted) return false;
     if (std::exchange(nudged, false) || !remote.empty() || stopping.load(std::memory_order_relaxed)) return false;
     asleep_in = &where;
     return true;

@@ -29,6 +29,7 @@ std::size_t lane_owner::through(const frame&, std::uint64_t, std::span<const std
 lane::~lane() { close(); }
 
 void lane::stop() noexcept {
+    if (near_ && (lent_first_ || first_)) near_->revoke();  // its owner may use the memory for something else from now on
     state_ = state::ended;
     first_ = last_ = nullptr;
     lent_first_ = lent_last_ = nullptr;
@@ -174,6 +175,7 @@ void lane::readable() noexcept {
     const std::lock_guard lock(guard_);
     waiting_readable_ = false;
     take_returned();
+    flush();
     pump_recv();
 }
 

@@ -9,7 +9,12 @@ namespace tutti {
 
 /// Of a shown payload so much is taken before the sender hears that there is room again.
 static constexpr std::size_t shown_bytes = 64 * KiB;
-static constexpr std::size_t longest_element = 8;
+static constexpr std::size_t longest_element = 16;
+static_assert([] {
+    for (int type = 0; type < data_type_count; ++type)
+        if (size_of(static_cast<data_type>(type)) > longest_element) return false;
+    return true;
+}());
 
 // ---- sending
 
@@ -38,8 +43,8 @@ void lane::take_returned() noexcept {
 void lane::repaid() noexcept {
     const std::lock_guard lock(guard_);
     waiting_returned_ = false;
-    if (!lent_first_ || state_ == state::ended) return;
-    if (near_->returned() == waited_beyond_) return send_failed(error::peer_died);
+    if (state_ == state::ended) return;
+    if (lent_first_ && near_->returned() == waited_beyond_) return send_failed(error::peer_died);
     take_returned();
     if (!pumping_) pump_send();
 }
@@ -74,6 +79,7 @@ bool lane::take_lent() noexcept {
             std::size_t bytes = 0;
             if (through_) {
                 bytes = owner_.through(head_, offset, part);
+                if (state_ == state::ended) return false;
             } else {
                 while (runs_[run_].empty()) ++run_;
                 bytes = std::min(part.size(), runs_[run_].size());
@@ -88,6 +94,10 @@ bool lane::take_lent() noexcept {
             offset += bytes;
             part = part.subspan(bytes);
         }
+    }
+    if (near_->revoked()) {  // what was read may have been something else already
+        fail(error::peer_died);
+        return false;
     }
     missing_ = 0;
     near_->give_back();

@@ -33,6 +33,10 @@ public:
     /// The memory that the other side refers to; empty when it is none of its arena.
     virtual std::span<const std::byte> borrow(reference what) noexcept = 0;
     virtual void give_back() noexcept = 0;
+    /// Any thread that keeps the link from being closed: what has been lent and not been given back is not to be used.
+    virtual void revoke() noexcept = 0;
+    /// Asked after lent memory has been read: whether the other side has revoked it.
+    virtual bool revoked() const noexcept = 0;
 
 protected:
     ~near_link() = default;

@@ -178,9 +178,21 @@ private:
         lender_.start(work);
     }
     std::span<const std::byte> borrow(reference what) noexcept override {
-        if (!theirs_) hear();  // it was sent before the first reference
+        if (!theirs_) {  // it was sent before the first reference, perhaps among wishes to wake up
+            hear();
+            for (shm_wait* each : {&reader_, &writer_, &lender_}) each->look();
+        }
         if (what.offset > theirs_.size() || theirs_.size() - what.offset < what.bytes) return {};
         return {theirs_.data() + what.offset, static_cast<std::size_t>(what.bytes)};
+    }
+    void revoke() noexcept override {
+        if (!out_) return;
+        out_->revoked.store(1);
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+    }
+    bool revoked() const noexcept override {
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+        return in_ && in_->revoked.load() != 0;
     }
     void give_back() noexcept override {
         in_->returned.store(++given_back_);

@@ -19,13 +19,13 @@ bool one_channel(const step& one, const step& other) {
 }
 
 // Whether all ranks but one end with a copy of somebody else's block.
-bool finished_at_one_rank(const world& all, const blocks& sum) {
+bool finished_at_one_rank(const world& all, const blocks& result) {
     int finishers = 0;
     for (const rounds& mine : all) {
         const step* last = nullptr;
         for (const auto& round : mine)
             for (const step& line : round)
-                if (writes(line, sum)) last = &line;
+                if (writes(line, result)) last = &line;
         finishers += last == nullptr || last->what != action::recv;
     }
     return finishers == 1;

@@ -104,9 +104,9 @@ task<> serve(communicator& world, int& served) {
             continue;
         }
         CHECK(got.count == static_cast<std::size_t>(got.source));
-        std::vector<std::int64_t> sum{
+        std::vector<std::int64_t> added{
             std::accumulate(question.begin(), question.begin() + static_cast<std::ptrdiff_t>(got.count), std::int64_t{0})};
-        co_await world.send(sum, got.source, answer);
+        co_await world.send(added, got.source, answer);
         ++served;
     }
     CHECK_FALSE(world.try_probe(any_source, any_tag));

@@ -200,13 +200,13 @@ TEST_CASE("a stack has the size that was asked for") {
 TEST_CASE("a thousand fibers wait at the same time") {
     event_loop loop(event_loop::virtual_time);
     nobody owner;
-    int sum = 0;
-    auto work = [&] { sum += fiber::await(twice(1)); };
+    int added = 0;
+    auto work = [&] { added += fiber::await(twice(1)); };
     std::vector<task<>> fibers;
     for (int i = 0; i < 1000; ++i) {
         fibers.push_back(fiber::run(work, 32 * KiB));
         fibers.back().inner()->start(loop, {}, owner);
     }
     loop.run();
-    CHECK(sum == 2000);
+    CHECK(added == 2000);
 }

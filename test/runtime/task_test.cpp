@@ -25,9 +25,9 @@ namespace {
 task<int> answer() { co_return 42; }
 
 task<long> sum_of_many(int count) {
-    long sum = 0;
-    for (int i = 0; i < count; ++i) sum += co_await answer();
-    co_return sum;
+    long added = 0;
+    for (int i = 0; i < count; ++i) added += co_await answer();
+    co_return added;
 }
 
 task<int> answer_later() {
@@ -36,9 +36,9 @@ task<int> answer_later() {
 }
 
 task<long> sum_of_many_later(int count) {
-    long sum = 0;
-    for (int i = 0; i < count; ++i) sum += co_await answer_later();
-    co_return sum;
+    long added = 0;
+    for (int i = 0; i < count; ++i) added += co_await answer_later();
+    co_return added;
 }
 
 task<> note(bool& begun) {

@@ -114,12 +114,12 @@ TEST_CASE("an asio::awaitable gets values and results") {
     asio::io_context context;
     auto [left, left_source] = make_future<int>();
     auto [right, right_source] = make_future<int>();
-    auto sum = asio::co_spawn(context, add(std::move(left), std::move(right)), asio::use_future);
+    auto added = asio::co_spawn(context, add(std::move(left), std::move(right)), asio::use_future);
     left_source.set(1);
     std::thread other([&source = right_source] { source.set(2); });
     context.run();
     other.join();
-    CHECK(sum.get() == 3);
+    CHECK(added.get() == 3);
 }
 
 TEST_CASE("an asio::awaitable gets the failure as an exception") {

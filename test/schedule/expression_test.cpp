@@ -16,10 +16,10 @@ TEST_CASE("equal formulas have equal numbers, other orders have others") {
 
 TEST_CASE("a formula knows its contributions and prints them from left to right") {
     expressions all;
-    const auto sum = all.combined(all.combined(all.of({1, 0}), all.of({0, 0})), all.of({2, 3}));
-    CHECK(all.text(sum) == "((1+0)+2.3)");
-    CHECK(all.pieces(sum) == std::vector<piece>{{1, 0}, {0, 0}, {2, 3}});
+    const auto added = all.combined(all.combined(all.of({1, 0}), all.of({0, 0})), all.of({2, 3}));
+    CHECK(all.text(added) == "((1+0)+2.3)");
+    CHECK(all.pieces(added) == std::vector<piece>{{1, 0}, {0, 0}, {2, 3}});
     CHECK(all.text(expressions::nothing) == "nothing");
     CHECK(all.pieces(expressions::nothing).empty());
-    CHECK(all.combined(sum, expressions::nothing) == expressions::nothing);
+    CHECK(all.combined(added, expressions::nothing) == expressions::nothing);
 }
