@@ -101,7 +101,7 @@ void lane::gather_batch() {
             send_runs_.resize(place);
         } else if (next->head.payload_bytes <= short_payload) {
             for (std::size_t run = place; run < send_runs_.size(); ++run) {
-                std::memcpy(at + length, send_runs_[run].data(), send_runs_[run].size());
+                if (!send_runs_[run].empty()) std::memcpy(at + length, send_runs_[run].data(), send_runs_[run].size());
                 length += send_runs_[run].size();
             }
             send_runs_.resize(place);
