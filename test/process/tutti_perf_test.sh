@@ -41,6 +41,17 @@ measure all_gather --type u8 --in-place
 measure reduce_scatter --type i32 --op prod --in-place
 measure all_to_all --type i64
 measure barrier
+measure gather --type bool
+measure scatter --type cf64 --in-place
+measure scan --type i16 --op bxor --in-place
+measure exclusive_scan --type bf16 --op premul_sum
+measure all_gather_v --type u16
+measure reduce_scatter_v --type cf32 --op prod --in-place
+measure gather_v --in-place
+measure scatter_v --arena
+measure all_to_all_v --arena
+measure send_recv --type u8
+measure ping_pong --transport tcp
 TUTTI_COSTS=measure measure all_reduce
 TUTTI_COSTS=round=1,message=0 measure all_gather
 TUTTI_COSTS=round complain "TUTTI_COSTS=round is not understood; measure is, and round=8e-06" all_reduce
@@ -59,7 +70,7 @@ expect '[(row["algorithm"], row["count"], row["wrong"]) for row in rows] == [(wa
     all_reduce --list "$list" --type f16
 said=$("$launcher" -n 3 --no-prefix -- "$perf" all_gather --algorithm recursive_doubling 2>&1)
 case $said in *"recursive_doubling does not serve 3 ranks"*) ;; *) echo "an algorithm for powers of two, on 3 ranks: says '$said'"; failed=1 ;; esac
-complain "there is no collective 'all_redoce'; there are all_reduce" all_redoce
+complain "there is no operation 'all_redoce'; there are all_reduce" all_redoce
 complain "there is no type 'f31'" all_reduce --type f31
 complain "there is no operator 'plus'" all_reduce --op plus
 complain "'4x' is no size" all_reduce --bytes 4x
@@ -69,6 +80,11 @@ complain "the range is empty" all_reduce --bytes 8..4
 complain "'0' is neither" all_reduce --iters 0
 complain "all_to_all does not work in place" all_to_all --in-place
 complain "there is no algorithm of all_gather 'rung'; there are ring, " all_gather --algorithm rung
+complain "operator band is not defined for f32" all_reduce --op band
+complain "operator max is not defined for cf32" scan --op max --type cf32
+complain "scan has no avg" scan --op avg
+complain "send_recv has no algorithms" send_recv --algorithm ring
+complain "--overlap is for one call" ping_pong --overlap 1
 complain "takes auto, tcp or shm, not 'udp'" all_reduce --transport udp
 complain "there is one lane for bulk data yet" all_reduce --lanes 2
 complain "--list is for all_reduce" broadcast --list resnet50

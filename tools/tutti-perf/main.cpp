@@ -27,8 +27,9 @@ std::string preface(const options& given, int ranks) {
     std::strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", std::gmtime(&now));
     const std::string list = given.list.empty() ? "" : fmt::format(" of {} ({} tensors)", given.list, tensors_of(given.list).size());
     const bool in_place = !given.list.empty() || given.what->in_place(given.in_place);
-    return fmt::format("# {}{}, {} ranks, {}; host {}, {} cores, {}\n", name(given.what->kind), list, ranks,
-                       in_place ? "in place" : "out of place", host, std::thread::hardware_concurrency(), date);
+    return fmt::format("# {}{}, {} ranks, {}{}; host {}, {} cores, {}\n", given.what->name, list, ranks,
+                       in_place ? "in place" : "out of place", given.arena ? ", memory from the arena" : "", host,
+                       std::thread::hardware_concurrency(), date);
 }
 
 void print(const std::string& text) {
