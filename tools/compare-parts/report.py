@@ -103,5 +103,5 @@ def preface(transports, rounds, command, when):
     means = {"tcp": f"TCP on loopback (the system's congestion control is {congestion_control()})", "shm": "shared memory"}
     over = " and ".join(text for transport, text in means.items() if transport in transports)
     return (f"Float sum all-reduce in place, all ranks on one host, over {over}. {processor()}, {os.cpu_count()} cores, Linux {platform.release()},"
-            f" load {load}; {when}.\n`{command}`: medians of {rounds} rounds in turns. A batch of operations takes as long as its slowest"
+            f" load {load}; {when}.\n`{command}`: medians of {rounds} round{'s' * (rounds != 1)} in turns. A batch of operations takes as long as its slowest"
             " rank; everybody's environment is the default one.\n")
