@@ -30,6 +30,7 @@ struct options {
     double seconds = 1;                              // for the measured part of one size
     bool in_place = false;
     bool check = true;
+    bool deterministic = false;
     std::string json;  // a file; empty: none
 
     bool reduces() const noexcept { return what->reduces; }
