@@ -6,14 +6,6 @@
 
 namespace tutti::test {
 
-const custom_op<matrix> matrix_product("product of matrices", commutes::no, [](const matrix& left, const matrix& right) {
-    matrix made{};
-    for (int row = 0; row < 2; ++row)
-        for (int column = 0; column < 2; ++column)
-            made.at[row][column] =
-                static_cast<std::uint8_t>((left.at[row][0] * right.at[0][column] + left.at[row][1] * right.at[1][column]) % 251);
-    return made;
-});
 const custom_op<std::uint16_t> masked_sum("sum modulo 4096", commutes::yes, [](const std::uint16_t& left, const std::uint16_t& right) {
     return static_cast<std::uint16_t>((left + right) % 4096);
 });

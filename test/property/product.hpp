@@ -2,6 +2,7 @@
 // slices. The whole product is large; a sample of it has every two levels of any two factors together.
 #pragma once
 
+#include "support/matrix.hpp"
 #include "support/oracle.hpp"
 
 #include "algorithm/catalogue.hpp"
@@ -68,11 +69,6 @@ std::vector<sample_case> whole_product();
 /// Of every subject eight cases, in which all levels of all other factors occur.
 std::vector<sample_case> covering_sample();
 
-/// Neither commutative nor sensitive to how pairs are grouped: products of matrices modulo a prime.
-struct matrix {
-    std::uint8_t at[2][2];
-};
-extern const custom_op<matrix> matrix_product;
 extern const custom_op<std::uint16_t> masked_sum;
 
 }  // namespace tutti::test
