@@ -20,6 +20,6 @@ verdict verify(const algorithm& entry, int size, rank root);
 verdict verify_ordered(const algorithm& entry, int size, rank root);
 /// Also whether in the one order and grouping that the deterministic mode knows.
 verdict verify_grouped(const algorithm& entry, int size, rank root);
-verdict verify_sliced(const algorithm& entry, int size, rank root, int slices, std::uint32_t seed, int window = 0);
+verdict verify_sliced(const algorithm& entry, int size, rank root, const slicing& cut, std::uint32_t seed);
 
 }  // namespace tutti
