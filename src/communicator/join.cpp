@@ -22,7 +22,8 @@ std::string members_key(const std::string& job) { return fmt::format("{}/members
 
 /// One line of settings, then an address a line; or '!' and what went wrong.
 std::string write_members(const membership& all) {
-    std::string text = fmt::format("{} {} {} {}\n", all.settings.slice_bytes, all.settings.small_bytes, int{all.calibrate}, to_string(all.settings.costs));
+    std::string text = fmt::format("{} {} {}{} {}\n", all.settings.slice_bytes, all.settings.small_bytes, int{all.calibrate},
+                                   int{all.settings.deterministic}, to_string(all.settings.costs));
     for (const auto& each : all.addresses) text += each + "\n";
     return text;
 }
@@ -41,10 +42,12 @@ bool read_members(std::string_view text, membership& into) {
     const auto small = std::from_chars(slice.ptr + 1, last, into.settings.small_bytes);
     if (small.ec != std::errc{} || small.ptr == last || into.settings.slice_bytes == 0) return false;
     const std::string_view rest(small.ptr + 1, last);
-    if (rest.size() < 2 || (rest[0] != '0' && rest[0] != '1') || rest[1] != ' ') return false;
-    const auto costs = costs_in(rest.substr(2));
+    const auto yes_or_no = [](char digit) { return digit == '0' || digit == '1'; };
+    if (rest.size() < 3 || !yes_or_no(rest[0]) || !yes_or_no(rest[1]) || rest[2] != ' ') return false;
+    const auto costs = costs_in(rest.substr(3));
     if (!costs) return false;
     into.calibrate = rest[0] == '1';
+    into.settings.deterministic = rest[1] == '1';
     into.settings.costs = *costs;
     for (auto& each : into.addresses) each = line();
     return !into.addresses.back().empty() && text.empty();
@@ -99,6 +102,7 @@ task<std::unique_ptr<communicator>> join_over(std::shared_ptr<context::state> ho
     mine.addresses.resize(static_cast<std::size_t>(who.size));
     mine.settings.slice_bytes = home->options().slice_bytes;
     mine.settings.small_bytes = home->options().small_bytes;
+    mine.settings.deterministic = home->options().deterministic;
     mine.settings.forced = home->forced();
     mine.settings.costs = home->options().costs;
     mine.calibrate = home->options().calibrate;

@@ -13,6 +13,7 @@ bool writes(const step& line, const blocks& which) { return line.what != action:
 bool uses(const step& line, const blocks& which) {
     return overlap(line.here, which) || (line.what == action::copy && overlap(line.from, which));
 }
+bool at_end(const step& line) { return line.what == action::copy || line.what == action::recv_reduce; }
 bool one_channel(const step& one, const step& other) {
     return one.what != action::copy && other.what != action::copy && one.peer == other.peer &&
            (one.what == action::send) == (other.what == action::send);
@@ -121,11 +122,8 @@ bool independent_rounds(const world& healthy, const world& damaged, const damage
                 if (!swapped || one_holder(where.kind) || finished_at_one_rank(healthy, one.here)) continue;
                 return false;
             }
-            // When the rounds are merged, a copy and an addition at the end of the same round keep their order, and what is applied there
-            // comes after the sends.
-            const bool at_end = one.what == action::copy && other.what == action::recv_reduce && !overlap(one.from, other.here);
-            const bool after = one.what == action::send && other.what == action::recv_reduce;
-            if (!swapped && (at_end || after)) continue;
+            // When the rounds are merged, copies and additions at the end of the same round keep their order, and come after the sends.
+            if (!swapped && (one.what == action::send || at_end(one)) && at_end(other)) continue;
             if (one.what != action::send && uses(other, one.here)) return false;
             if (other.what != action::send && uses(one, other.here)) return false;
         }

@@ -63,6 +63,8 @@ expect '[row["algorithm"] for row in rows] == ["tree"]' all_reduce --bytes 12 --
 expect '[row["transport"] for row in rows] == ["tcp"]' all_reduce --bytes 12 --transport tcp
 expect '[row["transport"] for row in rows] == ["shm"]' all_reduce --bytes 12 --transport shm
 expect '[row["transport"] for row in rows] == ["shm"]' all_reduce --bytes 12
+expect '[row["algorithm"] for row in rows] == ["halving_doubling"]' all_reduce --bytes 4MiB --deterministic
+TUTTI_DETERMINISTIC=1 expect '[row["algorithm"] for row in rows] == ["halving"]' reduce_scatter --bytes 12
 expect '[row["wrong"] for row in rows] == [None]' all_reduce --bytes 12 --no-check
 expect '[row["op"] for row in rows] == ["all_reduce", "all_reduce_and_computation"]' all_reduce --bytes 12 --overlap 1
 printf '3\n1 # one\n\n1000\n' >"$list"
@@ -71,6 +73,9 @@ expect '[(row["algorithm"], row["count"], row["wrong"]) for row in rows] == [(wa
 said=$("$launcher" -n 3 --no-prefix -- "$perf" all_gather --algorithm recursive_doubling 2>&1)
 case $said in *"recursive_doubling does not serve 3 ranks"*) ;; *) echo "an algorithm for powers of two, on 3 ranks: says '$said'"; failed=1 ;; esac
 complain "there is no operation 'all_redoce'; there are all_reduce" all_redoce
+TUTTI_DETERMINISTIC=maybe complain "TUTTI_DETERMINISTIC=maybe is not 0 or 1" all_reduce
+said=$("$launcher" -n 3 --no-prefix -- "$perf" all_reduce --algorithm ring --deterministic 2>&1)
+case $said in *"ring is not deterministic"*) ;; *) echo "a ring in the deterministic mode: says '$said'"; failed=1 ;; esac
 complain "there is no type 'f31'" all_reduce --type f31
 complain "there is no operator 'plus'" all_reduce --op plus
 complain "'4x' is no size" all_reduce --bytes 4x

@@ -25,6 +25,8 @@ expect 0 "77.36  chosen" cost all_reduce --ranks 4 --bytes 64KiB
 expect 0 "barrier of 0 bytes" cost barrier --ranks 4 --bytes 8
 expect 0 "halving_doubling from 48781 bytes" choose all_reduce --ranks 4
 expect 0 "recursive_doubling from 48781 bytes" choose all_reduce --ranks 4 --bytes 48781 --costs round=20e-6
+expect 0 "deterministic all_reduce, 4 ranks" choose all_reduce --ranks 4 --deterministic
+expect 0 "halving from 4 bytes" choose reduce_scatter --ranks 4 --deterministic
 expect 0 "dissemination from 0 bytes" choose barrier --ranks 4 --costs round=0
 expect 0 "0.16           0.15     1.07      13       1 " simulate --ranks 8 --latency 10us --bandwidth 100Gbit --bytes 1MB --slice 10kB
 expect 0 "not simulated: 67108864 transfers of 2 unlike ranks are too many to simulate; --slice 4 would do" \

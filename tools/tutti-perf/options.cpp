@@ -107,6 +107,7 @@ void add_options(CLI::App& app, words& typed, options& given) {
     app.add_option("--overlap", given.overlap_ms, "Also compute for so many milliseconds while the operation is under way")
         ->check(CLI::Range(0.001, most_overlap_ms))
         ->excludes("--list");
+    app.add_flag("--deterministic", given.deterministic, "Only by algorithms that combine in one order and grouping");
     app.add_flag("--check,!--no-check", given.check, "Look at the result of one operation of each size; on by default");
     app.add_option("--json", given.json, "Write the results to this file, too");
 }

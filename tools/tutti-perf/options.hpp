@@ -33,6 +33,7 @@ struct options {
     bool in_place = false;
     bool arena = false;  // memory from communicator::allocate
     bool check = true;
+    bool deterministic = false;
     std::string json;  // a file; empty: none
 
     bool reduces() const noexcept { return what->reduces(); }

@@ -144,6 +144,7 @@ void add_choose(CLI::App& app, choose_options& given) {
     choosing->add_option("--bytes", given.bytes, "of the whole vector, a range")->capture_default_str();
     choosing->add_option("--costs", given.costs, "other costs than the default ones: round=8e-6,message=1e-6,...");
     choosing->add_option("--slice", given.slice, "bytes of a slice")->capture_default_str();
+    choosing->add_flag("--deterministic", given.deterministic, "only algorithms that combine in one order and grouping");
     choosing->callback([&] { choose(given); });
 }
 
