@@ -88,7 +88,8 @@ bool engine::enter(operation& made) noexcept {
     made.started = loop_.now();
     made.sequence = next_sequence_++;
     fresh_.push(made);
-    const bool alone = ++pending_ == 1 && !fresh_posted_ && lane_of(what) != lane_kind::bulk && !what.op.user();  // a user's function is not run inside of a call
+    // A user's function is not run inside of a call.
+    const bool alone = ++pending_ == 1 && !fresh_posted_ && lane_of(what) != lane_kind::bulk && !what.op.user();
     if (!alone) post_fresh();
     return alone;
 }

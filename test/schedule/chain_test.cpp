@@ -1,5 +1,7 @@
 #include "schedule/chain.hpp"
 
+#include "line.hpp"
+
 #include <doctest/doctest.h>
 
 using namespace tutti;
@@ -29,14 +31,7 @@ TEST_CASE("one message is a hop, its receiver's part and its bytes") {
 
 TEST_CASE("a line of ranks is as long as all its hops, though every rank has two rounds only") {
     const int size = 12;
-    std::vector<schedule> plans;
-    for (rank me = 0; me < size; ++me) {
-        schedule plan({.output = 1});
-        if (me > 0) plan.round(recv(me - 1, output(0)));
-        if (me + 1 < size) plan.round(send(me + 1, output(0)));
-        plans.push_back(plan);
-    }
-    CHECK(chain(plans, prices).seconds(3) == Approx((size - 1) * (100 + 10 + 3)));
+    CHECK(chain(test::line(size), prices).seconds(3) == Approx((size - 1) * (100 + 10 + 3)));
 }
 
 TEST_CASE("what is sent in one round leaves one after the other, and the last one counts") {

@@ -1,5 +1,7 @@
 #include "schedule/roles.hpp"
 
+#include "line.hpp"
+
 #include <doctest/doctest.h>
 
 using namespace tutti;
@@ -39,14 +41,7 @@ TEST_CASE("around a circle all ranks play one role, in a circle of two as well")
 
 TEST_CASE("along a line every rank plays its own role, however far the ends are") {
     const int size = 9;
-    std::vector<schedule> plans;
-    for (rank me = 0; me < size; ++me) {
-        schedule plan({.output = 1});
-        if (me > 0) plan.round(recv(me - 1, output(0)));
-        if (me + 1 < size) plan.round(send(me + 1, output(0)));
-        plans.push_back(plan);
-    }
-    CHECK(roles_of(size, of(plans))->all.size() == size);
+    CHECK(roles_of(size, of(test::line(size)))->all.size() == size);
 }
 
 TEST_CASE("ranks that send more blocks, or in other rounds, play other roles") {

@@ -1,5 +1,7 @@
 #include "schedule/simulate.hpp"
 
+#include "line.hpp"
+
 #include <doctest/doctest.h>
 
 using namespace tutti;
@@ -32,17 +34,6 @@ std::vector<schedule> funnel(int senders) {
     }
     root.end_round();
     plans[0] = root;
-    return plans;
-}
-
-std::vector<schedule> line(int size) {
-    std::vector<schedule> plans;
-    for (rank me = 0; me < size; ++me) {
-        schedule plan({.output = 1});
-        if (me > 0) plan.round(recv(me - 1, output(0)));
-        if (me + 1 < size) plan.round(send(me + 1, output(0)));
-        plans.push_back(plan);
-    }
     return plans;
 }
 
@@ -79,8 +70,8 @@ TEST_CASE("a card sends and receives at the same time") {
 
 TEST_CASE("along a line whole messages go hop by hop, slices follow each other") {
     const network free_of_overhead{.latency = 10, .bandwidth = 100};
-    CHECK(run(line(4), 400, free_of_overhead).seconds == Approx(3 * (10 + 4)));
-    const simulated sliced = run(line(4), 400, free_of_overhead, 100);
+    CHECK(run(test::line(4), 400, free_of_overhead).seconds == Approx(3 * (10 + 4)));
+    const simulated sliced = run(test::line(4), 400, free_of_overhead, 100);
     CHECK(sliced.slices == 4);
     CHECK(sliced.transfers == 3 * 4);
     CHECK(sliced.seconds == Approx(3 * (10 + 1) + 3 * 1));
@@ -111,7 +102,7 @@ TEST_CASE("ranks that wait for each other are told, not simulated") {
 }
 
 TEST_CASE("what is too large is refused, with the slice that would do") {
-    const std::vector<schedule> plans = line(3);
+    const std::vector<schedule> plans = test::line(3);
     const auto build = [&](rank me) { return plans[static_cast<std::size_t>(me)]; };
     simulate_options how;
     how.slice_bytes = 1;
