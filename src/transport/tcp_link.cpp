@@ -18,6 +18,7 @@ using asio::ip::tcp;
 
 constexpr std::size_t max_parts = 64;           // of one system call; the rest waits for the next
 constexpr std::size_t host_window = 256 * KiB;  // the kernel's pages and the landing place stay in cache
+constexpr int shared_unsent = 128 * KiB;        // that the kernel takes beyond what it may send, beside other links
 
 /// The front of `parts` as the kernel wants it; empty parts are left out, because reading nothing looks like the end of the stream.
 template <class Byte>
@@ -112,6 +113,7 @@ public:
         close_gently(std::move(socket_));
     }
 
+    void share() noexcept override { ::setsockopt(handle_, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &shared_unsent, sizeof shared_unsent); }
     std::size_t window() const noexcept override { return same_host_ ? host_window : link::window(); }
     std::string peer() const override { return peer_; }
 
