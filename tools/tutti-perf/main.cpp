@@ -64,6 +64,7 @@ int measure_as(const tutti::world& who, const options& given, std::ofstream& jso
     auto settings = tutti::with_environment({});
     if (!settings) return complain(who.me == 0, settings.failure().what());
     if (given.transport) settings->transport = *given.transport;
+    settings->lanes = given.lanes;
     const tutti::inside_task main = [&](tutti::communicator& world, const tutti::engine& inside) {
         return measure_all(world, given, local_ranks, inside, json);
     };
