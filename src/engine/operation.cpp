@@ -52,7 +52,7 @@ bool cursor::skip(std::size_t frames) noexcept {
 
 // ---- channels
 
-void channel::begin(operation& of, const program::channel& way) noexcept {
+void journey::begin(operation& of, const program::channel& way) noexcept {
     at.begin(of, way);
     place = 0;
     early.clear();

@@ -47,7 +47,7 @@ private:
 };
 
 /// How much of a way is done: everything before `at`, which is frame number `place`.
-class channel {
+class journey {
 public:
     void begin(operation& of, const program::channel& way) noexcept;
     void advance() noexcept { at.next(), ++place; }
@@ -58,10 +58,10 @@ public:
     port* over = nullptr;
 
 protected:
-    ~channel() = default;
+    ~journey() = default;
 };
 
-class send_channel final : public channel, public outgoing {
+class send_channel final : public journey, public outgoing {
 public:
     cursor next_at;  // where lanes share the frames: the first that no lane has been given
     std::uint32_t next_place = 0;
@@ -72,7 +72,7 @@ public:
     void sent() noexcept override;
 };
 
-class recv_channel final : public channel {
+class recv_channel final : public journey {
 public:
     recv_channel* next = nullptr;
 };

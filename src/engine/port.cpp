@@ -2,8 +2,6 @@
 
 #include "engine/engine.hpp"
 
-#include "base/check.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,9 +9,8 @@
 
 namespace tutti {
 
-/// Of several lanes each may have so many windows under way: what the kernel has of one slice, and what it has not of the next. A slow lane
-/// fills its own part then, and leaves the others theirs.
-constexpr std::size_t windows_of_a_lane = 2;
+/// Of several lanes each may have so many windows under way: what the kernel has of one slice, and what it has not of the next.
+constexpr std::size_t windows_of_a_lane = 4;
 
 template <class Channel>
 void port::queue<Channel>::push(Channel& one) noexcept {
@@ -136,14 +133,28 @@ void port::sent(send_channel& which) noexcept {
     else feed();
 }
 
-/// A lane that has nothing left to send; they have turns.
-track* port::idle_track() noexcept {
+/// Of the lanes that have nothing left to send the one with the fewest bytes under way; of those that are equal each in its turn. None, if that
+/// one is full and another will be idle soon: so a slow lane fills its own part of the window, and leaves the others theirs.
+track* port::idle_track(std::size_t bytes) noexcept {
+    track* found = nullptr;
+    std::size_t fewest = 0;
+    bool busy = false;
     for (std::size_t tried = 0; tried < tracks_.size(); ++tried) {
-        track& next = *tracks_[turn_];
-        turn_ = (turn_ + 1) % tracks_.size();
-        if (next.over && !next.outgoing.from) return &next;
+        track& next = *tracks_[(turn_ + tried) % tracks_.size()];
+        if (!next.over) continue;
+        if (next.outgoing.from) {
+            busy = true;
+            continue;
+        }
+        const std::size_t there = next.over->under_way();
+        if (found && there >= fewest) continue;
+        found = &next;
+        fewest = there;
     }
-    return nullptr;
+    // Half of them: the frame comes on top.
+    if (!found || (busy && fewest > std::max(bytes, found->over->window()))) return nullptr;
+    turn_ = static_cast<std::size_t>(found->index() + 1) % tracks_.size();
+    return found;
 }
 
 void port::feed_together() noexcept {
@@ -152,12 +163,11 @@ void port::feed_together() noexcept {
         send_channel& next = *senders_.first;
         const cursor at = next.next_at;
         operation& of = at.of();
-        track* const on = idle_track();
-        if (!on) break;
         const std::size_t bytes = of.transfer_bytes(at.step(), at.slice());
-        const std::size_t window = on->over->window() / std::max<std::size_t>(1, bytes);
-        const std::size_t ahead = std::max<std::size_t>(1, std::min<std::size_t>(window, of.slices())) * tracks_.size() * windows_of_a_lane;
-        if (!of.may_send_among(at.round(), at.slice(), ahead)) break;
+        track* const on = idle_track(bytes);
+        if (!on) break;
+        const std::size_t window = std::min(on->over->window() / std::max<std::size_t>(1, bytes), of.slices());
+        if (!of.may_send_among(at.round(), at.slice(), std::max<std::size_t>(1, window) * windows_of_a_lane * tracks_.size())) break;
         on->outgoing.from = &next;
         on->outgoing.at = at;
         on->outgoing.head.place = next.next_place++;
@@ -174,8 +184,17 @@ void port::sent(parcel& which) noexcept {
     send_channel& from = *std::exchange(which.from, nullptr);
     operation& of = which.at.of();
     count(from, which.at, which.head);
-    if (of.advance()) owner_.progressed(of);
-    else feed();
+    go_on(of);
+}
+
+/// What ends before its turn makes room in the window, too.
+void port::go_on(operation& of) noexcept {
+    if (of.advance()) {
+        owner_.progressed(of);
+        return;
+    }
+    if (alone()) return;
+    for (send_channel& each : of.senders()) each.over->feed();
 }
 
 // ---- receiving
@@ -189,9 +208,11 @@ void port::resume() noexcept {
 
 landing port::arrived(track& on, const frame& head, std::vector<std::span<std::byte>>& runs) noexcept {
     if (head.kind == frame_kind::goodbye && head.payload_bytes == 0) return landing::here;
-    if (head.kind != frame_kind::data) return refuse(error::protocol_error, fmt::format("rank {} sent a frame that does not belong on a data lane", peer_));
+    if (head.kind != frame_kind::data)
+        return refuse(error::protocol_error, fmt::format("rank {} sent a frame that does not belong on a data lane", peer_));
     if (head.epoch != owner_.who_.epoch)
-        return refuse(error::protocol_error, fmt::format("rank {} sent a frame of epoch {}, this is epoch {}", peer_, head.epoch, owner_.who_.epoch));
+        return refuse(error::protocol_error,
+                      fmt::format("rank {} sent a frame of epoch {}, this is epoch {}", peer_, head.epoch, owner_.who_.epoch));
     recv_channel* const whose = receiver_of(head.sequence);
     const auto taken = whose ? expected(on, *whose, head, runs) : unexpected(head);
     on.parked = taken == landing::park;
@@ -220,13 +241,14 @@ landing port::expected(track& on, recv_channel& whose, const frame& head, std::v
     // Rounds are numbered by each rank for itself; the place says which transfer this is.
     const bool comes = head.place == whose.place || (!alone() && on.at.skip(head.place - whose.place));
     if (!comes || (!alone() && !is_new(whose, head.place)))
-        return refuse(error::protocol_error, fmt::format("rank {} sent frame {} of {} #{}, the plan of rank {} says frame {}", peer_, head.place, of.name(),
-                                                         head.sequence, owner_.who_.me, whose.place));
+        return refuse(error::protocol_error, fmt::format("rank {} sent frame {} of {} #{}, the plan of rank {} says frame {}", peer_,
+                                                         head.place, of.name(), head.sequence, owner_.who_.me, whose.place));
     const std::size_t slice = on.at.slice(), bytes = of.transfer_bytes(on.at.step(), slice);
     if (of.asked.kind == collective::all_to_all_v && head.slice == slice && head.payload_bytes != bytes) return miscounted(of, head, bytes);
     if (head.slice != slice || head.payload_bytes != bytes)
-        return refuse(error::protocol_error, fmt::format("rank {} sent {} bytes as slice {} of {} #{}, the plan of rank {} says {} bytes, slice {}", peer_,
-                                                         head.payload_bytes, head.slice, of.name(), head.sequence, owner_.who_.me, bytes, slice));
+        return refuse(error::protocol_error,
+                      fmt::format("rank {} sent {} bytes as slice {} of {} #{}, the plan of rank {} says {} bytes, slice {}", peer_,
+                                  head.payload_bytes, head.slice, of.name(), head.sequence, owner_.who_.me, bytes, slice));
     if (!of.may_begin(on.at.round(), slice)) return landing::park;
     const auto taken = place(on, bytes, runs);
     if (taken == landing::park) return taken;
@@ -252,46 +274,6 @@ landing port::place(track& on, std::size_t bytes, std::vector<std::span<std::byt
     return landing::here;
 }
 
-/// A frame of an operation that expects nothing here: it is early, or the ranks do not run the same program.
-landing port::unexpected(const frame& head) noexcept {
-    recv_channel* front = receivers_.first;
-    const auto& recent = owner_.recent_;
-    const bool started = head.sequence <= owner_.started_;
-    if (started && owner_.started_ - head.sequence < recent.size()) {
-        const descriptor& mine = recent[head.sequence % recent.size()];
-        if (mine != head.what) return disagreed(mine, head);
-    }
-    if (alone() && front && head.sequence > front->at.of().sequence)
-        return refuse(error::mismatch, fmt::format("rank {} called {} (operation #{}), for which rank {} sends nothing: it is at {} #{}", owner_.who_.me,
-                                                   front->at.of().name(), front->at.of().sequence, peer_, to_string(head.what), head.sequence));
-    if (!started) return landing::park;
-    return refuse(error::protocol_error, fmt::format("rank {} sent a frame of {} #{} that the plan of rank {} does not contain", peer_, to_string(head.what),
-                                                     head.sequence, owner_.who_.me));
-}
-
-landing port::disagreed(const descriptor& mine, const frame& head) noexcept {
-    const auto names = tell_apart(mine, head.what);
-    return refuse(error::mismatch, fmt::format("rank {} called {} where rank {} called {} (operation #{})", owner_.who_.me, names.mine, peer_, names.theirs,
-                                               head.sequence));
-}
-
-/// Each rank gives its own counts: what one says it sends must be what the other says it receives.
-landing port::miscounted(const operation& of, const frame& head, std::size_t bytes) noexcept {
-    const std::size_t element = of.asked.element_bytes();
-    return refuse(error::mismatch,
-                  fmt::format("rank {} expects {} elements from rank {}, which sends {} (operation #{}, {})", owner_.who_.me,
-                              bytes / element, peer_, head.payload_bytes / element, head.sequence, of.name()));
-}
-
-landing port::refuse(error code, std::string cause) noexcept {
-    report why;
-    why.code = code;
-    why.cause = std::move(cause);
-    why.peers = {owner_.who_.me, peer_};
-    owner_.fail_locked(std::move(why), true);
-    return landing::refuse;
-}
-
 void port::landed(track& on, const frame& head) noexcept {
     if (head.kind == frame_kind::goodbye) {
         peer_left(on);
@@ -302,7 +284,7 @@ void port::landed(track& on, const frame& head) noexcept {
     if (!alone() && !combined(on)) return;
     count(whose, on.at, head);
     if (whose.at.ended()) receivers_.remove(whose);
-    if (of.advance()) owner_.progressed(of);
+    go_on(of);
 }
 
 /// Beside other lanes a slice that can be reduced leaves its bounce at once, and does not keep it until slower lanes have brought what goes
@@ -327,22 +309,6 @@ void port::peer_left(track& on) noexcept {
 void port::departed(int index) noexcept {
     track& on = *tracks_[static_cast<std::size_t>(index)];
     if (!on.over || on.lost_link) peer_left(on);
-}
-
-void port::miss() noexcept {
-    if (!awaited()) return;
-    const operation& of = receivers_.first ? receivers_.first->at.of() : senders_.first->at.of();
-    report why;
-    why.code = error::peer_left;
-    why.cause = fmt::format("rank {} left while rank {} waited for it in {} #{}", peer_, owner_.who_.me, of.name(), of.sequence);
-    why.peers = {peer_};
-    why.root = peer_;
-    owner_.fail_locked(std::move(why), true);
-}
-
-void port::lost(track& on, std::error_code why) noexcept {
-    owner_.lost_.push_back({peer_, {kind_, on.index()}, why});
-    owner_.post_news();
 }
 
 bounce* port::bounce_of(const operation& whose, int step, std::size_t slice) noexcept {

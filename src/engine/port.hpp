@@ -65,9 +65,10 @@ private:
     bool alone() const noexcept { return tracks_.size() == 1; }
     void feed_alone() noexcept;
     void feed_together() noexcept;
-    track* idle_track() noexcept;
+    track* idle_track(std::size_t bytes) noexcept;
     template <class Channel>
     void count(Channel& channel, const cursor& done, const frame& head) noexcept;
+    void go_on(operation& of) noexcept;
     recv_channel* receiver_of(std::uint64_t sequence) noexcept;
     bool is_new(const recv_channel& whose, std::uint32_t place) const noexcept;
     landing expected(track& on, recv_channel& whose, const frame& head, std::vector<std::span<std::byte>>& runs) noexcept;

@@ -32,7 +32,9 @@ public:
     track(port& owner, int index) : owner_(owner), index_(index) {}
 
     int index() const noexcept { return index_; }
-    void attach(event_loop& loop, std::mutex& guard, std::unique_ptr<link> link) { over = std::make_unique<lane>(loop, guard, std::move(link), *this); }
+    void attach(event_loop& loop, std::mutex& guard, std::unique_ptr<link> link) {
+        over = std::make_unique<lane>(loop, guard, std::move(link), *this);
+    }
     bounce* free_bounce(std::size_t bytes);
     bounce* bounce_of(const operation& whose, int step, std::size_t slice) noexcept;
     /// Forgets every operation and touches no payload any more.

@@ -34,7 +34,7 @@ struct verdict {
 verdict verify(std::span<const schedule> plans, const contract& promise);
 
 /// The same under the engine's rule for slices, with events in an order that depends on `seed`, and no more than `window` slices of a round
-/// sent ahead of what has ended (0: as many as there are).
-verdict verify_sliced(std::span<const schedule> plans, const contract& promise, int slices, std::uint32_t seed, int window = 0);
+/// sent ahead of what has ended (0: as many as there are), over `lanes` lanes from each rank to each other.
+verdict verify_sliced(std::span<const schedule> plans, const contract& promise, int slices, std::uint32_t seed, int window = 0, int lanes = 1);
 
 }  // namespace tutti

@@ -4,7 +4,9 @@
 #include "transport/socket_wait.hpp"
 #include "transport/tcp_address.hpp"
 
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -114,6 +116,10 @@ public:
     }
 
     void share() noexcept override { ::setsockopt(handle_, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &shared_unsent, sizeof shared_unsent); }
+    std::size_t under_way() const noexcept override {
+        int bytes = 0;
+        return ::ioctl(handle_, SIOCOUTQ, &bytes) == 0 && bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
+    }
     std::size_t window() const noexcept override { return same_host_ ? host_window : link::window(); }
     std::string peer() const override { return peer_; }
 

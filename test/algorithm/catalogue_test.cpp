@@ -55,15 +55,21 @@ TEST_CASE("every plan in the catalogue is correct for every size and root") {
     for_every_plan(33, [](const algorithm& entry, int size, rank root) { return verify(entry, size, root); });
 }
 
-TEST_CASE("every plan in the catalogue is correct in slices, whatever the order of events") {
-    for (const int slices : {2, 3})
-        for (const int window : {0, 1})
-            for (std::uint32_t seed = 1; seed <= 3; ++seed) {
-                CAPTURE(slices);
-                CAPTURE(window);
-                CAPTURE(seed);
-                for_every_plan(10, [&](const algorithm& entry, int size, rank root) { return verify_sliced(entry, size, root, slices, seed, window); });
-            }
+TEST_CASE("every plan in the catalogue is correct in slices, whatever the order of events, over one lane or several") {
+    struct row {
+        int slices;
+        int window;
+        int lanes;
+    };
+    for (const auto& [slices, window, lanes] : {row{2, 0, 1}, row{2, 1, 1}, row{3, 0, 1}, row{3, 1, 1}, row{4, 0, 2}, row{4, 0, 3}, row{4, 1, 3}})
+        for (std::uint32_t seed = 1; seed <= 3; ++seed) {
+            CAPTURE(slices);
+            CAPTURE(window);
+            CAPTURE(lanes);
+            CAPTURE(seed);
+            for_every_plan(10,
+                           [&](const algorithm& entry, int size, rank root) { return verify_sliced(entry, size, root, slices, seed, window, lanes); });
+        }
 }
 
 TEST_CASE("the algorithms marked as ordered combine in the order of ranks at every size and root, the others do not") {

@@ -28,7 +28,8 @@ auto simulated(std::uint64_t seed, Line line) {
     return [history, line, opened = std::uint64_t{0}](event_loop& loop, rank one, rank other, lane_id which) mutable {
         const line_options both = line(which.index);
         auto channel = std::make_shared<simulated_channel>(loop, history, both, both, opened++);
-        return test::table::two_ends(make_simulated_link(channel, 0, fmt::format("rank {}", other)), make_simulated_link(channel, 1, fmt::format("rank {}", one)));
+        return test::table::two_ends(make_simulated_link(channel, 0, fmt::format("rank {}", other)),
+                                     make_simulated_link(channel, 1, fmt::format("rank {}", one)));
     };
 }
 
@@ -74,7 +75,8 @@ double seconds_of(collective kind, bool near, const std::vector<double>& speeds)
     auto far = simulated(1, [speeds](int lane) { return even_line(speeds[static_cast<std::size_t>(lane)]); });
     table.over([far, near](event_loop& loop, rank one, rank other, lane_id which) mutable {
         auto ends = far(loop, one, other, which);
-        if (near) ends = {std::make_unique<link_with_window>(std::move(ends.first)), std::make_unique<link_with_window>(std::move(ends.second))};
+        if (near)
+            ends = {std::make_unique<link_with_window>(std::move(ends.first)), std::make_unique<link_with_window>(std::move(ends.second))};
         return ends;
     });
     std::vector<float> data[2] = {std::vector<float>(count, 1), std::vector<float>(count, 2)};
@@ -157,7 +159,8 @@ TEST_CASE("sums of fractions have the same bits over however many lanes, of what
         for (auto& rank_data : data)
             for (float& each : rank_data) each = std::uniform_real_distribution<float>(-1, 1)(fractions);
         std::vector<future<>> ends;
-        for (rank me = 0; me < 5; ++me) ends.push_back(table[me].issue(asking(collective::all_reduce, data[static_cast<std::size_t>(me)], avg)));
+        for (rank me = 0; me < 5; ++me)
+            ends.push_back(table[me].issue(asking(collective::all_reduce, data[static_cast<std::size_t>(me)], avg)));
         table.settle();
         for (auto& each : ends) CHECK(!why(each).code);
         if (first.empty()) first = data[0];
