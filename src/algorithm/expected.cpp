@@ -131,9 +131,9 @@ verdict verify_ordered(const algorithm& entry, int size, rank root) {
     return verify(plans, promise);
 }
 
-verdict verify_sliced(const algorithm& entry, int size, rank root, int slices, std::uint32_t seed, int window, int lanes) {
+verdict verify_sliced(const algorithm& entry, int size, rank root, const slicing& cut, std::uint32_t seed) {
     const std::vector<schedule> plans = build_all(entry, size, root);
-    return verify_sliced(plans, expected(entry.kind, size, root, plans[0].spaces().output), slices, seed, window, lanes);
+    return verify_sliced(plans, expected(entry.kind, size, root, plans[0].spaces().output), cut, seed);
 }
 
 }  // namespace tutti

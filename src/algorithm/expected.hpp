@@ -18,6 +18,6 @@ std::vector<schedule> build_all(const algorithm& entry, int size, rank root);
 verdict verify(const algorithm& entry, int size, rank root);
 /// Also whether contributions are combined in the order of ranks.
 verdict verify_ordered(const algorithm& entry, int size, rank root);
-verdict verify_sliced(const algorithm& entry, int size, rank root, int slices, std::uint32_t seed, int window = 0, int lanes = 1);
+verdict verify_sliced(const algorithm& entry, int size, rank root, const slicing& cut, std::uint32_t seed);
 
 }  // namespace tutti

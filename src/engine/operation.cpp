@@ -15,6 +15,7 @@ namespace tutti {
 void cursor::begin(operation& of, const program::channel& way) noexcept {
     of_ = &of;
     way_ = &way;
+    segment_ = 0;
     group_ = 0;
     slice_ = 0;
     inside_ = 0;
@@ -29,23 +30,32 @@ bool cursor::last() const noexcept {
 void cursor::next() noexcept {
     if (++inside_ < way_->groups[group_].count) return;
     inside_ = 0;
-    if (++slice_ < of_->slices()) return;
-    slice_ = 0;
-    ++group_;
+    if (++slice_ == segment_end()) end_group();
+}
+
+std::size_t cursor::segment_end() const noexcept { return std::min(of_->slices() - segment_, of_->segment()) + segment_; }
+
+void cursor::end_group() noexcept {
+    const std::size_t end = segment_end();
+    if (++group_ == way_->groups.size() && end < of_->slices()) {
+        segment_ = end;
+        group_ = 0;
+    }
+    slice_ = segment_;
+    inside_ = 0;
 }
 
 bool cursor::skip(std::size_t frames) noexcept {
-    for (; !ended(); ++group_) {
+    while (!ended()) {
         const auto steps = static_cast<std::size_t>(way_->groups[group_].count);
-        const std::size_t to = slice_ * steps + static_cast<std::size_t>(inside_) + frames, all = of_->slices() * steps;
+        const std::size_t to = (slice_ - segment_) * steps + static_cast<std::size_t>(inside_) + frames, all = (segment_end() - segment_) * steps;
         if (to < all) {
-            slice_ = to / steps;
+            slice_ = segment_ + to / steps;
             inside_ = static_cast<int>(to % steps);
             return true;
         }
         frames = to - all;
-        slice_ = 0;
-        inside_ = 0;
+        end_group();
     }
     return false;
 }
@@ -85,7 +95,7 @@ void operation::again(std::shared_ptr<engine> owner) {
     if (plan_) rewind();
 }
 
-void operation::plan(std::shared_ptr<const program> plan, rank me, int size, std::size_t slice_bytes) {
+void operation::plan(std::shared_ptr<const program> plan, rank me, int size, std::size_t slice_bytes, std::size_t segment) {
     plan_ = std::move(plan);
     me_ = me;
     size_ = size;
@@ -95,6 +105,7 @@ void operation::plan(std::shared_ptr<const program> plan, rank me, int size, std
     for (const layout& each : spaces_) longest = std::max(longest, each.longest() * each.element_bytes);
     longest *= static_cast<std::size_t>(plan_->largest_transfer());
     slices_ = std::max<std::size_t>(1, (longest + slice_bytes - 1) / slice_bytes);
+    segment_ = segment;
     // Here no rank knows the longest block of all; nothing is forwarded, so nothing is lost without slices.
     if (asked.kind == collective::all_to_all_v) slices_ = 1;
     if (senders_.size() < plan_->senders().size()) senders_.resize(plan_->senders().size());

@@ -56,19 +56,26 @@ TEST_CASE("every plan in the catalogue is correct for every size and root") {
 }
 
 TEST_CASE("every plan in the catalogue is correct in slices, whatever the order of events, over one lane or several") {
-    struct row {
-        int slices;
-        int window;
-        int lanes;
+    const slicing cuts[] = {
+        {.slices = 2},
+        {.slices = 3},
+        {.slices = 3, .window = 1},
+        {.slices = 2, .window = 1, .segment = 1},
+        {.slices = 3, .window = 1, .segment = 2},
+        {.slices = 5, .segment = 2},
+        {.slices = 4, .lanes = 2},
+        {.slices = 4, .lanes = 3},
+        {.slices = 4, .window = 1, .lanes = 3},
+        {.slices = 5, .segment = 2, .lanes = 3},
     };
-    for (const auto& [slices, window, lanes] : {row{2, 0, 1}, row{2, 1, 1}, row{3, 0, 1}, row{3, 1, 1}, row{4, 0, 2}, row{4, 0, 3}, row{4, 1, 3}})
+    for (const slicing& cut : cuts)
         for (std::uint32_t seed = 1; seed <= 3; ++seed) {
-            CAPTURE(slices);
-            CAPTURE(window);
-            CAPTURE(lanes);
+            CAPTURE(cut.slices);
+            CAPTURE(cut.window);
+            CAPTURE(cut.segment);
+            CAPTURE(cut.lanes);
             CAPTURE(seed);
-            for_every_plan(10,
-                           [&](const algorithm& entry, int size, rank root) { return verify_sliced(entry, size, root, slices, seed, window, lanes); });
+            for_every_plan(10, [&](const algorithm& entry, int size, rank root) { return verify_sliced(entry, size, root, cut, seed); });
         }
 }
 

@@ -87,7 +87,7 @@ bool verify_sizes(const algorithm& entry, std::pair<int, int> sizes, const optio
         for (const rank root : roots(entry.kind, size)) {
             if (!serves(entry, size)) continue;
             const verdict found =
-                given.slices == 1 ? verify(entry, size, root) : verify_sliced(entry, size, root, given.slices, given.seed);
+                given.slices == 1 ? verify(entry, size, root) : verify_sliced(entry, size, root, {.slices = given.slices}, given.seed);
             ++worlds;
             if (found.correct()) continue;
             ++wrong;
