@@ -298,9 +298,20 @@ void group::announce_departures() noexcept {
         for (const lane_kind kind : {lane_kind::bulk, lane_kind::small, lane_kind::point})
             for (int index = 0; index < lanes_of(kind, who_.settings.lanes); ++index)
                 if (const lane_id which(kind, index); passage_to(who, which) < passage::entering) engine_->peer_left(who, which);
-    for (const rank who : gone) monitor_.departed(who);
+    for (const rank who : gone) {
+        monitor_.departed(who);
+        work_.start(see_off(who));
+    }
     changed_.set();
     changed_.reset();
+}
+
+/// A lane that was being handed over when its peer went may never come.
+task<> group::see_off(rank who) {
+    co_await sleep_for(home_->options().lost_link);
+    if (failure_ || closed_) co_return;
+    for (int index = 0; index < who_.settings.lanes; ++index)
+        if (const lane_id which(lane_kind::bulk, index); passage_to(who, which) == passage::entering) engine_->peer_left(who, which);
 }
 
 task<> group::until_idle(time_point limit) {

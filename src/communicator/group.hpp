@@ -95,6 +95,7 @@ private:
     task<> dial_all(rank peer, lane_kind kind);
     task<> dial(rank peer, lane_id which);
     task<> judge(rank peer, lane_id which, std::error_code why);
+    task<> see_off(rank who);
     task<> call_hub(time_point deadline);
     bool complete() const noexcept;
     failure late() const;
