@@ -10,7 +10,7 @@
 namespace tutti {
 
 /// Of several lanes each may have so many windows under way: what the kernel has of one slice, and what it has not of the next.
-constexpr std::size_t windows_of_a_lane = 4;
+constexpr std::size_t windows_of_a_lane = 2;
 
 template <class Channel>
 void port::queue<Channel>::push(Channel& one) noexcept {
