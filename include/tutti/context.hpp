@@ -32,6 +32,7 @@ struct context_options {
     // What goes over the wire. Rank 0's values are used by all ranks.
     std::size_t slice_bytes = 512 * KiB;
     std::size_t small_bytes = 64 * KiB;
+    int lanes = 1;  // links for bulk data between two ranks, up to 8: for networks on which one stream does not get all there is
 
     // By which the algorithms are chosen. Rank 0's are used by all ranks, and by what is split from their communicator.
     cost_model costs;

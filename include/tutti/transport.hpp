@@ -37,6 +37,10 @@ public:
     /// Bytes that are worth having under way. Between processes of one host what is sent sooner only falls out of the caches; over a network
     /// it hides the delay, and there is no limit but the kernel's.
     virtual std::size_t window() const noexcept { return std::numeric_limits<std::size_t>::max(); }
+    /// Other links go the same way: bytes that this one cannot carry now are better left to them than taken.
+    virtual void share() noexcept {}
+    /// Sent bytes that have not come to the other side yet, as far as is known.
+    virtual std::size_t under_way() const noexcept { return 0; }
     /// Forgets both watchers (they are not called afterwards, even if already posted) and ends the stream; what was sent still arrives. The destructor closes too.
     virtual void close() noexcept = 0;
     /// For the library: what links within one host can do beyond this.

@@ -54,7 +54,7 @@ public:
         auto& next = frames_.emplace_back();
         next.head.kind = kind;
         next.head.epoch = owner_.epoch_;
-        next.head.round = static_cast<std::uint32_t>(about);
+        next.head.place = static_cast<std::uint32_t>(about);
         next.head.sequence = number;
         next.head.payload_bytes = payload.size();
         next.payload = std::move(payload);
@@ -173,7 +173,7 @@ void control::heard(rank from, const frame& head, std::vector<std::byte> payload
         hung_up_[static_cast<std::size_t>(from)] = true;
         return;
     }
-    const auto who = static_cast<std::size_t>(head.round);
+    const auto who = static_cast<std::size_t>(head.place);
     if (who >= left_.size() || left_[who]) return;
     left_[who] = true;
     if (me_ == 0)

@@ -25,7 +25,7 @@ group::group(std::shared_ptr<context::state> home, membership who)
       engine_(new class engine(home_->loop(), engine_identity{who_.name, who_.epoch, who_.me, size()}, who_.settings, *this)),
       control_(home_->loop(), who_.me, size(), who_.epoch, *this),
       monitor_(home_->loop(), who_.me, size(), control_, *this),
-      passages_(who_.addresses.size() * lane_kinds),
+      passages_(who_.addresses.size() * static_cast<std::size_t>(lane_kinds - 1 + who_.settings.lanes)),
       present_(who_.addresses.size()),
       work_(home_->loop()) {
     present_[static_cast<std::size_t>(who_.me)] = true;
@@ -39,10 +39,12 @@ group::~group() {
     home_->remove(*this, *this);
 }
 
-hello group::hello_to(rank peer, lane_kind kind) const noexcept { return {who_.job, who_.id, who_.epoch, who_.me, peer, static_cast<int>(who_.addresses.size()), kind}; }
+hello group::hello_to(rank peer, lane_id which) const noexcept { return {who_.job, who_.id, who_.epoch, who_.me, peer, static_cast<int>(who_.addresses.size()), which}; }
 
-group::passage& group::passage_to(rank peer, lane_kind kind) noexcept {
-    return passages_[static_cast<std::size_t>(peer) * lane_kinds + static_cast<std::size_t>(kind)];
+/// Further bulk lanes stand behind the first of each kind.
+group::passage& group::passage_to(rank peer, lane_id which) noexcept {
+    const int place = which.index == 0 ? static_cast<int>(which.kind) : lane_kinds - 1 + which.index;
+    return passages_[static_cast<std::size_t>(peer * (lane_kinds - 1 + who_.settings.lanes) + place)];
 }
 
 std::string group::missing(const std::vector<bool>& there) const {
@@ -60,6 +62,7 @@ reply group::knock(const hello& from) {
     if (from.size != size()) return {answer::refused, fmt::format("you say {} ranks, here are {}", from.size, size())};
     if (from.to != who_.me) return {answer::refused, fmt::format("you call rank {}, this is rank {}", from.to, who_.me)};
     if (from.from < 0 || from.from >= size() || from.from == who_.me) return {answer::refused, fmt::format("there is no peer of rank {}", from.from)};
+    if (from.lane.index >= lanes_of(from.lane.kind, who_.settings.lanes)) return {answer::refused, fmt::format("lanes for bulk data are {} here", who_.settings.lanes)};
     if (from.lane == lane_kind::control && who_.me != 0) return {answer::refused, "control links go to rank 0"};
     if (closed_) return {answer::refused, fmt::format("rank {} has left", who_.me)};
     if (failure_) return {answer::refused, failure_->cause};
@@ -73,11 +76,11 @@ reply group::knock(const hello& from) {
 
 void group::enter(const hello& from, std::unique_ptr<link> over) { admit(from.from, from.lane, std::move(over)); }
 
-void group::admit(rank peer, lane_kind kind, std::unique_ptr<link> over) {
-    passage_to(peer, kind) = passage::open;
+void group::admit(rank peer, lane_id which, std::unique_ptr<link> over) {
+    passage_to(peer, which) = passage::open;
     if (closed_) return;
-    if (kind != lane_kind::control) {
-        engine_->attach(peer, kind, std::move(over));
+    if (which != lane_kind::control) {
+        engine_->attach(peer, which, std::move(over));
         return;
     }
     control_.attach(peer, std::move(over));
@@ -87,27 +90,35 @@ void group::admit(rank peer, lane_kind kind, std::unique_ptr<link> over) {
 }
 
 void group::wanted(rank peer, lane_kind kind) noexcept {
-    if (control_.left()[static_cast<std::size_t>(peer)]) {
+    if (has_left(peer)) {
         heard_goodbye(peer);  // again: now somebody waits for it
         return;
     }
-    if (passage_to(peer, kind) != passage::none) return;
-    passage_to(peer, kind) = passage::dialling;
-    work_.start(dial(peer, kind));
+    if (passage_to(peer, kind) == passage::none) work_.start(dial_all(peer, kind));
 }
 
-task<> group::dial(rank peer, lane_kind kind) {
+/// One after the other: a rank that many others call at once has one link of each of them in its handshake.
+task<> group::dial_all(rank peer, lane_kind kind) {
+    for (int index = 0; index < lanes_of(kind, who_.settings.lanes) && !failure_ && !closed_ && !has_left(peer); ++index)
+        if (const lane_id which(kind, index); passage_to(peer, which) == passage::none) {
+            auto dialling = dial(peer, which);
+            co_await std::move(dialling);
+        }
+}
+
+task<> group::dial(rank peer, lane_id which) {
+    passage_to(peer, which) = passage::dialling;
     const time_point deadline = home_->loop().now() + home_->options().connect;
-    auto opened = co_await open_link(home_->network({}), who_.addresses[static_cast<std::size_t>(peer)], hello_to(peer, kind), deadline);
+    auto opened = co_await open_link(home_->network({}), who_.addresses[static_cast<std::size_t>(peer)], hello_to(peer, which), deadline);
     if (failure_ || closed_) co_return;
     if (opened && *opened) {
-        admit(peer, kind, std::move(*opened));
-    } else if (!opened && passage_to(peer, kind) == passage::dialling) {
+        admit(peer, which, std::move(*opened));
+    } else if (!opened && passage_to(peer, which) == passage::dialling) {
         // A peer that has died or left is reported by the control star, which knows better why; wait for its word.
-        if (kind != lane_kind::control) co_await sleep_for(home_->options().lost_link);
-        if (failure_ || closed_) co_return;
+        if (which != lane_kind::control) co_await sleep_for(home_->options().lost_link);
+        if (failure_ || closed_ || has_left(peer)) co_return;
         report why = opened.failure().details();
-        if (kind == lane_kind::control) why.operation.clear();
+        if (which == lane_kind::control) why.operation.clear();
         fail_everywhere(std::move(why));
     }
 }
@@ -255,11 +266,15 @@ void group::tell_watchers() noexcept {
 
 /// A crashed process loses its control link too, and a failing one announces why before it goes. Only when neither is heard of in time
 /// is the link's end the cause.
-void group::link_lost(rank peer, std::error_code why) noexcept { work_.start(judge(peer, why)); }
+void group::link_lost(rank peer, lane_id which, std::error_code why) noexcept { work_.start(judge(peer, which, why)); }
 
-task<> group::judge(rank peer, std::error_code code) {
+task<> group::judge(rank peer, lane_id which, std::error_code code) {
     co_await sleep_for(home_->options().lost_link);
     if (failure_ || closed_) co_return;
+    if (has_left(peer)) {  // before it had this lane
+        engine_->peer_left(peer, which);
+        co_return;
+    }
     report why;
     why.code = error::peer_died;
     why.root = peer;
@@ -281,17 +296,20 @@ void group::announce_departures() noexcept {
     const std::vector<rank> gone = std::exchange(departing_, {});
     for (const rank who : gone)
         for (const lane_kind kind : {lane_kind::bulk, lane_kind::small, lane_kind::point})
-            if (passage_to(who, kind) == passage::none) engine_->peer_left(who, kind);
-            else if (passage_to(who, kind) == passage::dialling) work_.start(leave_unanswered(who, kind));
+            for (int index = 0; index < lanes_of(kind, who_.settings.lanes); ++index) {
+                const lane_id which(kind, index);
+                if (passage_to(who, which) == passage::none) engine_->peer_left(who, which);
+                else if (passage_to(who, which) != passage::open) work_.start(see_off(who, which));
+            }
     for (const rank who : gone) monitor_.departed(who);
     changed_.set();
     changed_.reset();
 }
 
-/// It may have taken our call, sent its data and left, and its answer comes later than the word of the star.
-task<> group::leave_unanswered(rank who, lane_kind kind) {
+/// It may have sent its data and left while this lane was being made: then the lane comes later than the word of the star, or never.
+task<> group::see_off(rank who, lane_id which) {
     co_await sleep_for(home_->options().lost_link);
-    if (!failure_ && !closed_ && passage_to(who, kind) == passage::dialling) engine_->peer_left(who, kind);
+    if (!failure_ && !closed_ && passage_to(who, which) != passage::open) engine_->peer_left(who, which);
 }
 
 task<> group::until_idle(time_point limit) {

@@ -80,7 +80,7 @@ private:
 
     void wanted(rank peer, lane_kind kind) noexcept override;
     void failed(const report& why) noexcept override;
-    void link_lost(rank peer, std::error_code why) noexcept override;
+    void link_lost(rank peer, lane_id which, std::error_code why) noexcept override;
     void heard_failure(report why) noexcept override;
     void heard_goodbye(rank who) noexcept override;
     void heard_formed() noexcept override;
@@ -92,18 +92,20 @@ private:
     }
     void monitor_failed(report why) noexcept override { fail_everywhere(std::move(why)); }
 
-    task<> dial(rank peer, lane_kind kind);
-    task<> judge(rank peer, std::error_code why);
+    task<> dial_all(rank peer, lane_kind kind);
+    task<> dial(rank peer, lane_id which);
+    task<> judge(rank peer, lane_id which, std::error_code why);
     task<> call_hub(time_point deadline);
     bool complete() const noexcept;
     failure late() const;
     task<> until_idle(time_point limit);
     task<> until_all_left(time_point limit);
-    hello hello_to(rank peer, lane_kind kind) const noexcept;
-    passage& passage_to(rank peer, lane_kind kind) noexcept;
-    void admit(rank peer, lane_kind kind, std::unique_ptr<link> over);
+    hello hello_to(rank peer, lane_id which) const noexcept;
+    passage& passage_to(rank peer, lane_id which) noexcept;
+    bool has_left(rank peer) const noexcept { return control_.left()[static_cast<std::size_t>(peer)]; }
+    void admit(rank peer, lane_id which, std::unique_ptr<link> over);
     void announce_departures() noexcept;
-    task<> leave_unanswered(rank who, lane_kind kind);
+    task<> see_off(rank who, lane_id which);
     void note_failure(report why) noexcept;
     void tell_watchers() noexcept;
     void shut() noexcept;

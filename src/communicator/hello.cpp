@@ -16,8 +16,8 @@ std::array<std::byte, hello_bytes> encode(const hello& what) noexcept {
     byte_writer out(bytes);
     out.put(hello_magic);
     out.put(wire_version);
-    out.put(static_cast<std::uint8_t>(what.lane));
-    out.put(std::uint8_t{0});
+    out.put(static_cast<std::uint8_t>(what.lane.kind));
+    out.put(static_cast<std::uint8_t>(what.lane.index));
     out.put(what.job);
     out.put(what.group);
     out.put(what.epoch);
@@ -31,10 +31,10 @@ std::optional<hello> decode_hello(const std::array<std::byte, hello_bytes>& byte
     byte_reader in(bytes);
     if (in.take<std::uint32_t>() != hello_magic || in.take<std::uint16_t>() != wire_version) return std::nullopt;
     hello what;
-    const auto lane = in.take<std::uint8_t>();
-    if (lane >= lane_kinds) return std::nullopt;
-    what.lane = static_cast<lane_kind>(lane);
-    in.take<std::uint8_t>();
+    const auto kind = in.take<std::uint8_t>(), index = in.take<std::uint8_t>();
+    if (kind >= lane_kinds) return std::nullopt;
+    what.lane = {static_cast<lane_kind>(kind), index};
+    if (index >= lanes_of(what.lane.kind, most_lanes)) return std::nullopt;
     what.job = in.take<std::uint64_t>();
     what.group = in.take<std::uint64_t>();
     what.epoch = in.take<std::uint32_t>();

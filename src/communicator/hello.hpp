@@ -3,7 +3,7 @@
 
 #include <tutti/types.hpp>
 
-#include "engine/port.hpp"
+#include "engine/lane_id.hpp"
 
 #include <array>
 #include <cstddef>
@@ -20,7 +20,7 @@ struct hello {
     rank from = 0;
     rank to = 0;
     int size = 0;
-    lane_kind lane = lane_kind::control;
+    lane_id lane;
 
     friend bool operator==(const hello&, const hello&) = default;
 };

@@ -22,7 +22,7 @@ std::string members_key(const std::string& job) { return fmt::format("{}/members
 
 /// One line of settings, then an address a line; or '!' and what went wrong.
 std::string write_members(const membership& all) {
-    std::string text = fmt::format("{} {} {}{} {}\n", all.settings.slice_bytes, all.settings.small_bytes, int{all.calibrate},
+    std::string text = fmt::format("{} {} {} {}{} {}\n", all.settings.slice_bytes, all.settings.small_bytes, all.settings.lanes, int{all.calibrate},
                                    int{all.settings.deterministic}, to_string(all.settings.costs));
     for (const auto& each : all.addresses) text += each + "\n";
     return text;
@@ -41,7 +41,9 @@ bool read_members(std::string_view text, membership& into) {
     if (slice.ec != std::errc{} || slice.ptr == last) return false;
     const auto small = std::from_chars(slice.ptr + 1, last, into.settings.small_bytes);
     if (small.ec != std::errc{} || small.ptr == last || into.settings.slice_bytes == 0) return false;
-    const std::string_view rest(small.ptr + 1, last);
+    const auto lanes = std::from_chars(small.ptr + 1, last, into.settings.lanes);
+    if (lanes.ec != std::errc{} || lanes.ptr == last || into.settings.lanes < 1 || into.settings.lanes > most_lanes) return false;
+    const std::string_view rest(lanes.ptr + 1, last);
     const auto yes_or_no = [](char digit) { return digit == '0' || digit == '1'; };
     if (rest.size() < 3 || !yes_or_no(rest[0]) || !yes_or_no(rest[1]) || rest[2] != ' ') return false;
     const auto costs = costs_in(rest.substr(3));
@@ -96,6 +98,8 @@ task<std::unique_ptr<communicator>> join_over(std::shared_ptr<context::state> ho
     mine.me = who.me;
     if (!costs_in(to_string(home->options().costs)))
         throw not_joined(mine, error::invalid_argument, fmt::format("costs are finite and not negative, these are {}", to_string(home->options().costs)));
+    if (home->options().lanes < 1 || home->options().lanes > most_lanes)
+        throw not_joined(mine, error::invalid_argument, fmt::format("lanes are 1 to {}, these are {}", most_lanes, home->options().lanes));
     mine.job = digest_of(job);
     mine.id = digest_of(mine.name, mine.job);
     mine.epoch = who.epoch;
@@ -103,6 +107,7 @@ task<std::unique_ptr<communicator>> join_over(std::shared_ptr<context::state> ho
     mine.settings.slice_bytes = home->options().slice_bytes;
     mine.settings.small_bytes = home->options().small_bytes;
     mine.settings.deterministic = home->options().deterministic;
+    mine.settings.lanes = home->options().lanes;
     mine.settings.forced = home->forced();
     mine.settings.costs = home->options().costs;
     mine.calibrate = home->options().calibrate;

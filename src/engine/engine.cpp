@@ -75,7 +75,7 @@ operation& engine::accept(const request& what, duration default_deadline, bool& 
         refuse(made);
         return made;
     }
-    made.plan(ready->plan, who_.me, who_.size, settings_.slice_bytes, settings_.segment);
+    made.plan(ready->plan, who_.me, who_.size, settings_.slice_bytes, segment());
     if (made.asked.deadline == duration{}) made.asked.deadline = default_deadline;
     alone = enter(made);
     return made;
@@ -141,7 +141,7 @@ lane_kind engine::lane_of(const request& what) const noexcept {
 port& engine::port_to(rank peer, lane_kind kind) {
     auto& place = ports_[static_cast<std::size_t>(peer) * lane_kinds + static_cast<std::size_t>(kind)];
     if (!place) {
-        place = std::make_unique<port>(*this, peer, kind);
+        place = std::make_unique<port>(*this, peer, kind, settings_.lanes);
         wanted_.push_back({peer, kind});
     }
     return *place;
@@ -187,7 +187,7 @@ void engine::start(operation& which) noexcept {
     for (send_channel& each : which.senders()) left = join(each, kind, left);
     for (recv_channel& each : which.receivers()) left = join(each, kind, left);
     if (left) {
-        left->peer_left();
+        left->miss();
         return;
     }
     if (which.asked.deadline < no_deadline - which.started) loop_.start_timer(which.deadline, which.started + which.asked.deadline);
@@ -239,30 +239,30 @@ operation_list& engine::home_of(const operation& which) noexcept {
 
 // ---- lanes
 
-void engine::attach(rank peer, lane_kind kind, std::unique_ptr<link> over) {
+void engine::attach(rank peer, lane_id which, std::unique_ptr<link> over) {
     {
         const std::lock_guard lock(guard_);
         if (shut_ || failure_) {
             over->close();
             return;
         }
-        if (kind == lane_kind::point) {
+        if (which.kind == lane_kind::point) {
             messages_.attach(peer, std::move(over));
             return;
         }
-        port& at = port_to(peer, kind);
-        if (at.attached()) return;
-        at.attach(std::make_unique<lane>(loop_, guard_, std::move(over), at.as_owner()));
+        port& at = port_to(peer, which.kind);
+        if (at.attached(which.index)) return;
+        at.attach(which.index, std::move(over));
     }
     tell_observer();
 }
 
-void engine::peer_left(rank peer, lane_kind kind) {
+void engine::peer_left(rank peer, lane_id which) {
     {
         const std::lock_guard lock(guard_);
-        auto& at = ports_[static_cast<std::size_t>(peer) * lane_kinds + static_cast<std::size_t>(kind)];
-        if (kind == lane_kind::point) messages_.peer_left(peer);
-        else if (at && !at->attached()) at->peer_left();
+        auto& at = ports_[static_cast<std::size_t>(peer) * lane_kinds + static_cast<std::size_t>(which.kind)];
+        if (which.kind == lane_kind::point) messages_.peer_left(peer);
+        else if (at) at->departed(which.index);
     }
     tell_observer();
 }
@@ -272,7 +272,7 @@ std::string engine::route(rank peer) noexcept {
     if (peer < 0 || peer >= who_.size || shut_) return {};
     for (const lane_kind kind : {lane_kind::bulk, lane_kind::small}) {
         const auto& at = ports_[static_cast<std::size_t>(peer) * lane_kinds + static_cast<std::size_t>(kind)];
-        if (at && at->attached()) return at->route();
+        if (std::string there = at ? at->route() : std::string(); !there.empty()) return there;
     }
     return {};
 }
@@ -330,7 +330,7 @@ void engine::tell_observer() noexcept {
     }
     if (failed) observer_->failed(*failed);
     for (const wish& each : wanted) observer_->wanted(each.peer, each.kind);
-    for (const lost_link& each : lost) observer_->link_lost(each.peer, each.why);
+    for (const lost_link& each : lost) observer_->link_lost(each.peer, each.which, each.why);
 }
 
 void engine::shut_down() noexcept {

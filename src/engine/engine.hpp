@@ -10,6 +10,7 @@
 #include "engine/port.hpp"
 
 #include <array>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -22,6 +23,7 @@ struct engine_settings {
     std::size_t slice_bytes = default_slice_bytes;  // a transfer travels in pieces of about this size
     std::size_t segment = 1;                    // slices that go through all rounds before the next ones do
     std::size_t small_bytes = 64 * KiB;         // up to here an operation uses the small lane
+    int lanes = 1;                              // for bulk data between two ranks, at most most_lanes
     cost_model costs;
     bool deterministic = false;                 // only algorithms that combine in one order and grouping, the forced ones too
     std::vector<const algorithm*> forced;       // taken whatever they cost, where they serve the size
@@ -39,12 +41,13 @@ struct engine_identity {
 /// Told, on the loop and without the guard, what the engine cannot do itself.
 class engine_observer {
 public:
-    /// A lane to `peer` is needed; answer with engine::attach.
+    /// Lanes to `peer` are needed, all of a kind; answer with engine::attach for each.
     virtual void wanted(rank peer, lane_kind kind) noexcept = 0;
     /// The engine has failed, for a reason found here. Once.
     virtual void failed(const report& why) noexcept = 0;
-    /// A link ended without a goodbye. Whether its process died is for the observer to find out; it answers with engine::fail.
-    virtual void link_lost(rank peer, std::error_code why) noexcept = 0;
+    /// A link ended without a goodbye. Whether its process died is for the observer to find out; it answers with engine::fail, or with
+    /// engine::peer_left.
+    virtual void link_lost(rank peer, lane_id which, std::error_code why) noexcept = 0;
 
 protected:
     ~engine_observer() = default;
@@ -65,9 +68,9 @@ public:
     messenger& messages() noexcept { return messages_; }
 
     /// On the loop: a lane is there.
-    void attach(rank peer, lane_kind kind, std::unique_ptr<link> over);
-    /// On the loop: the peer said goodbye before a lane of this kind was made.
-    void peer_left(rank peer, lane_kind kind);
+    void attach(rank peer, lane_id which, std::unique_ptr<link> over);
+    /// On the loop: the peer said goodbye, but not over this lane, because it was not made or has ended.
+    void peer_left(rank peer, lane_id which);
     /// Any thread: everything pending ends with `why`, and so does everything that is issued later. The first cause stays.
     void fail(report why) noexcept;
     /// The same for a failure found here: the observer hears of it.
@@ -100,6 +103,7 @@ public:
 
 private:
     friend class port;
+    friend class track;
     friend class messenger;
 
     using plan_key = std::array<int, 3>;  // collective, algorithm, root
@@ -122,6 +126,8 @@ private:
     void too_early(const operation& running);
     port& port_to(rank peer, lane_kind kind);
     lane_kind lane_of(const request& what) const noexcept;
+    /// Several lanes bring slices in any order, so none shall wait for the last round of another.
+    std::size_t segment() const noexcept { return settings_.lanes == 1 ? settings_.segment : std::numeric_limits<std::size_t>::max(); }
     operation* find(std::uint64_t sequence) noexcept;
     operation& accept(const request& what, duration default_deadline, bool& alone);
     void post_fresh() noexcept;
@@ -162,6 +168,7 @@ private:
     bool shut_ = false;
     struct lost_link {
         rank peer;
+        lane_id which;
         std::error_code why;
     };
     std::vector<lost_link> lost_;

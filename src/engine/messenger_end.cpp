@@ -41,7 +41,7 @@ void messenger::withdraw() noexcept {
 }
 
 void messenger::lost(rank peer, std::error_code why) noexcept {
-    engine_.lost_.push_back({peer, why});
+    engine_.lost_.push_back({peer, lane_kind::point, why});
     engine_.post_news();
 }
 

@@ -1,6 +1,8 @@
 #include "engine/operation.hpp"
 
 #include "engine/engine.hpp"
+
+#include "base/check.hpp"
 #include "reduce/identity.hpp"
 #include "reduce/kernel.hpp"
 
@@ -28,16 +30,43 @@ bool cursor::last() const noexcept {
 void cursor::next() noexcept {
     if (++inside_ < way_->groups[group_].count) return;
     inside_ = 0;
-    const std::size_t end = std::min(segment_ + of_->segment(), of_->slices());
-    if (++slice_ < end) return;
+    if (++slice_ == segment_end()) end_group();
+}
+
+std::size_t cursor::segment_end() const noexcept { return std::min(of_->slices() - segment_, of_->segment()) + segment_; }
+
+void cursor::end_group() noexcept {
+    const std::size_t end = segment_end();
     if (++group_ == way_->groups.size() && end < of_->slices()) {
         segment_ = end;
         group_ = 0;
     }
     slice_ = segment_;
+    inside_ = 0;
+}
+
+bool cursor::skip(std::size_t frames) noexcept {
+    while (!ended()) {
+        const auto steps = static_cast<std::size_t>(way_->groups[group_].count);
+        const std::size_t to = (slice_ - segment_) * steps + static_cast<std::size_t>(inside_) + frames, all = (segment_end() - segment_) * steps;
+        if (to < all) {
+            slice_ = segment_ + to / steps;
+            inside_ = static_cast<int>(to % steps);
+            return true;
+        }
+        frames = to - all;
+        end_group();
+    }
+    return false;
 }
 
 // ---- channels
+
+void journey::begin(operation& of, const program::channel& way) noexcept {
+    at.begin(of, way);
+    place = 0;
+    early.clear();
+}
 
 void send_channel::gather(std::vector<std::span<const std::byte>>& runs) const { at.of().runs_of(at.step(), at.slice(), runs); }
 
@@ -89,12 +118,16 @@ void operation::rewind() {
     prepared_ = copied_count_ > 0 ? 0 : slices_;
     first_open_ = 0;
     done_.assign(plan_->plan().steps().size(), 0);
+    early_.assign(plan_->plan().steps().size(), 0);
     ended_.assign(static_cast<std::size_t>(rounds()), 0);
     for (std::size_t index = 0; index < plan_->senders().size(); ++index) {
-        senders_[index].at.begin(*this, plan_->senders()[index]);
-        senders_[index].queued = false;
+        send_channel& each = senders_[index];
+        each.begin(*this, plan_->senders()[index]);
+        each.next_at = each.at;
+        each.next_place = 0;
+        each.queued = false;
     }
-    for (std::size_t index = 0; index < plan_->receivers().size(); ++index) receivers_[index].at.begin(*this, plan_->receivers()[index]);
+    for (std::size_t index = 0; index < plan_->receivers().size(); ++index) receivers_[index].begin(*this, plan_->receivers()[index]);
 }
 
 bool operation::may_begin(int round, std::size_t slice) noexcept {
@@ -105,6 +138,16 @@ bool operation::may_begin(int round, std::size_t slice) noexcept {
 
 bool operation::may_send(int round, std::size_t slice, std::size_t ahead) noexcept {
     const std::size_t past = ended_[static_cast<std::size_t>(round)];
+    return (slice < past || slice - past < ahead) && may_begin(round, slice);
+}
+
+bool operation::may_send_among(int round, std::size_t slice, std::size_t ahead) noexcept {
+    std::size_t past = slices_;
+    const int end = plan_->first_step(round + 1);
+    for (int index = plan_->first_step(round); index < end; ++index) {
+        const auto at = static_cast<std::size_t>(index);
+        if (step_at(index).what != action::copy) past = std::min(past, done_[at] + early_[at]);
+    }
     return (slice < past || slice - past < ahead) && may_begin(round, slice);
 }
 
@@ -144,6 +187,11 @@ void operation::runs_of(int index, std::size_t slice, std::vector<std::span<cons
 void operation::transferred(int index, std::size_t bytes) noexcept {
     ++done_[static_cast<std::size_t>(index)];
     done_bytes_ += bytes;
+}
+
+void operation::count_early(int index, std::size_t slice) noexcept {
+    --early_[static_cast<std::size_t>(index)];
+    transferred(index, transfer_bytes(index, slice));
 }
 
 std::uint64_t operation::total_bytes() const noexcept {
@@ -202,18 +250,25 @@ void operation::apply_reduction(int index, std::size_t slice) noexcept {
     port* from = nullptr;
     for (const recv_channel& each : receivers())
         if (each.at.peer() == one.peer) from = each.over;
-    if (from->near() && reduces_at_once(index)) return;  // it was, when it arrived
-    const std::byte* arrived = from->landed_in(*this, index, slice);
+    bounce* const full = from->bounce_of(*this, index, slice);
+    if (!full) {
+        TUTTI_CHECK(plan_->reduces_at_once(index), "a slice to be reduced has landed nowhere");
+        return;  // it was reduced when it arrived
+    }
+    if (reduce(index, slice, full->data.get())) full->of = nullptr;
+}
+
+bool operation::reduce(int index, std::size_t slice, const std::byte* arrived) noexcept {
+    const step& one = step_at(index);
     const layout& memory = space_of(one.here.where);
     bool going = true;
-    const auto reduce = [&](std::byte* mine, std::size_t count) {
+    const auto combine_run = [&](std::byte* mine, std::size_t count) {
         going = going && combine_with(mine, arrived, count, one.peer < me_);
         arrived += count * memory.element_bytes;
     };
     for (int block = one.here.first; block < one.here.first + one.here.count; ++block)
-        memory.each_run(memory.slice(block, slices_, slice), reduce);
-    if (!going) return;
-    from->release(*this, index, slice);
+        memory.each_run(memory.slice(block, slices_, slice), combine_run);
+    return going;
 }
 
 std::size_t operation::reduce(int index, std::size_t slice, std::uint64_t offset, std::span<const std::byte> part) noexcept {

@@ -32,11 +32,16 @@ public:
     int step() const noexcept;
     std::size_t slice() const noexcept { return slice_; }
     bool last() const noexcept;
+    /// Goes so many frames on; false when there are fewer.
+    bool skip(std::size_t frames) noexcept;
     rank peer() const noexcept { return way_->peer; }
     operation& of() const noexcept { return *of_; }
     void next() noexcept;
 
 private:
+    std::size_t segment_end() const noexcept;
+    void end_group() noexcept;
+
     operation* of_ = nullptr;
     const program::channel* way_ = nullptr;
     std::size_t segment_ = 0;  // its first slice
@@ -45,21 +50,34 @@ private:
     int inside_ = 0;
 };
 
-class send_channel final : public outgoing {
+/// How much of a way is done: everything before `at`, which is frame number `place`.
+class journey {
 public:
+    void begin(operation& of, const program::channel& way) noexcept;
+    void advance() noexcept { at.next(), ++place; }
+
     cursor at;
+    std::uint32_t place = 0;
+    std::vector<std::uint32_t> early;  // places beyond it that are done too, where lanes share the frames: a heap, the smallest first
     port* over = nullptr;
+
+protected:
+    ~journey() = default;
+};
+
+class send_channel final : public journey, public outgoing {
+public:
+    cursor next_at;  // where lanes share the frames: the first that no lane has been given
+    std::uint32_t next_place = 0;
     send_channel* next = nullptr;  // in the port's queue
-    bool queued = false;           // a frame of it is with the lane
+    bool queued = false;           // with one lane: a frame of it is with the lane
 
     void gather(std::vector<std::span<const std::byte>>& runs) const override;
     void sent() noexcept override;
 };
 
-class recv_channel {
+class recv_channel final : public journey {
 public:
-    cursor at;
-    port* over = nullptr;
     recv_channel* next = nullptr;
 };
 
@@ -97,6 +115,8 @@ public:
     bool may_begin(int round, std::size_t slice) noexcept;
     /// The same for a send, which is also not more than `ahead` slices ahead of what has ended in its round.
     bool may_send(int round, std::size_t slice, std::size_t ahead) noexcept;
+    /// The same where slices end in any order: no more than `ahead` that have not ended are before it.
+    bool may_send_among(int round, std::size_t slice, std::size_t ahead) noexcept;
     std::size_t transfer_bytes(int step, std::size_t slice) const noexcept;
     void runs_of(int step, std::size_t slice, std::vector<std::span<std::byte>>& into) const;
     void runs_of(int step, std::size_t slice, std::vector<std::span<const std::byte>>& into) const;
@@ -105,9 +125,14 @@ public:
     bool reduces(int step) const noexcept { return step_at(step).what == action::recv_reduce; }
     /// Combines a part of a slice of a recv_reduce, from byte `offset` of it on, with what stands here. Says how many bytes: whole elements.
     std::size_t reduce(int step, std::size_t slice, std::uint64_t offset, std::span<const std::byte> part) noexcept;
+    /// The same with all of the slice. False when the user's operator threw: then everything has ended, this operation too.
+    bool reduce(int step, std::size_t slice, const std::byte* arrived) noexcept;
 
     /// One more slice of a step's transfer is done. A received slice of recv_reduce lies in `bounce` until the round's end.
     void transferred(int step, std::size_t bytes) noexcept;
+    /// A slice is, and slices before it are not. It counts later.
+    void transferred_early(int step) noexcept { ++early_[static_cast<std::size_t>(step)]; }
+    void count_early(int step, std::size_t slice) noexcept;
     /// Ends what can be ended: applies reductions and copies of slices all of whose transfers are done. Whether anything ended.
     bool advance() noexcept;
     bool complete() const noexcept { return rounds() == 0 ? prepared_ == slices_ : ended_.back() == slices_; }
@@ -171,6 +196,7 @@ private:
     const std::byte* copied_from_ = nullptr;
     int first_open_ = 0;              // rounds before it have ended for all slices
     std::vector<std::size_t> done_;   // per step: slices transferred
+    std::vector<std::size_t> early_;  // per step: slices transferred before their turn
     std::vector<std::size_t> ended_;  // per round: slices ended
     std::vector<send_channel> senders_;
     std::vector<recv_channel> receivers_;

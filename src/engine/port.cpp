@@ -2,13 +2,15 @@
 
 #include "engine/engine.hpp"
 
-#include "base/check.hpp"
-
 #include <fmt/format.h>
 
-#include <cstring>
+#include <algorithm>
+#include <functional>
 
 namespace tutti {
+
+/// Of several lanes each may have so many windows under way: what the kernel has of one slice, and what it has not of the next.
+constexpr std::size_t windows_of_a_lane = 2;
 
 template <class Channel>
 void port::queue<Channel>::push(Channel& one) noexcept {
@@ -17,10 +19,42 @@ void port::queue<Channel>::push(Channel& one) noexcept {
     last = &one;
 }
 
-void port::attach(std::unique_ptr<lane> over) {
-    lane_ = std::move(over);
+template <class Channel>
+void port::queue<Channel>::remove(Channel& one) noexcept {
+    if (first == &one) {
+        pop();
+        return;
+    }
+    Channel* before = first;
+    while (before->next != &one) before = before->next;
+    before->next = one.next;
+    if (last == &one) last = before;
+}
+
+port::port(engine& owner, rank peer, lane_kind kind, int lanes) : owner_(owner), peer_(peer), kind_(kind) {
+    for (int index = 0; index < lanes_of(kind, lanes); ++index) tracks_.push_back(std::make_unique<track>(*this, index));
+}
+
+std::string port::route() const {
+    for (const auto& each : tracks_)
+        if (each->over) return each->over->peer();
+    return {};
+}
+
+bool port::busy() const noexcept {
+    if (awaited()) return true;
+    for (const auto& each : tracks_)
+        if (each->over && !each->over->flushed()) return true;
+    return false;
+}
+
+void port::attach(int index, std::unique_ptr<link> over) {
+    track& at = *tracks_[static_cast<std::size_t>(index)];
+    if (!alone()) over->share();
+    at.attach(owner_.loop_, owner_.guard_, std::move(over));
+    if (said_goodbye_) say_goodbye(at);
     feed();
-    lane_->resume();
+    at.over->resume();
 }
 
 void port::add(send_channel& next) noexcept {
@@ -31,212 +65,282 @@ void port::add(send_channel& next) noexcept {
 void port::add(recv_channel& next) noexcept {
     next.over = this;
     receivers_.push(next);
-    if (lane_) lane_->expect();
+    for (auto& each : tracks_)
+        if (each->over) each->over->expect();
 }
 
 // ---- sending: one operation after the other, each slice as soon as it may leave
 
+/// What is done of a channel's frames. Over several lanes they end in any order; they count in their own.
+template <class Channel>
+void port::count(Channel& channel, const cursor& done, const frame& head) noexcept {
+    operation& of = channel.at.of();
+    if (head.place != channel.place) {
+        of.transferred_early(done.step());
+        channel.early.push_back(head.place);
+        std::push_heap(channel.early.begin(), channel.early.end(), std::greater());
+        return;
+    }
+    of.transferred(done.step(), head.payload_bytes);
+    channel.advance();
+    while (!channel.early.empty() && channel.early.front() == channel.place) {
+        std::pop_heap(channel.early.begin(), channel.early.end(), std::greater());
+        channel.early.pop_back();
+        of.count_early(channel.at.step(), channel.at.slice());
+        channel.advance();
+    }
+}
+
+static void describe(frame& head, const cursor& at, std::size_t bytes) noexcept {
+    const operation& of = at.of();
+    head.kind = frame_kind::data;
+    head.epoch = of.epoch;
+    head.sequence = of.sequence;
+    head.slice = static_cast<std::uint32_t>(at.slice());
+    head.payload_bytes = bytes;
+    head.what = of.what;
+}
+
 void port::feed() noexcept {
-    if (!lane_) return;
+    if (alone()) feed_alone();
+    else if (!feeding_) feed_together();  // who feeds already looks again
+}
+
+void port::feed_alone() noexcept {
+    lane* const over = tracks_.front()->over.get();
+    if (!over) return;
     while (senders_.first && !senders_.first->queued) {
         send_channel& next = *senders_.first;
         operation& of = next.at.of();
         const std::size_t bytes = of.transfer_bytes(next.at.step(), next.at.slice());
-        const std::size_t ahead = std::max<std::size_t>(1, lane_->window() / std::max<std::size_t>(1, bytes));
+        const std::size_t ahead = std::max<std::size_t>(1, over->window() / std::max<std::size_t>(1, bytes));
         if (!of.may_send(next.at.round(), next.at.slice(), ahead)) break;
-        next.head.kind = frame_kind::data;
-        next.head.epoch = of.epoch;
-        next.head.sequence = of.sequence;
-        next.head.round = static_cast<std::uint32_t>(next.at.round());
-        next.head.slice = static_cast<std::uint32_t>(next.at.slice());
-        next.head.payload_bytes = bytes;
-        next.head.what = of.what;
+        describe(next.head, next.at, bytes);
+        next.head.place = next.place;
         next.queued = true;
         if (next.at.last()) senders_.pop();  // the next operation's frames may follow in the same batch
-        lane_->send(next);
+        over->send(next);
     }
-    lane_->flush();
+    over->flush();
 }
 
 void port::sent(send_channel& which) noexcept {
     operation& of = which.at.of();
     which.queued = false;
     of.transferred(which.at.step(), which.head.payload_bytes);
-    which.at.next();
+    which.advance();
     if (of.advance()) owner_.progressed(of);
     else feed();
+}
+
+/// Of the lanes that have nothing left to send the one with the fewest bytes under way; of those that are equal each in its turn. None, if that
+/// one is full and another will be idle soon: so a slow lane fills its own part of the window, and leaves the others theirs.
+track* port::idle_track(std::size_t bytes) noexcept {
+    track* found = nullptr;
+    std::size_t fewest = 0;
+    bool busy = false;
+    for (std::size_t tried = 0; tried < tracks_.size(); ++tried) {
+        track& next = *tracks_[(turn_ + tried) % tracks_.size()];
+        if (!next.over) continue;
+        if (next.outgoing.from) {
+            busy = true;
+            continue;
+        }
+        const std::size_t there = next.over->under_way();
+        if (found && there >= fewest) continue;
+        found = &next;
+        fewest = there;
+    }
+    // Half of them: the frame comes on top.
+    if (!found || (busy && fewest > std::max(bytes, found->over->window()))) return nullptr;
+    turn_ = static_cast<std::size_t>(found->index() + 1) % tracks_.size();
+    return found;
+}
+
+void port::feed_together() noexcept {
+    feeding_ = true;
+    while (senders_.first) {
+        send_channel& next = *senders_.first;
+        const cursor at = next.next_at;
+        operation& of = at.of();
+        const std::size_t bytes = of.transfer_bytes(at.step(), at.slice());
+        track* const on = idle_track(bytes);
+        if (!on) break;
+        const std::size_t window = std::min(on->over->window() / std::max<std::size_t>(1, bytes), of.slices());
+        if (!of.may_send_among(at.round(), at.slice(), std::max<std::size_t>(1, window) * windows_of_a_lane * tracks_.size())) break;
+        on->outgoing.from = &next;
+        on->outgoing.at = at;
+        on->outgoing.head.place = next.next_place++;
+        describe(on->outgoing.head, at, bytes);
+        next.next_at.next();
+        if (at.last()) senders_.pop();
+        on->over->send(on->outgoing);
+        on->over->flush();
+    }
+    feeding_ = false;
+}
+
+void port::sent(parcel& which) noexcept {
+    send_channel& from = *std::exchange(which.from, nullptr);
+    operation& of = which.at.of();
+    count(from, which.at, which.head);
+    go_on(of);
+}
+
+/// What ends before its turn makes room in the window, too.
+void port::go_on(operation& of) noexcept {
+    if (of.advance()) {
+        owner_.progressed(of);
+        return;
+    }
+    if (alone()) return;
+    for (send_channel& each : of.senders()) each.over->feed();
 }
 
 // ---- receiving
 
 void port::resume() noexcept {
-    if (!lane_ || !parked_) return;
+    if (!parked_) return;
     parked_ = false;
-    lane_->resume();
+    for (auto& each : tracks_)
+        if (std::exchange(each->parked, false)) each->over->resume();
 }
 
-landing port::arrived(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept {
+landing port::arrived(track& on, const frame& head, std::vector<std::span<std::byte>>& runs) noexcept {
     if (head.kind == frame_kind::goodbye && head.payload_bytes == 0) return landing::here;
-    if (head.kind != frame_kind::data) return refuse(error::protocol_error, fmt::format("rank {} sent a frame that does not belong on a data lane", peer_));
+    if (head.kind != frame_kind::data)
+        return refuse(error::protocol_error, fmt::format("rank {} sent a frame that does not belong on a data lane", peer_));
     if (head.epoch != owner_.who_.epoch)
-        return refuse(error::protocol_error, fmt::format("rank {} sent a frame of epoch {}, this is epoch {}", peer_, head.epoch, owner_.who_.epoch));
-    recv_channel* front = receivers_.first;
-    const auto taken = front && front->at.of().sequence == head.sequence ? expected(head, *front, runs) : unexpected(head);
-    parked_ = taken == landing::park;
+        return refuse(error::protocol_error,
+                      fmt::format("rank {} sent a frame of epoch {}, this is epoch {}", peer_, head.epoch, owner_.who_.epoch));
+    recv_channel* const whose = receiver_of(head.sequence);
+    const auto taken = whose ? expected(on, *whose, head, runs) : unexpected(head);
+    on.parked = taken == landing::park;
+    parked_ |= on.parked;
     return taken;
 }
 
-landing port::expected(const frame& head, recv_channel& front, std::vector<std::span<std::byte>>& runs) noexcept {
-    operation& of = front.at.of();
+/// Over one lane frames come one operation after the other.
+recv_channel* port::receiver_of(std::uint64_t sequence) noexcept {
+    recv_channel* each = receivers_.first;
+    while (!alone() && each && each->at.of().sequence < sequence) each = each->next;
+    return each && each->at.of().sequence == sequence ? each : nullptr;
+}
+
+/// Whether no lane has brought this frame before.
+bool port::is_new(const recv_channel& whose, std::uint32_t place) const noexcept {
+    for (const auto& each : tracks_)
+        if (each->into == &whose && each->place == place) return false;
+    return std::find(whose.early.begin(), whose.early.end(), place) == whose.early.end();
+}
+
+landing port::expected(track& on, recv_channel& whose, const frame& head, std::vector<std::span<std::byte>>& runs) noexcept {
+    operation& of = whose.at.of();
     if (head.what != of.what) return disagreed(of.what, head);
-    const int step = front.at.step();
-    const std::size_t slice = front.at.slice(), bytes = of.transfer_bytes(step, slice);
+    on.at = whose.at;
+    // Rounds are numbered by each rank for itself; the place says which transfer this is.
+    const bool comes = head.place == whose.place || (!alone() && on.at.skip(head.place - whose.place));
+    if (!comes || (!alone() && !is_new(whose, head.place)))
+        return refuse(error::protocol_error, fmt::format("rank {} sent frame {} of {} #{}, the plan of rank {} says frame {}", peer_,
+                                                         head.place, of.name(), head.sequence, owner_.who_.me, whose.place));
+    const std::size_t slice = on.at.slice(), bytes = of.transfer_bytes(on.at.step(), slice);
     if (of.asked.kind == collective::all_to_all_v && head.slice == slice && head.payload_bytes != bytes) return miscounted(of, head, bytes);
-    // Rounds are numbered by each rank for itself; the order on the lane says which transfer this is.
     if (head.slice != slice || head.payload_bytes != bytes)
-        return refuse(error::protocol_error, fmt::format("rank {} sent {} bytes as slice {} of {} #{}, the plan of rank {} says {} bytes, slice {}", peer_,
-                                                         head.payload_bytes, head.slice, of.name(), head.sequence, owner_.who_.me, bytes, slice));
-    if (!of.may_begin(front.at.round(), slice)) return landing::park;
+        return refuse(error::protocol_error,
+                      fmt::format("rank {} sent {} bytes as slice {} of {} #{}, the plan of rank {} says {} bytes, slice {}", peer_,
+                                  head.payload_bytes, head.slice, of.name(), head.sequence, owner_.who_.me, bytes, slice));
+    if (!of.may_begin(on.at.round(), slice)) return landing::park;
+    const auto taken = place(on, bytes, runs);
+    if (taken == landing::park) return taken;
+    on.into = &whose;
+    on.place = head.place;
+    return taken;
+}
+
+landing port::place(track& on, std::size_t bytes, std::vector<std::span<std::byte>>& runs) noexcept {
+    operation& of = on.at.of();
+    const int step = on.at.step();
     if (!of.reduces(step)) {
-        of.runs_of(step, slice, runs);
+        of.runs_of(step, on.at.slice(), runs);
         return landing::here;
     }
-    if (near() && of.reduces_at_once(step)) return landing::through;
-    bounce* into = free_bounce(bytes);
+    if (on.over->near() && of.reduces_at_once(step)) return landing::through;
+    bounce* const into = on.free_bounce(bytes);
     if (!into) return landing::park;
     into->of = &of;
     into->step = step;
-    into->slice = slice;
+    into->slice = on.at.slice();
     runs.emplace_back(into->data.get(), bytes);
     return landing::here;
 }
 
-/// A frame of an operation that expects nothing here: it is early, or the ranks do not run the same program.
-landing port::unexpected(const frame& head) noexcept {
-    recv_channel* front = receivers_.first;
-    const auto& recent = owner_.recent_;
-    const bool started = head.sequence <= owner_.started_;
-    if (started && owner_.started_ - head.sequence < recent.size()) {
-        const descriptor& mine = recent[head.sequence % recent.size()];
-        if (mine != head.what) return disagreed(mine, head);
-    }
-    if (front && head.sequence > front->at.of().sequence)
-        return refuse(error::mismatch, fmt::format("rank {} called {} (operation #{}), for which rank {} sends nothing: it is at {} #{}", owner_.who_.me,
-                                                   front->at.of().name(), front->at.of().sequence, peer_, to_string(head.what), head.sequence));
-    if (!started) return landing::park;
-    return refuse(error::protocol_error, fmt::format("rank {} sent a frame of {} #{} that the plan of rank {} does not contain", peer_, to_string(head.what),
-                                                     head.sequence, owner_.who_.me));
-}
-
-landing port::disagreed(const descriptor& mine, const frame& head) noexcept {
-    const auto names = tell_apart(mine, head.what);
-    return refuse(error::mismatch, fmt::format("rank {} called {} where rank {} called {} (operation #{})", owner_.who_.me, names.mine, peer_, names.theirs,
-                                               head.sequence));
-}
-
-/// Each rank gives its own counts: what one says it sends must be what the other says it receives.
-landing port::miscounted(const operation& of, const frame& head, std::size_t bytes) noexcept {
-    const std::size_t element = of.asked.element_bytes();
-    return refuse(error::mismatch,
-                  fmt::format("rank {} expects {} elements from rank {}, which sends {} (operation #{}, {})", owner_.who_.me,
-                              bytes / element, peer_, head.payload_bytes / element, head.sequence, of.name()));
-}
-
-landing port::refuse(error code, std::string cause) noexcept {
-    report why;
-    why.code = code;
-    why.cause = std::move(cause);
-    why.peers = {owner_.who_.me, peer_};
-    owner_.fail_locked(std::move(why), true);
-    return landing::refuse;
-}
-
-std::size_t port::through(const frame&, std::uint64_t offset, std::span<const std::byte> part) noexcept {
-    const cursor& at = receivers_.first->at;
-    const std::size_t element = at.of().asked.element_bytes();
-    if (reinterpret_cast<std::uintptr_t>(part.data()) % element == 0) return at.of().reduce(at.step(), at.slice(), offset, part);
-    // Behind data of smaller elements; the next long transfer is aligned again.
-    alignas(64) std::byte aligned[4 * KiB];
-    part = part.first(std::min(part.size(), sizeof aligned));
-    std::memcpy(aligned, part.data(), part.size());
-    return at.of().reduce(at.step(), at.slice(), offset, {aligned, part.size()});
-}
-
-void port::landed(const frame& head) noexcept {
+void port::landed(track& on, const frame& head) noexcept {
     if (head.kind == frame_kind::goodbye) {
-        peer_left();
+        peer_left(on);
         return;
     }
-    recv_channel& front = *receivers_.first;
-    operation& of = front.at.of();
-    const int step = front.at.step();
-    if (front.at.last()) receivers_.pop();
-    front.at.next();
-    of.transferred(step, head.payload_bytes);
-    if (of.advance()) owner_.progressed(of);
+    recv_channel& whose = *std::exchange(on.into, nullptr);
+    operation& of = on.at.of();
+    if (!alone() && !combined(on)) return;
+    count(whose, on.at, head);
+    if (whose.at.ended()) receivers_.remove(whose);
+    go_on(of);
 }
 
-void port::peer_left() noexcept {
-    left_ = true;
-    if (!awaited()) return;
-    const operation& of = receivers_.first ? receivers_.first->at.of() : senders_.first->at.of();
-    report why;
-    why.code = error::peer_left;
-    why.cause = fmt::format("rank {} left while rank {} waited for it in {} #{}", peer_, owner_.who_.me, of.name(), of.sequence);
-    why.peers = {peer_};
-    why.root = peer_;
-    owner_.fail_locked(std::move(why), true);
+/// Beside other lanes a slice that can be reduced leaves its bounce at once, and does not keep it until slower lanes have brought what goes
+/// before. False when the user's operator threw.
+bool port::combined(track& on) noexcept {
+    operation& of = on.at.of();
+    const int step = on.at.step();
+    if (!of.reduces(step) || !of.plan().reduces_at_once(step)) return true;
+    bounce* const full = on.bounce_of(of, step, on.at.slice());
+    if (!full) return true;  // it went through
+    if (!of.reduce(step, on.at.slice(), full->data.get())) return false;
+    full->of = nullptr;
+    return true;
 }
 
-void port::lost(std::error_code why) noexcept {
-    if (left_ && !awaited()) return;
-    owner_.lost_.push_back({peer_, why});
-    owner_.post_news();
+void port::peer_left(track& on) noexcept {
+    on.left = true;
+    left_ = std::all_of(tracks_.begin(), tracks_.end(), [](const auto& each) { return each->left; });
+    if (left_) miss();
 }
 
-bounce* port::free_bounce(std::size_t bytes) {
-    for (bounce& each : bounces_) {
-        if (each.of) continue;
-        if (each.capacity < bytes) {
-            each.data = std::make_unique_for_overwrite<std::byte[]>(bytes);
-            each.capacity = bytes;
-        }
-        return &each;
-    }
+void port::departed(int index) noexcept {
+    track& on = *tracks_[static_cast<std::size_t>(index)];
+    if (!on.over || on.lost_link) peer_left(on);
+}
+
+bounce* port::bounce_of(const operation& whose, int step, std::size_t slice) noexcept {
+    for (auto& each : tracks_)
+        if (bounce* const found = each->bounce_of(whose, step, slice)) return found;
     return nullptr;
-}
-
-std::byte* port::landed_in(const operation& whose, int step, std::size_t slice) noexcept {
-    for (bounce& each : bounces_)
-        if (each.holds(whose, step, slice)) return each.data.get();
-    TUTTI_CHECK(false, "a slice to be reduced has landed nowhere");
-    return nullptr;
-}
-
-void port::release(const operation& whose, int step, std::size_t slice) noexcept {
-    for (bounce& each : bounces_)
-        if (each.holds(whose, step, slice)) each.of = nullptr;
 }
 
 // ---- the end
 
+void port::say_goodbye(track& on) noexcept {
+    on.goodbye.head.kind = frame_kind::goodbye;
+    on.goodbye.head.epoch = owner_.who_.epoch;
+    on.over->send(on.goodbye);
+    on.over->flush();
+}
+
 void port::say_goodbye() noexcept {
-    if (!lane_) return;
-    goodbye_.head.kind = frame_kind::goodbye;
-    goodbye_.head.epoch = owner_.who_.epoch;
-    lane_->send(goodbye_);
-    lane_->flush();
+    said_goodbye_ = true;
+    for (auto& each : tracks_)
+        if (each->over) say_goodbye(*each);
 }
 
 void port::stop() noexcept {
     senders_ = {};
     receivers_ = {};
-    for (bounce& each : bounces_) each.of = nullptr;
-    if (lane_) lane_->stop();
+    for (auto& each : tracks_) each->stop();
 }
 
 void port::close() noexcept {
-    if (lane_) lane_->close();
+    for (auto& each : tracks_)
+        if (each->over) each->over->close();
 }
 
 }  // namespace tutti

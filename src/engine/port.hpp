@@ -1,89 +1,97 @@
-// One peer's end of one lane: which operations send and receive there, in which order.
+// One peer's end of the lanes of one kind: which operations send and receive there, in which order.
 #pragma once
 
-#include "engine/bounce.hpp"
+#include "engine/lane_id.hpp"
 #include "engine/operation.hpp"
-#include "transport/lane.hpp"
+#include "engine/track.hpp"
 
-#include <array>
 #include <memory>
+#include <vector>
 
 namespace tutti {
 
-/// Bulk data, small operations, messages: a barrier does not queue behind a gigabyte, and a message not behind a collective.
-enum class lane_kind : std::uint8_t { control, bulk, small, point };
-inline constexpr int lane_kinds = 4;
-
+/// Several lanes of bulk data share the frames of a port: the next in order goes to a lane that has nothing left to send, so a slow one
+/// takes fewer. What arrives says which frame it is; it lands at once, and counts when all before it have landed.
 /// Used with the engine's guard held.
-class port final : private lane_owner {
+class port final {
 public:
-    port(engine& owner, rank peer, lane_kind kind) : owner_(owner), peer_(peer), kind_(kind) {}
+    port(engine& owner, rank peer, lane_kind kind, int lanes);
 
     rank peer() const noexcept { return peer_; }
     lane_kind kind() const noexcept { return kind_; }
-    bool attached() const noexcept { return lane_ != nullptr; }
+    bool attached(int index) const noexcept { return tracks_[static_cast<std::size_t>(index)]->over != nullptr; }
     bool left() const noexcept { return left_; }
-    std::string route() const { return lane_->peer(); }
-    /// Whether the peer shares memory with this rank.
-    bool near() const noexcept { return lane_ && lane_->near(); }
-    bool busy() const noexcept { return senders_.first || receivers_.first || (lane_ && !lane_->flushed()); }
+    /// The other end; empty when there is none.
+    std::string route() const;
+    bool busy() const noexcept;
 
-    void attach(std::unique_ptr<lane> over);
-    lane_owner& as_owner() noexcept { return *this; }
+    void attach(int index, std::unique_ptr<link> over);
     bool awaited() const noexcept { return senders_.first || receivers_.first; }
+    bool awaits() const noexcept { return receivers_.first != nullptr; }
     void add(send_channel& next) noexcept;
     void add(recv_channel& next) noexcept;
-    /// Gives the lane what may be sent now.
+    /// Gives the lanes what may be sent now.
     void feed() noexcept;
     void sent(send_channel& which) noexcept;
+    void sent(parcel& which) noexcept;
     /// Something changed: a parked frame may be taken.
     void resume() noexcept;
-    /// The bytes that landed for a step of an operation; its bounce is free again.
-    std::byte* landed_in(const operation& whose, int step, std::size_t slice) noexcept;
-    void release(const operation& whose, int step, std::size_t slice) noexcept;
+    /// Where a slice to be reduced has landed; null when it was reduced on arrival.
+    bounce* bounce_of(const operation& whose, int step, std::size_t slice) noexcept;
     void say_goodbye() noexcept;
-    void peer_left() noexcept;
+    /// No goodbye will come over this lane, but the peer has said it elsewhere.
+    void departed(int index) noexcept;
+    /// Fails, if somebody waits for a peer that has left.
+    void miss() noexcept;
     /// Forgets every operation and touches no payload any more.
     void stop() noexcept;
     void close() noexcept;
 
+    // For tracks.
+    landing arrived(track& on, const frame& head, std::vector<std::span<std::byte>>& runs) noexcept;
+    void landed(track& on, const frame& head) noexcept;
+    void lost(track& on, std::error_code why) noexcept;
+
 private:
-    class goodbye_frame final : public outgoing {
-    public:
-        void gather(std::vector<std::span<const std::byte>>&) const override {}
-        void sent() noexcept override {}
-    };
     template <class Channel>
     struct queue {
         Channel* first = nullptr;
         Channel* last = nullptr;
         void push(Channel& one) noexcept;
         void pop() noexcept { first = first->next; }
+        void remove(Channel& one) noexcept;
     };
 
-    landing arrived(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept override;
-    std::size_t through(const frame& head, std::uint64_t offset, std::span<const std::byte> part) noexcept override;
-    void landed(const frame& head) noexcept override;
-    bool awaits() const noexcept override { return receivers_.first != nullptr; }
-    void lost(std::error_code why) noexcept override;
-    landing expected(const frame& head, recv_channel& front, std::vector<std::span<std::byte>>& runs) noexcept;
+    bool alone() const noexcept { return tracks_.size() == 1; }
+    void feed_alone() noexcept;
+    void feed_together() noexcept;
+    track* idle_track(std::size_t bytes) noexcept;
+    template <class Channel>
+    void count(Channel& channel, const cursor& done, const frame& head) noexcept;
+    void go_on(operation& of) noexcept;
+    recv_channel* receiver_of(std::uint64_t sequence) noexcept;
+    bool is_new(const recv_channel& whose, std::uint32_t place) const noexcept;
+    landing expected(track& on, recv_channel& whose, const frame& head, std::vector<std::span<std::byte>>& runs) noexcept;
+    landing place(track& on, std::size_t bytes, std::vector<std::span<std::byte>>& runs) noexcept;
     landing unexpected(const frame& head) noexcept;
+    bool combined(track& on) noexcept;
     landing disagreed(const descriptor& mine, const frame& head) noexcept;
     landing miscounted(const operation& of, const frame& head, std::size_t bytes) noexcept;
     landing refuse(error code, std::string cause) noexcept;
-    bounce* free_bounce(std::size_t bytes);
+    void peer_left(track& on) noexcept;
+    void say_goodbye(track& on) noexcept;
 
     engine& owner_;
-    rank peer_;
-    lane_kind kind_;
-    std::unique_ptr<lane> lane_;
+    const rank peer_;
+    const lane_kind kind_;
+    std::vector<std::unique_ptr<track>> tracks_;
     queue<send_channel> senders_;
     queue<recv_channel> receivers_;
-    // Two: one slice may arrive while the one before waits for its round's sends.
-    std::array<bounce, 2> bounces_;
-    goodbye_frame goodbye_;
+    std::size_t turn_ = 0;  // the lane that is offered the next frame first
+    bool feeding_ = false;
     bool parked_ = false;
-    bool left_ = false;
+    bool left_ = false;  // nothing comes any more, over any lane
+    bool said_goodbye_ = false;
 };
 
 }  // namespace tutti

@@ -11,6 +11,8 @@ std::size_t index_of(const schedule& plan, int round, const step& line) noexcept
     return static_cast<std::size_t>(&line - plan.round(round).data());
 }
 
+constexpr std::size_t nothing_held = static_cast<std::size_t>(-1);
+
 bool is_transfer(const step& line) noexcept { return line.what != action::copy; }
 
 }  // namespace
@@ -21,10 +23,14 @@ execution::execution(std::span<const schedule> plans, const matching& pairs, con
       formulas_(formulas),
       slices_(cut.slices),
       window_(cut.window > 0 ? cut.window : cut.slices),
+      lanes_(cut.lanes),
       segment_(cut.segment > 0 ? cut.segment : cut.slices),
       states_(plans.size() * static_cast<std::size_t>(cut.slices)),
       heads_(pairs.channels().size()) {
     for (const channel& pair : pairs.channels()) queues_.push_back(in_order(pair));
+    for (std::size_t where = 0; lanes_ > 1 && where < queues_.size(); ++where)
+        roads_.push_back(
+            {std::vector<std::size_t>(static_cast<std::size_t>(lanes_), nothing_held), std::vector<bool>(queues_[where].size())});
     for (rank who = 0; who < pairs.size(); ++who) {
         const shape& spaces = plans[static_cast<std::size_t>(who)].spaces();
         for (int slice = 0; slice < slices_; ++slice) {
@@ -54,11 +60,50 @@ void execution::run(std::mt19937* order) {
         if (order) std::swap(candidates_.back(), candidates_[(*order)() % candidates_.size()]);
         const std::size_t where = candidates_.back();
         candidates_.pop_back();
-        if (heads_[where] == queues_[where].size() || !ready(queues_[where][heads_[where]])) continue;
-        const item next = queues_[where][heads_[where]++];
-        candidates_.push_back(where);
-        carry(next);
+        if (lanes_ > 1 ? share(where, *order) : pass(where)) candidates_.push_back(where);
     }
+}
+
+/// The next transfer, if both ends have come to it.
+bool execution::pass(std::size_t where) {
+    if (heads_[where] == queues_[where].size()) return false;
+    const item next = queues_[where][heads_[where]];
+    if (!may_leave(next) || !may_land(next)) return false;
+    ++heads_[where];
+    carry(next);
+    end(next);
+    return true;
+}
+
+/// The same over several lanes, in parts that come by chance.
+bool execution::share(std::size_t where, std::mt19937& order) {
+    const auto lanes = static_cast<std::size_t>(lanes_), first = order() % (lanes + 1);
+    for (std::size_t tried = 0; tried <= lanes; ++tried) {
+        const std::size_t which = (first + tried) % (lanes + 1);
+        if (which == lanes ? give(where, order) : land(where, roads_[where].held[which])) return true;
+    }
+    return false;
+}
+
+bool execution::give(std::size_t where, std::mt19937& order) {
+    road& over = roads_[where];
+    if (over.given == queues_[where].size() || !may_leave(queues_[where][over.given])) return false;
+    std::vector<std::size_t*> idle;
+    for (std::size_t& each : over.held)
+        if (each == nothing_held) idle.push_back(&each);
+    if (idle.empty()) return false;
+    *idle[order() % idle.size()] = over.given++;
+    return true;
+}
+
+bool execution::land(std::size_t where, std::size_t& held) {
+    road& over = roads_[where];
+    if (held == nothing_held || !may_land(queues_[where][held])) return false;
+    carry(queues_[where][held]);
+    over.landed[held] = true;
+    held = nothing_held;
+    while (over.ended < over.landed.size() && over.landed[over.ended]) end(queues_[where][over.ended++]);
+    return true;
 }
 
 // Starts the transfers of the round this slice stands at; rounds that have none end at once.
@@ -80,10 +125,12 @@ void execution::begin_rounds(rank who, int slice) {
     }
 }
 
-bool execution::ready(const item& next) const noexcept {
+bool execution::may_leave(const item& next) const noexcept {
     if (next.slice >= window_ && of(next.source.who, next.slice - window_).round <= next.source.round) return false;
-    return of(next.source.who, next.slice).round == next.source.round && of(next.target.who, next.slice).round == next.target.round;
+    return of(next.source.who, next.slice).round == next.source.round;
 }
+
+bool execution::may_land(const item& next) const noexcept { return of(next.target.who, next.slice).round == next.target.round; }
 
 void execution::carry(const item& next) {
     progress& from = of(next.source.who, next.slice);
@@ -97,10 +144,14 @@ void execution::carry(const item& next) {
             to.memory[static_cast<std::size_t>(position(plan.spaces(), target.where, target.first + k))] = value;
         else to.arrived[bounce + static_cast<std::size_t>(k)] = value;
     }
+}
+
+void execution::end(const item& next) {
     for (const endpoint* end : {&next.source, &next.target})
         if (--of(end->who, next.slice).waiting == 0) {
             for (const step& line : plans_[static_cast<std::size_t>(end->who)].round(end->round))
-                if (line.what == action::send) candidates_.push_back(pairs_.place(end->who, line.peer));  // a later slice may be in the window now
+                if (line.what == action::send)
+                    candidates_.push_back(pairs_.place(end->who, line.peer));  // a later slice may be in the window now
             end_round(end->who, next.slice);
             begin_rounds(end->who, next.slice);
         }

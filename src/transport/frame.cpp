@@ -7,7 +7,7 @@
 namespace tutti {
 namespace {
 
-// The wire, in bytes:   0 magic   4 version   6 kind   7 references   8 epoch   12 round   16 sequence   24 slice   28 root   32 payload
+// The wire, in bytes:   0 magic   4 version   6 kind   7 references   8 epoch   12 place   16 sequence   24 slice   28 root   32 payload
 //                      40 count  48 digest   56 collective   57 type   58 operator   59 algorithm   60 opaque bytes
 constexpr std::uint32_t magic = 0x49545554;  // "TUTI" in memory
 constexpr std::uint16_t wire_version = 1;
@@ -71,7 +71,7 @@ frame_header encode(const frame& what) noexcept {
     out.put(static_cast<std::uint8_t>(what.kind));
     out.put(what.references);
     out.put(what.epoch);
-    out.put(what.round);
+    out.put(what.place);
     out.put(what.sequence);
     out.put(what.slice);
     out.put(what.what.root);
@@ -96,7 +96,7 @@ bool decode(std::span<const std::byte, frame_bytes> bytes, frame& what) noexcept
     what.references = references;
     what.kind = static_cast<frame_kind>(kind);
     in.take(what.epoch);
-    in.take(what.round);
+    in.take(what.place);
     in.take(what.sequence);
     in.take(what.slice);
     in.take(what.what.root);

@@ -76,6 +76,7 @@ public:
     bool near() const noexcept { return near_ != nullptr; }
 
     std::size_t window() const noexcept { return link_->window(); }
+    std::size_t under_way() const noexcept { return link_->under_way(); }
     std::string peer() const { return link_->peer(); }
 
 private:

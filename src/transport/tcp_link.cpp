@@ -4,7 +4,9 @@
 #include "transport/socket_wait.hpp"
 #include "transport/tcp_address.hpp"
 
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -18,6 +20,7 @@ using asio::ip::tcp;
 
 constexpr std::size_t max_parts = 64;           // of one system call; the rest waits for the next
 constexpr std::size_t host_window = 512 * KiB;  // the kernel's pages and the landing place stay in cache
+constexpr int shared_unsent = 128 * KiB;        // that the kernel takes beyond what it may send, beside other links
 
 /// The front of `parts` as the kernel wants it; empty parts are left out, because reading nothing looks like the end of the stream.
 template <class Byte>
@@ -112,6 +115,11 @@ public:
         close_gently(std::move(socket_));
     }
 
+    void share() noexcept override { ::setsockopt(handle_, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &shared_unsent, sizeof shared_unsent); }
+    std::size_t under_way() const noexcept override {
+        int bytes = 0;
+        return ::ioctl(handle_, SIOCOUTQ, &bytes) == 0 && bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
+    }
     std::size_t window() const noexcept override { return same_host_ ? host_window : link::window(); }
     std::string peer() const override { return peer_; }
 

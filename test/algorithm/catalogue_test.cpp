@@ -55,7 +55,7 @@ TEST_CASE("every plan in the catalogue is correct for every size and root") {
     for_every_plan(33, [](const algorithm& entry, int size, rank root) { return verify(entry, size, root); });
 }
 
-TEST_CASE("every plan in the catalogue is correct in slices, whatever the order of events") {
+TEST_CASE("every plan in the catalogue is correct in slices, whatever the order of events, over one lane or several") {
     const slicing cuts[] = {
         {.slices = 2},
         {.slices = 3},
@@ -63,12 +63,17 @@ TEST_CASE("every plan in the catalogue is correct in slices, whatever the order 
         {.slices = 2, .window = 1, .segment = 1},
         {.slices = 3, .window = 1, .segment = 2},
         {.slices = 5, .segment = 2},
+        {.slices = 4, .lanes = 2},
+        {.slices = 4, .lanes = 3},
+        {.slices = 4, .window = 1, .lanes = 3},
+        {.slices = 5, .segment = 2, .lanes = 3},
     };
     for (const slicing& cut : cuts)
         for (std::uint32_t seed = 1; seed <= 3; ++seed) {
             CAPTURE(cut.slices);
             CAPTURE(cut.window);
             CAPTURE(cut.segment);
+            CAPTURE(cut.lanes);
             CAPTURE(seed);
             for_every_plan(10, [&](const algorithm& entry, int size, rank root) { return verify_sliced(entry, size, root, cut, seed); });
         }

@@ -41,10 +41,13 @@ task<> kill_at(simulated_network& network, rank victim, time_point when) {
 TEST_CASE("a rank that is lost in any phase is named by all others within a second, at about the same time") {
     for (const int size : {2, 3, 4, 8})
         for (rank victim = 0; victim < size; ++victim)
-            for (const duration after : {20ms, 23ms, 31ms, 47ms}) {
+            for (const auto& [after, lanes] : {std::pair(20ms, 1), {23ms, 4}, {31ms, 1}, {47ms, 2}}) {
                 CAPTURE(size);
                 CAPTURE(victim);
                 CAPTURE(after.count());
+                CAPTURE(lanes);
+                context_options options;
+                options.lanes = lanes;
                 event_loop loop(event_loop::virtual_time);
                 line_options line;
                 line.partial_moves = false;
@@ -54,7 +57,7 @@ TEST_CASE("a rank that is lost in any phase is named by all others within a seco
                 background others(loop);
                 others.start(kill_at(network, victim, when));
                 test::run_ranks(loop, size, [&](event_loop& on) { return std::make_unique<simulated_transport>(on, network); },
-                                [&](communicator& world) { return reduce_for_ever(world, endings); });
+                                [&](communicator& world) { return reduce_for_ever(world, endings); }, options);
                 time_point first = no_deadline, last{};
                 for (rank each = 0; each < size; ++each) {
                     if (each == victim) continue;

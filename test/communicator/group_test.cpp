@@ -1,8 +1,10 @@
 #include "support/ranks.hpp"
+#include "transport/simulated_transport.hpp"
 
 #include <tutti/sleep.hpp>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <string>
 
@@ -110,7 +112,85 @@ task<> close_early(communicator& all, std::string& said) {
     }
 }
 
+/// Rank 1 goes as soon as it has given everything away; the others still have something to say to each other.
+task<> leave_soon(context& home, world who, std::shared_ptr<store> meeting, int& count) {
+    auto joining = home.join(who, std::move(meeting));
+    auto all = co_await std::move(joining);
+    std::vector<float> data(10'000, static_cast<float>(who.me));
+    co_await all->broadcast(data, 1);
+    CHECK(data == std::vector<float>(10'000, 1));
+    if (who.me == 1) co_return;
+    co_await sleep_for(2s);
+    if (who.me == 0) co_await all->send(data, 2);
+    if (who.me == 2) co_await all->recv(data, 0);
+    co_await sleep_for(1s);
+    const failure why = co_await failure_of(all->broadcast(data, 1));
+    CHECK(why.code() == error::peer_left);
+    CHECK(why.details().root == 1);
+    ++count;
+}
+
 }  // namespace
+
+TEST_CASE("a rank that leaves while further lanes to it are being made is not taken for dead") {
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+        CAPTURE(seed);
+        event_loop loop(event_loop::virtual_time);
+        line_options line;
+        line.latency = std::chrono::microseconds(seed * seed * seed % 997);
+        line.jitter = 3 * line.latency;
+        simulated_network network(seed, line);
+        memory_table table;
+        context_options options;
+        options.lanes = 8;
+        options.small_bytes = 0;
+        int told = 0;
+        std::vector<std::unique_ptr<context>> homes;
+        std::vector<task<>> all;
+        for (rank me = 0; me < 3; ++me) {
+            homes.push_back(std::make_unique<context>(loop, std::make_unique<simulated_transport>(loop, network), options));
+            all.push_back(leave_soon(*homes.back(), some(me, 3), memory_store(table), told));
+        }
+        run(loop, when_all(std::move(all)));
+        CHECK(told == 2);
+    }
+}
+
+TEST_CASE("all ranks use rank 0's number of lanes, and a number that cannot be is refused") {
+    event_loop loop(event_loop::virtual_time);
+    memory_network network;
+    memory_table table;
+    std::vector<std::unique_ptr<context>> homes;
+    std::vector<task<>> all;
+    const auto body = [](communicator& world) -> task<> {
+        std::vector<float> data(100'000, 1);
+        auto summing = world.all_reduce(data, sum);
+        co_await std::move(summing);
+        CHECK(data == std::vector<float>(100'000, 3));
+        co_await sleep_for(1s);  // all lanes are there
+    };
+    const test::rank_body every = body;
+    for (const auto& [me, lanes] : {std::pair(0, 3), {1, 1}, {2, 8}}) {
+        context_options options;
+        options.lanes = lanes;
+        homes.push_back(std::make_unique<context>(loop, std::make_unique<memory_transport>(loop, network), options));
+        all.push_back(test::detail::one_rank(*homes.back(), me, 3, memory_store(table), every));
+    }
+    run(loop, when_all(std::move(all)));
+
+    for (const int lanes : {0, -1, 9}) {
+        context_options options;
+        options.lanes = lanes;
+        context home(loop, std::make_unique<memory_transport>(loop, network), options);
+        try {
+            run(loop, home.join(some(0, 1), memory_store(table), "other"));
+            FAIL("it joined");
+        } catch (const failure& why) {
+            CHECK(why.code() == error::invalid_argument);
+            CHECK(contains(why.what(), fmt::format("lanes are 1 to 8, these are {}", lanes)));
+        }
+    }
+}
 
 TEST_CASE("ranks that do not come are named on all ranks that came, when the time is over") {
     event_loop loop(event_loop::virtual_time);

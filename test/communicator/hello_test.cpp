@@ -19,6 +19,7 @@ TEST_CASE("a hello is the same on both ends, for any numbers") {
         said.to = static_cast<rank>(random());
         said.size = static_cast<int>(random());
         said.lane = static_cast<lane_kind>(random() % lane_kinds);
+        if (said.lane == lane_kind::bulk) said.lane.index = static_cast<int>(random() % most_lanes);
         const auto heard = decode_hello(encode(said));
         REQUIRE(heard);
         CHECK(*heard == said);
@@ -32,9 +33,13 @@ TEST_CASE("what does not begin like a hello, or names no lane, is none") {
         bad[place] ^= std::byte{1};
         CHECK_FALSE(decode_hello(bad));
     }
-    auto bad = good;
-    bad[6] = std::byte{lane_kinds};
-    CHECK_FALSE(decode_hello(bad));
+    constexpr std::pair<int, int> none[] = {{lane_kinds, 0}, {0, 1}, {1, most_lanes}, {2, 1}, {3, 1}, {1, 255}};
+    for (const auto& [kind, index] : none) {
+        auto bad = good;
+        bad[6] = static_cast<std::byte>(kind);
+        bad[7] = static_cast<std::byte>(index);
+        CHECK_FALSE(decode_hello(bad));
+    }
     CHECK_FALSE(decode_hello({}));
 }
 

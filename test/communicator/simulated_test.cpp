@@ -31,6 +31,7 @@ context_options options_of(std::uint64_t seed) {
     context_options options;
     options.slice_bytes = std::size_t{1} << (6 + random() % 13);
     options.small_bytes = 1 << (random() % 13);
+    options.lanes = random() % 2 == 0 ? 1 : 1 + static_cast<int>(random() % 8);
     return options;
 }
 

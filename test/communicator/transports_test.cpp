@@ -17,8 +17,19 @@ task<> join_and_work(context& home, rank me, int size, memory_table& table, cons
     return test::detail::one_rank(home, me, size, memory_store(table), body);
 }
 
+struct row {
+    const char* name;
+    transport_kind kind;
+    int lanes = 1;
+};
+constexpr row all_kinds[] = {{"auto", transport_kind::automatic},
+                             {"tcp", transport_kind::tcp},
+                             {"shm", transport_kind::shm},
+                             {"tcp, 4 lanes", transport_kind::tcp, 4},
+                             {"shm, 3 lanes", transport_kind::shm, 3}};
+
 /// Every rank is a thread with a loop of its own; its bytes move on the thread of its context.
-void run_over(transport_kind kind, int size, const test::rank_body& body) {
+void run_over(const row& how, int size, const test::rank_body& body) {
     memory_table table;
     std::vector<std::string> errors(static_cast<std::size_t>(size));
     std::vector<std::thread> threads;
@@ -26,7 +37,8 @@ void run_over(transport_kind kind, int size, const test::rank_body& body) {
         threads.emplace_back([&, me] {
             try {
                 context_options options;
-                options.transport = kind;
+                options.transport = how.kind;
+                options.lanes = how.lanes;
                 context home(options);
                 event_loop loop;
                 run(loop, join_and_work(home, me, size, table, body));
@@ -38,16 +50,10 @@ void run_over(transport_kind kind, int size, const test::rank_body& body) {
     for (const auto& each : errors) CHECK(each == "");
 }
 
-struct row {
-    const char* name;
-    transport_kind kind;
-};
-constexpr row all_kinds[] = {{"auto", transport_kind::automatic}, {"tcp", transport_kind::tcp}, {"shm", transport_kind::shm}};
-
 void run_over_each(int size, const test::rank_body& body) {
     for (const row& each : all_kinds) {
         CAPTURE(each.name);
-        run_over(each.kind, size, body);
+        run_over(each, size, body);
     }
 }
 
@@ -171,7 +177,7 @@ TEST_CASE("ranks of one host share memory unless they are told not to, and say s
     for (const row& each : all_kinds) {
         CAPTURE(each.name);
         const std::string begin = each.kind == transport_kind::tcp ? "127.0.0.1:" : "shm";
-        run_over(each.kind, 3, [&begin](communicator& world) { return look_at_routes(world, begin); });
+        run_over(each, 3, [&begin](communicator& world) { return look_at_routes(world, begin); });
     }
 }
 

@@ -147,44 +147,52 @@ void check_every_call(const algorithm& entry, test::table& table, int turn) {
         }
 }
 
-engine_settings only(const algorithm& entry, std::size_t slice_bytes) {
+engine_settings only(const algorithm& entry, std::size_t slice_bytes, int lanes = 1) {
     engine_settings settings;
     settings.forced = {&entry};
     settings.slice_bytes = slice_bytes;
     settings.segment = slice_bytes == 64 ? 3 : 1;
     settings.small_bytes = 512;
+    settings.lanes = lanes;
     return settings;
 }
 
 }  // namespace
 
-TEST_CASE("every algorithm gives the serial result for every type, operator, size and slice size, in place or not") {
+TEST_CASE("every algorithm gives the serial result for every type, operator, size, slice size and number of lanes, in place or not") {
+    struct row {
+        std::size_t slice_bytes;
+        int lanes = 1;
+    };
     int turn = 0;
     for (const algorithm& entry : catalogue())
         for (const int size : {1, 2, 3, 4, 5, 7, 8})
-            for (const std::size_t slice_bytes : {std::size_t{64}, 256 * KiB}) {
+            for (const auto& [slice_bytes, lanes] : {row{64}, row{256 * KiB}, row{64, size % 2 == 0 ? 2 : 4}}) {
                 if (!serves(entry, size)) continue;
+                CAPTURE(lanes);
                 CAPTURE(name(entry.kind));
                 CAPTURE(entry.name);
                 CAPTURE(size);
                 CAPTURE(slice_bytes);
                 // Links that hold less than a frame in the one case, and everything in the other.
-                test::table table(size, only(entry, slice_bytes), slice_bytes == 64 ? 100 : 256 * KiB);
+                test::table table(size, only(entry, slice_bytes, lanes), slice_bytes == 64 ? 100 : 256 * KiB);
                 check_every_call(entry, table, turn += 7);
             }
 }
 
 TEST_CASE("every algorithm moves a large vector") {
     for (const algorithm& entry : catalogue())
-        for (const int size : {2, 5, 8}) {
-            if (!serves(entry, size)) continue;
-            CAPTURE(name(entry.kind));
-            CAPTURE(entry.name);
-            CAPTURE(size);
-            test::table table(size, only(entry, 16 * KiB));
-            const call what{entry.kind, data_type::f32, sum, 0, 50'021};
-            CHECK(carry_out(table, what, oracle(what, size, 3), place_of_output::beside) == "right");
-        }
+        for (const int size : {2, 5, 8})
+            for (const int lanes : {1, 2, 4}) {
+                if (!serves(entry, size)) continue;
+                CAPTURE(name(entry.kind));
+                CAPTURE(entry.name);
+                CAPTURE(size);
+                CAPTURE(lanes);
+                test::table table(size, only(entry, 16 * KiB, lanes));
+                const call what{entry.kind, data_type::f32, sum, 0, 50'021};
+                CHECK(carry_out(table, what, oracle(what, size, 3), place_of_output::beside) == "right");
+            }
 }
 
 TEST_CASE("an operation takes every root of every algorithm that has one") {

@@ -18,16 +18,18 @@ report because(error code, std::string cause) {
     return why;
 }
 
-/// Two ranks with an all-reduce half done: link and slices are small, and rank 1's part of the lane is played by nobody yet.
+/// Two ranks with an all-reduce half done: links and slices are small, and rank 1's part of the lanes is played by nobody yet.
 struct half_done {
-    half_done() : table(2, small_slices(), 300) {
+    explicit half_done(int lanes = 1) : table(2, small_slices(lanes), 300) {
         for (const rank me : {0, 1}) memory[me].assign(5000, 1);
         ends.push_back(table[0].issue(asking(collective::all_reduce, memory[0])));
         table.settle();  // sends what the link takes
     }
-    static engine_settings small_slices() {
+    static engine_settings small_slices(int lanes) {
         engine_settings settings;
         settings.slice_bytes = 64;
+        settings.small_bytes = 64;
+        settings.lanes = lanes;
         return settings;
     }
     test::table table;
@@ -103,35 +105,41 @@ TEST_CASE("an operation that ends in time never meets its deadline") {
 }
 
 TEST_CASE("a dropped future lets go of its memory at once") {
-    half_done with;
-    {
-        // Freed while the transfer is in the middle: sanitizers see any touch, and so does the pattern.
-        const auto gone = std::move(with.ends.back());
-        with.ends.clear();
+    for (const int lanes : {1, 2, 4}) {
+        CAPTURE(lanes);
+        half_done with(lanes);
+        {
+            // Freed while the transfer is in the middle: sanitizers see any touch, and so does the pattern.
+            const auto gone = std::move(with.ends.back());
+            with.ends.clear();
+        }
+        std::fill(with.memory[0].begin(), with.memory[0].end(), 77.0f);
+        auto other = with.table[1].issue(asking(collective::all_reduce, with.memory[1]), std::chrono::seconds(1));
+        with.table.settle();
+        CHECK(std::count(with.memory[0].begin(), with.memory[0].end(), 77.0f) == 5000);
+        REQUIRE(with.table[0].failures.size() == 1);
+        const report& told = with.table[0].failures[0];
+        CHECK(told.code == error::cancelled);
+        CHECK(told.cause == "rank 0 ended all_reduce f32 sum count 5000 #1 early: its future was dropped before the end");
+        CHECK(told.root == 0);
+        CHECK(why(other).code);
     }
-    std::fill(with.memory[0].begin(), with.memory[0].end(), 77.0f);
-    auto other = with.table[1].issue(asking(collective::all_reduce, with.memory[1]), std::chrono::seconds(1));
-    with.table.settle();
-    CHECK(std::count(with.memory[0].begin(), with.memory[0].end(), 77.0f) == 5000);
-    REQUIRE(with.table[0].failures.size() == 1);
-    const report& told = with.table[0].failures[0];
-    CHECK(told.code == error::cancelled);
-    CHECK(told.cause == "rank 0 ended all_reduce f32 sum count 5000 #1 early: its future was dropped before the end");
-    CHECK(told.root == 0);
-    CHECK(why(other).code);
 }
 
 TEST_CASE("memory may be freed as soon as the dropped future is gone") {
-    test::table table(3, half_done::small_slices(), 300);  // and the third rank is missing
-    std::vector<float> theirs(5000, 2);
-    auto other = table[1].issue(asking(collective::all_reduce, theirs), duration::max());
-    {
-        auto mine = std::make_unique<std::vector<float>>(5000, 1.0f);
-        auto called = table[0].issue(asking(collective::all_reduce, *mine));
+    for (const int lanes : {1, 2, 4}) {
+        CAPTURE(lanes);
+        test::table table(3, half_done::small_slices(lanes), 300);  // and the third rank is missing
+        std::vector<float> theirs(5000, 2);
+        auto other = table[1].issue(asking(collective::all_reduce, theirs), duration::max());
+        {
+            auto mine = std::make_unique<std::vector<float>>(5000, 1.0f);
+            auto called = table[0].issue(asking(collective::all_reduce, *mine));
+            table.settle();
+        }
         table.settle();
+        CHECK(table[0].failures.size() == 1);
     }
-    table.settle();
-    CHECK(table[0].failures.size() == 1);
 }
 
 TEST_CASE("a receiver's dropped future lets go of memory into which a frame is arriving") {
@@ -214,13 +222,16 @@ TEST_CASE("a lane that comes after the failure is closed") {
 }
 
 TEST_CASE("a failure closes the lanes, so the other side sees an end") {
-    half_done with;
-    std::vector<float> data(5000);
-    auto other = with.table[1].issue(asking(collective::all_reduce, data), std::chrono::seconds(60));
-    with.table[0].engine().fail(because(error::aborted, "enough"));
-    with.table.settle();
-    REQUIRE(with.table[1].lost.size() == 1);
-    CHECK(with.table[1].lost[0].first == 0);
+    for (const int lanes : {1, 2, 4}) {
+        CAPTURE(lanes);
+        half_done with(lanes);
+        std::vector<float> data(5000);
+        auto other = with.table[1].issue(asking(collective::all_reduce, data), std::chrono::seconds(60));
+        with.table[0].engine().fail(because(error::aborted, "enough"));
+        with.table.settle();
+        REQUIRE(with.table[1].lost.size() == static_cast<std::size_t>(lanes));
+        CHECK(with.table[1].lost[0].first == 0);
+    }
 }
 
 TEST_CASE("more operations than the limit fail the communicator, because the others count them") {
@@ -255,21 +266,24 @@ TEST_CASE("the limit counts what is under way, not what was") {
 }
 
 TEST_CASE("shutting down ends what has not even started, what is half done, and what is called later") {
-    half_done with;
-    std::vector<float> more(10), late(10);
-    auto fresh = with.table[0].issue(asking(collective::all_reduce, more));
-    with.table[0].engine().shut_down();
-    CHECK(fresh.ready());
-    CHECK(with.ends[0].ready());
-    auto later = with.table[0].issue(asking(collective::all_reduce, late));
-    for (auto* each : {&fresh, &with.ends[0], &later}) {
-        const report told = why(*each);
-        CHECK(told.code == error::closed);
-        CHECK(told.cause == "the communicator was closed");
+    for (const int lanes : {1, 2, 4}) {
+        CAPTURE(lanes);
+        half_done with(lanes);
+        std::vector<float> more(10), late(10);
+        auto fresh = with.table[0].issue(asking(collective::all_reduce, more));
+        with.table[0].engine().shut_down();
+        CHECK(fresh.ready());
+        CHECK(with.ends[0].ready());
+        auto later = with.table[0].issue(asking(collective::all_reduce, late));
+        for (auto* each : {&fresh, &with.ends[0], &later}) {
+            const report told = why(*each);
+            CHECK(told.code == error::closed);
+            CHECK(told.cause == "the communicator was closed");
+        }
+        with.table[0].engine().shut_down();
+        with.table.settle();
+        CHECK(with.table[0].failures.empty());
     }
-    with.table[0].engine().shut_down();
-    with.table.settle();
-    CHECK(with.table[0].failures.empty());
 }
 
 TEST_CASE("shutting down after a failure keeps its cause") {
@@ -292,38 +306,44 @@ TEST_CASE("shutting down between the end of an operation and its news keeps the 
 }
 
 TEST_CASE("a goodbye while somebody waits says who left") {
-    test::table table(2);
-    std::vector<float> data(10), more(10);
-    auto first = table[0].issue(asking(collective::all_reduce, data));
-    auto other = table[1].issue(asking(collective::all_reduce, more));
-    table.settle();
-    CHECK(!why(first).code);
-    CHECK(!why(other).code);
-    auto waits = table[0].issue(asking(collective::all_reduce, data));
-    table.settle();
-    table[1].engine().say_goodbye();
-    table.settle();
-    const report told = why(waits);
-    CHECK(told.code == error::peer_left);
-    CHECK(told.cause == "rank 1 left while rank 0 waited for it in all_reduce f32 sum count 10 #2");
-    CHECK(told.root == 1);
-    CHECK(table[0].failures.size() == 1);
+    for (const int lanes : {1, 2, 4}) {
+        CAPTURE(lanes);
+        test::table table(2, half_done::small_slices(lanes));
+        std::vector<float> data(100), more(100);
+        auto first = table[0].issue(asking(collective::all_reduce, data));
+        auto other = table[1].issue(asking(collective::all_reduce, more));
+        table.settle();
+        CHECK(!why(first).code);
+        CHECK(!why(other).code);
+        auto waits = table[0].issue(asking(collective::all_reduce, data));
+        table.settle();
+        table[1].engine().say_goodbye();
+        table.settle();
+        const report told = why(waits);
+        CHECK(told.code == error::peer_left);
+        CHECK(told.cause == "rank 1 left while rank 0 waited for it in all_reduce f32 sum count 100 #2");
+        CHECK(told.root == 1);
+        CHECK(table[0].failures.size() == 1);
+    }
 }
 
 TEST_CASE("a goodbye when nobody waits ends nothing, and the link's end after it is not a loss") {
-    test::table table(2);
-    std::vector<float> data(10), more(10);
-    auto first = table[0].issue(asking(collective::all_reduce, data));
-    auto other = table[1].issue(asking(collective::all_reduce, more));
-    table.settle();
-    table[1].engine().say_goodbye();
-    table[1].engine().shut_down();
-    table.settle();
-    CHECK(table[0].failures.empty());
-    CHECK(table[0].lost.empty());
-    CHECK(table[0].engine().idle());
-    CHECK(!why(first).code);
-    CHECK(!why(other).code);
+    for (const int lanes : {1, 2, 4}) {
+        CAPTURE(lanes);
+        test::table table(2, half_done::small_slices(lanes));
+        std::vector<float> data(100), more(100);
+        auto first = table[0].issue(asking(collective::all_reduce, data));
+        auto other = table[1].issue(asking(collective::all_reduce, more));
+        table.settle();
+        table[1].engine().say_goodbye();
+        table[1].engine().shut_down();
+        table.settle();
+        CHECK(table[0].failures.empty());
+        CHECK(table[0].lost.empty());
+        CHECK(table[0].engine().idle());
+        CHECK(!why(first).code);
+        CHECK(!why(other).code);
+    }
 }
 
 TEST_CASE("an operation with a rank that has left before there was a lane fails at once") {

@@ -12,10 +12,11 @@ using test::why;
 
 namespace {
 
-engine_settings slices_of(std::size_t slice_bytes) {
+engine_settings slices_of(std::size_t slice_bytes, int lanes = 1) {
     engine_settings settings;
     settings.slice_bytes = slice_bytes;
     settings.small_bytes = 256;
+    settings.lanes = lanes;
     return settings;
 }
 
@@ -63,7 +64,7 @@ TEST_CASE("an operation waits for lanes, and goes on when they are made") {
     auto second = table[1].issue(asking(collective::all_reduce, theirs));
     table.settle();
     CHECK_FALSE(first.ready());
-    CHECK(table[0].wishes == std::vector<std::pair<rank, lane_kind>>{{1, lane_kind::small}});
+    CHECK(table[0].wishes == std::vector<std::pair<rank, lane_id>>{{1, lane_kind::small}});
     table.connect(0, 1, lane_kind::small);
     table.settle();
     CHECK(!why(first).code);
@@ -100,23 +101,26 @@ TEST_CASE("data that comes before its operation is called waits, and no memory i
 }
 
 TEST_CASE("a rank that is many operations ahead is caught up with, one after the other") {
-    test::table table(2, slices_of(64), 300);
-    constexpr int operations = 20;
-    std::vector<std::vector<std::int32_t>> ahead, behind;
-    for (int index = 0; index < operations; ++index) {
-        ahead.emplace_back(100, index);
-        behind.emplace_back(100, 1000);
-    }
-    std::vector<future<>> first, second;
-    for (auto& each : ahead) first.push_back(table[0].issue(asking(collective::all_reduce, each)));
-    table.settle();
-    for (std::size_t index = 0; index < operations; ++index) {
-        second.push_back(table[1].issue(asking(collective::all_reduce, behind[index])));
+    for (const int lanes : {1, 2, 4}) {
+        CAPTURE(lanes);
+        test::table table(2, slices_of(64, lanes), 300);
+        constexpr int operations = 20;
+        std::vector<std::vector<std::int32_t>> ahead, behind;
+        for (int index = 0; index < operations; ++index) {
+            ahead.emplace_back(100, index);
+            behind.emplace_back(100, 1000);
+        }
+        std::vector<future<>> first, second;
+        for (auto& each : ahead) first.push_back(table[0].issue(asking(collective::all_reduce, each)));
         table.settle();
-        CHECK(!why(second[index]).code);
-        CHECK(!why(first[index]).code);
-        CHECK(behind[index] == std::vector<std::int32_t>(100, 1000 + static_cast<int>(index)));
-        if (index + 1 < operations) CHECK_FALSE(first[index + 1].ready());
+        for (std::size_t index = 0; index < operations; ++index) {
+            second.push_back(table[1].issue(asking(collective::all_reduce, behind[index])));
+            table.settle();
+            CHECK(!why(second[index]).code);
+            CHECK(!why(first[index]).code);
+            CHECK(behind[index] == std::vector<std::int32_t>(100, 1000 + static_cast<int>(index)));
+            if (index + 1 < operations) CHECK_FALSE(first[index + 1].ready());
+        }
     }
 }
 
@@ -183,23 +187,26 @@ TEST_CASE("messages do not wait for collectives, nor collectives for messages") 
 }
 
 TEST_CASE("256 operations of random sizes under way at once all end right") {
-    const std::uint64_t seed = 20;
-    CAPTURE(seed);
-    std::mt19937_64 random{seed};
-    test::table table(4, slices_of(128), 500);
-    std::vector<std::vector<std::int32_t>> data;
-    std::vector<future<>> ends;
-    for (int index = 0; index < 256; ++index) {
-        const std::size_t count = random() % 3 == 0 ? random() % 2000 : random() % 20;
-        for (rank me = 0; me < 4; ++me) data.emplace_back(count, index + me);
-    }
-    for (rank me = 0; me < 4; ++me)
-        for (std::size_t index = 0; index < 256; ++index)
-            ends.push_back(table[me].issue(asking(collective::all_reduce, data[index * 4 + static_cast<std::size_t>(me)])));
-    table.settle();
-    for (auto& each : ends) CHECK(!why(each).code);
-    for (std::size_t index = 0; index < data.size(); ++index) {
-        const int operation = static_cast<int>(index / 4);
-        CHECK(data[index] == std::vector<std::int32_t>(data[index].size(), 4 * operation + 6));
+    for (const int lanes : {1, 2, 4}) {
+        CAPTURE(lanes);
+        const std::uint64_t seed = 20;
+        CAPTURE(seed);
+        std::mt19937_64 random{seed};
+        test::table table(4, slices_of(128, lanes), 500);
+        std::vector<std::vector<std::int32_t>> data;
+        std::vector<future<>> ends;
+        for (int index = 0; index < 256; ++index) {
+            const std::size_t count = random() % 3 == 0 ? random() % 2000 : random() % 20;
+            for (rank me = 0; me < 4; ++me) data.emplace_back(count, index + me);
+        }
+        for (rank me = 0; me < 4; ++me)
+            for (std::size_t index = 0; index < 256; ++index)
+                ends.push_back(table[me].issue(asking(collective::all_reduce, data[index * 4 + static_cast<std::size_t>(me)])));
+        table.settle();
+        for (auto& each : ends) CHECK(!why(each).code);
+        for (std::size_t index = 0; index < data.size(); ++index) {
+            const int operation = static_cast<int>(index / 4);
+            CHECK(data[index] == std::vector<std::int32_t>(data[index].size(), 4 * operation + 6));
+        }
     }
 }

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <map>
 #include <set>
 #include <tuple>
@@ -51,15 +52,17 @@ public:
 
         std::vector<report> failures;
         std::vector<std::pair<rank, std::error_code>> lost;
-        std::vector<std::pair<rank, lane_kind>> wishes;  // that nobody fulfilled
+        std::vector<std::pair<rank, lane_id>> wishes;  // that nobody fulfilled
 
     private:
         void wanted(rank peer, lane_kind kind) noexcept override {
-            if (at_.automatic_) at_.connect(me_, peer, kind);
-            else wishes.emplace_back(peer, kind);
+            for (int index = 0; index < lanes_of(kind, engine_->settings().lanes); ++index) {
+                if (at_.automatic_) at_.connect(me_, peer, {kind, index});
+                else wishes.emplace_back(peer, lane_id(kind, index));
+            }
         }
         void failed(const report& why) noexcept override { failures.push_back(why); }
-        void link_lost(rank peer, std::error_code why) noexcept override { lost.emplace_back(peer, why); }
+        void link_lost(rank peer, lane_id, std::error_code why) noexcept override { lost.emplace_back(peer, why); }
 
         table& at_;
         rank me_;
@@ -77,30 +80,35 @@ public:
     /// Everything that can happen without another call.
     void settle() { loop_.run(); }
 
+    /// Instead of links in memory.
+    using two_ends = std::pair<std::unique_ptr<link>, std::unique_ptr<link>>;
+    void over(std::function<two_ends(event_loop&, rank, rank, lane_id)> links) { make_links_ = std::move(links); }
     /// Lanes are made only by `connect`.
     void by_hand() noexcept { automatic_ = false; }
-    void connect(rank one, rank other, lane_kind kind) {
-        if (!connected_.insert({std::min(one, other), std::max(one, other), kind}).second) return;
-        auto ends = links(one, other);
-        at(one).engine().attach(other, kind, std::move(ends.first));
-        at(other).engine().attach(one, kind, std::move(ends.second));
+    void connect(rank one, rank other, lane_id which) {
+        if (!connected_.insert({std::min(one, other), std::max(one, other), which}).second) return;
+        auto ends = links(one, other, which);
+        at(one).engine().attach(other, which, std::move(ends.first));
+        at(other).engine().attach(one, which, std::move(ends.second));
     }
     /// The other end of a lane of `me`, for a test that plays `peer` itself.
-    std::unique_ptr<link> play(rank me, rank peer, lane_kind kind) {
-        auto ends = links(me, peer);
-        at(me).engine().attach(peer, kind, std::move(ends.first));
+    std::unique_ptr<link> play(rank me, rank peer, lane_id which) {
+        auto ends = links(me, peer, which);
+        at(me).engine().attach(peer, which, std::move(ends.first));
         return std::move(ends.second);
     }
 
 private:
-    std::pair<std::unique_ptr<link>, std::unique_ptr<link>> links(rank one, rank other) {
+    two_ends links(rank one, rank other, lane_id which) {
+        if (make_links_) return make_links_(loop_, one, other, which);
         return make_memory_links({loop_, fmt::format("rank {}", one)}, {loop_, fmt::format("rank {}", other)}, capacity_bytes_);
     }
 
     event_loop loop_{event_loop::virtual_time};
     const std::size_t capacity_bytes_;
+    std::function<two_ends(event_loop&, rank, rank, lane_id)> make_links_;
     bool automatic_ = true;
-    std::set<std::tuple<rank, rank, lane_kind>> connected_;
+    std::set<std::tuple<rank, rank, lane_id>> connected_;
     std::vector<std::unique_ptr<seat>> seats_;
 };
 

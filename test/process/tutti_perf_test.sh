@@ -55,7 +55,8 @@ measure ping_pong --transport tcp
 TUTTI_COSTS=measure measure all_reduce
 TUTTI_COSTS=round=1,message=0 measure all_gather
 TUTTI_COSTS=round complain "TUTTI_COSTS=round is not understood; measure is, and round=8e-06" all_reduce
-measure all_reduce --algorithm halving_doubling --transport tcp --lanes 1
+measure all_reduce --algorithm halving_doubling --transport tcp --lanes 4
+measure all_reduce --transport shm --lanes 2
 measure all_reduce --overlap 1
 columns='["op", "bytes", "count", "type", "reduce_op", "ranks", "transport", "algorithm", "time_us_min", "time_us_median", "time_us_p99", "algbw_GBps", "busbw_GBps", "cpu_s_per_GB", "wrong"]'
 expect "[list(row) for row in rows] == [$columns]" reduce --bytes 12
@@ -91,7 +92,7 @@ complain "scan has no avg" scan --op avg
 complain "send_recv has no algorithms" send_recv --algorithm ring
 complain "--overlap is for one call" ping_pong --overlap 1
 complain "takes auto, tcp or shm, not 'udp'" all_reduce --transport udp
-complain "there is one lane for bulk data yet" all_reduce --lanes 2
+complain "--lanes" all_reduce --lanes 9
 complain "--list is for all_reduce" broadcast --list resnet50
 complain "excludes" all_reduce --list resnet50 --bytes 4
 complain "cannot read '/nonexistent/file': No such file" all_reduce --list /nonexistent/file

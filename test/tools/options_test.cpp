@@ -70,6 +70,8 @@ TEST_CASE("a transport that is asked for is taken whatever the environment says"
     CHECK(std::get<options>(parsed({"barrier", "--transport", "tcp"})).transport == tutti::transport_kind::tcp);
     CHECK(std::get<options>(parsed({"barrier", "--transport", "shm"})).transport == tutti::transport_kind::shm);
     CHECK_FALSE(std::get<options>(parsed({"barrier", "--transport", "auto"})).transport.has_value());
+    CHECK(std::get<options>(parsed({"barrier"})).lanes == 1);
+    CHECK(std::get<options>(parsed({"all_reduce", "--lanes", "8"})).lanes == 8);
 }
 
 TEST_CASE("what makes no sense is refused with code 2") {
@@ -85,6 +87,7 @@ TEST_CASE("what makes no sense is refused with code 2") {
         {"all_reduce", "--seconds", "0"},
         {"all_reduce", "--transport", "udp"},
         {"all_reduce", "--lanes", "0"},
+        {"all_reduce", "--lanes", "9"},
         {"all_reduce", "--overlap", "0"},
         {"all_reduce", "--overlap", "5", "--list", "resnet50"},
         {"all_reduce", "--bytes", "4", "--list", "resnet50"},

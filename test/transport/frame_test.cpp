@@ -12,7 +12,7 @@ frame sample() {
     frame what;
     what.kind = frame_kind::data;
     what.epoch = 0x01020304;
-    what.round = 0x05060708;
+    what.place = 0x05060708;
     what.sequence = 0x1112131415161718;
     what.slice = 0x21222324;
     what.payload_bytes = 0x3132333435363738;
@@ -31,7 +31,7 @@ frame random_frame(std::mt19937_64& random) {
     frame what;
     what.kind = static_cast<frame_kind>(1 + random() % 9);
     what.epoch = static_cast<std::uint32_t>(random());
-    what.round = static_cast<std::uint32_t>(random());
+    what.place = static_cast<std::uint32_t>(random());
     what.sequence = random();
     what.slice = static_cast<std::uint32_t>(random());
     what.payload_bytes = random();

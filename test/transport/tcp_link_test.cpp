@@ -7,7 +7,9 @@
 
 #include <doctest/doctest.h>
 
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -131,6 +133,23 @@ TEST_CASE("a TCP link sends at once, notices a vanished host, and does not pace 
     socklen_t length = sizeof name;
     REQUIRE(::getsockopt(peer.handle, IPPROTO_TCP, TCP_CONGESTION, name, &length) == 0);
     CHECK(std::string(name) != "bbr");
+}
+
+TEST_CASE("beside other links a TCP link takes little that it cannot send, and knows what has not come") {
+    event_loop loop;
+    bare_peer alone{loop}, shared{loop};
+    CHECK(shared.over->under_way() == 0);
+    shared.over->share();
+    for (bare_peer* each : {&alone, &shared}) {
+        const bytes sent = fill(*each->over);
+        int unsent = 0;
+        REQUIRE(::ioctl(each->handle, SIOCOUTQNSD, &unsent) == 0);
+        CHECK((unsent < static_cast<int>(512 * KiB)) == (each == &shared));
+        CHECK(each->over->under_way() >= static_cast<std::size_t>(unsent));
+        CHECK(each->over->under_way() <= sent.size());
+        each->over->close();
+        CHECK(read_to_end(each->theirs) == sent);
+    }
 }
 
 TEST_CASE("more parts than one system call takes are moved in part, in order") {

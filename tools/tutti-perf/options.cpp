@@ -2,6 +2,8 @@
 
 #include "sizes.hpp"
 
+#include "engine/lane_id.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
@@ -16,7 +18,6 @@ using namespace tutti;
 
 constexpr int usage_error = 2;
 constexpr int most_iterations = 1'000'000;
-constexpr int most_lanes = 64;
 constexpr double most_overlap_ms = 60'000;
 
 // Those whose results oracle.hpp knows: all but what the user makes.
@@ -132,7 +133,7 @@ options made_of(const words& typed, options given) {
         given.forced = named(typed.algorithm, algorithms_of(*given.what->kind), fmt::format("algorithm of {}", typed.kind));
     }
     given.transport = transport_in(typed.transport);
-    if (typed.lanes != 1) throw bad_input(fmt::format("--lanes {}: there is one lane for bulk data yet", typed.lanes));
+    given.lanes = typed.lanes;
     given.iterations = iterations_in(typed.iterations);
     given.bytes = sizes_in(typed.bytes, typed.step);
     if (given.what->kind == collective::barrier) given.bytes = {0};

@@ -26,6 +26,7 @@ struct options {
     tutti::reduce_op reduce = tutti::reduce_op::sum;
     const tutti::algorithm* forced = nullptr;        // null: by cost
     std::optional<tutti::transport_kind> transport;  // none: what the environment says
+    int lanes = 1;                                   // for bulk data between two ranks
     std::string list;                                // a name or file for tensors_of; empty: single vectors
     double overlap_ms = 0;                           // of computation beside; 0: none
     int iterations = 0;                              // in a batch; 0: as many as fit

@@ -1,0 +1,67 @@
+// How a port fails its engine: frames that the plan does not contain, peers that leave, links that end.
+#include "engine/port.hpp"
+
+#include "engine/engine.hpp"
+
+#include <fmt/format.h>
+
+namespace tutti {
+
+/// A frame of an operation that expects nothing here: it is early, or the ranks do not run the same program.
+landing port::unexpected(const frame& head) noexcept {
+    recv_channel* front = receivers_.first;
+    const auto& recent = owner_.recent_;
+    const bool started = head.sequence <= owner_.started_;
+    if (started && owner_.started_ - head.sequence < recent.size()) {
+        const descriptor& mine = recent[head.sequence % recent.size()];
+        if (mine != head.what) return disagreed(mine, head);
+    }
+    if (alone() && front && head.sequence > front->at.of().sequence)
+        return refuse(error::mismatch,
+                      fmt::format("rank {} called {} (operation #{}), for which rank {} sends nothing: it is at {} #{}", owner_.who_.me,
+                                  front->at.of().name(), front->at.of().sequence, peer_, to_string(head.what), head.sequence));
+    if (!started) return landing::park;
+    return refuse(error::protocol_error, fmt::format("rank {} sent a frame of {} #{} that the plan of rank {} does not contain", peer_,
+                                                     to_string(head.what), head.sequence, owner_.who_.me));
+}
+
+landing port::disagreed(const descriptor& mine, const frame& head) noexcept {
+    const auto names = tell_apart(mine, head.what);
+    return refuse(error::mismatch, fmt::format("rank {} called {} where rank {} called {} (operation #{})", owner_.who_.me, names.mine,
+                                               peer_, names.theirs, head.sequence));
+}
+
+/// Each rank gives its own counts: what one says it sends must be what the other says it receives.
+landing port::miscounted(const operation& of, const frame& head, std::size_t bytes) noexcept {
+    const std::size_t element = of.asked.element_bytes();
+    return refuse(error::mismatch,
+                  fmt::format("rank {} expects {} elements from rank {}, which sends {} (operation #{}, {})", owner_.who_.me,
+                              bytes / element, peer_, head.payload_bytes / element, head.sequence, of.name()));
+}
+
+landing port::refuse(error code, std::string cause) noexcept {
+    report why;
+    why.code = code;
+    why.cause = std::move(cause);
+    why.peers = {owner_.who_.me, peer_};
+    owner_.fail_locked(std::move(why), true);
+    return landing::refuse;
+}
+
+void port::miss() noexcept {
+    if (!awaited()) return;
+    const operation& of = receivers_.first ? receivers_.first->at.of() : senders_.first->at.of();
+    report why;
+    why.code = error::peer_left;
+    why.cause = fmt::format("rank {} left while rank {} waited for it in {} #{}", peer_, owner_.who_.me, of.name(), of.sequence);
+    why.peers = {peer_};
+    why.root = peer_;
+    owner_.fail_locked(std::move(why), true);
+}
+
+void port::lost(track& on, std::error_code why) noexcept {
+    owner_.lost_.push_back({peer_, {kind_, on.index()}, why});
+    owner_.post_news();
+}
+
+}  // namespace tutti

@@ -1,0 +1,55 @@
+#include "engine/track.hpp"
+
+#include "engine/port.hpp"
+
+#include <cstring>
+
+namespace tutti {
+
+void parcel::sent() noexcept { from->over->sent(*this); }
+
+landing track::arrived(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept { return owner_.arrived(*this, head, runs); }
+void track::landed(const frame& head) noexcept { owner_.landed(*this, head); }
+bool track::awaits() const noexcept { return owner_.awaits(); }
+
+std::size_t track::through(const frame&, std::uint64_t offset, std::span<const std::byte> part) noexcept {
+    const std::size_t element = at.of().asked.element_bytes();
+    if (reinterpret_cast<std::uintptr_t>(part.data()) % element == 0) return at.of().reduce(at.step(), at.slice(), offset, part);
+    // Behind data of smaller elements; the next long transfer is aligned again.
+    alignas(64) std::byte aligned[4 * KiB];
+    part = part.first(std::min(part.size(), sizeof aligned));
+    std::memcpy(aligned, part.data(), part.size());
+    return at.of().reduce(at.step(), at.slice(), offset, {aligned, part.size()});
+}
+
+void track::lost(std::error_code why) noexcept {
+    lost_link = true;
+    if (!left) owner_.lost(*this, why);
+}
+
+bounce* track::free_bounce(std::size_t bytes) {
+    for (bounce& each : bounces_) {
+        if (each.of) continue;
+        if (each.capacity < bytes) {
+            each.data = std::make_unique_for_overwrite<std::byte[]>(bytes);
+            each.capacity = bytes;
+        }
+        return &each;
+    }
+    return nullptr;
+}
+
+bounce* track::bounce_of(const operation& whose, int step, std::size_t slice) noexcept {
+    for (bounce& each : bounces_)
+        if (each.holds(whose, step, slice)) return &each;
+    return nullptr;
+}
+
+void track::stop() noexcept {
+    outgoing.from = nullptr;
+    into = nullptr;
+    for (bounce& each : bounces_) each.of = nullptr;
+    if (over) over->stop();
+}
+
+}  // namespace tutti
