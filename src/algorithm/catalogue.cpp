@@ -9,6 +9,8 @@ namespace {
 
 bool power_of_two(int size) { return std::has_single_bit(static_cast<unsigned>(size)); }
 int others(int size) { return size - 1; }
+bool layered(const host_map& hosts) { return hosts.layered(); }
+bool even(const host_map& hosts) { return hosts.even(); }
 
 // The fifth column says which combine in the order of ranks; tests prove it for all rows, and that it is missing nowhere.
 // Of two algorithms that cost the same, the first is chosen. New ones go to the end: the place is the number on the wire.
@@ -50,6 +52,15 @@ constexpr algorithm table[] = {
     {collective::gather_v, "direct", direct_gather, nullptr},
     {collective::scatter_v, "direct", direct_scatter, nullptr},
     {collective::all_to_all_v, "direct", direct_all_to_all, nullptr},
+    {collective::all_reduce, "leaders", leaders_all_reduce, nullptr, false, nullptr, layered},
+    {collective::all_reduce, "leaders_ring", leaders_ring_all_reduce, nullptr, false, nullptr, layered},
+    {collective::all_reduce, "parts", parts_all_reduce, nullptr, false, nullptr, even},
+    {collective::broadcast, "leaders", leaders_broadcast, nullptr, false, nullptr, layered},
+    {collective::broadcast, "leaders_scatter", leaders_scatter_broadcast, nullptr, false, nullptr, layered},
+    {collective::reduce, "leaders", leaders_reduce, nullptr, false, nullptr, layered},
+    {collective::barrier, "leaders", leaders_barrier, nullptr, false, nullptr, layered},
+    {collective::all_gather, "leaders", leaders_all_gather, nullptr, false, nullptr, layered},
+    {collective::all_gather_v, "leaders", leaders_all_gather, nullptr, false, nullptr, layered},
 };
 
 }  // namespace

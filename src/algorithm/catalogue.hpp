@@ -1,6 +1,7 @@
 // Every algorithm there is, as one table: what it computes, its name, its builder.
 #pragma once
 
+#include "schedule/host_map.hpp"
 #include "schedule/schedule.hpp"
 
 #include <span>
@@ -84,11 +85,13 @@ constexpr bool collects(collective kind) noexcept {
 // collectives with equal blocks, so a transfer from or to scratch has the size of every other. With one rank the plan is
 // empty, except where input must become output: there it is one copy.
 
-/// Who builds a plan for: this rank, of that many, with that root (0 where there is none).
+/// Who builds a plan for: this rank, of that many, with that root (0 where there is none). `hosts` tells who shares one, to those
+/// algorithms that serve only some maps; it outlives the call.
 struct place {
     rank me = 0;
     int size = 1;
     rank root = 0;
+    const host_map* hosts = nullptr;
 };
 
 struct algorithm {
@@ -100,6 +103,7 @@ struct algorithm {
     bool ordered = false;
     /// Messages that wait for each other in a row, where no rank's rounds tell; null: as many as the rounds of some rank.
     int (*hops)(int size) = nullptr;
+    bool (*fits)(const host_map&) = nullptr;  // null: whoever shares a host
 };
 
 /// In a fixed order that all ranks share; an algorithm's index is its number on the wire.
@@ -109,6 +113,9 @@ std::span<const algorithm> catalogue() noexcept;
 const algorithm* find(collective kind, std::string_view name) noexcept;
 /// Its place in the catalogue.
 int number(const algorithm& entry) noexcept;
-constexpr bool serves(const algorithm& entry, int size) noexcept { return entry.serves == nullptr || entry.serves(size); }
+/// Whether it serves so many ranks on these hosts.
+inline bool serves(const algorithm& entry, int size, const host_map& hosts = {}) {
+    return (entry.serves == nullptr || entry.serves(size)) && (entry.fits == nullptr || entry.fits(hosts));
+}
 
 }  // namespace tutti

@@ -27,10 +27,11 @@ const algorithm* cheapest(const std::vector<candidate>& all, std::size_t bytes) 
     return best;
 }
 
-std::vector<candidate> candidates(collective kind, int size, const cost_model& model, std::size_t slice_bytes, bool ordered) {
+std::vector<candidate> candidates(collective kind, int size, const cost_model& model, std::size_t slice_bytes, const host_map& hosts, bool ordered) {
     std::vector<candidate> all;
     for (const algorithm& entry : catalogue())
-        if (entry.kind == kind && serves(entry, size) && (entry.ordered || !ordered)) all.push_back({&entry, estimate(entry, size, model, slice_bytes)});
+        if (entry.kind == kind && serves(entry, size, hosts) && (entry.ordered || !ordered))
+            all.push_back({&entry, estimate(entry, size, model, slice_bytes, hosts)});
     return all;
 }
 
@@ -53,13 +54,13 @@ std::vector<chooser::range> ranges_of(const std::vector<candidate>& all) {
 
 }  // namespace
 
-chooser::chooser(int size, const cost_model& model, std::span<const algorithm* const> forced, std::size_t slice_bytes) {
+chooser::chooser(int size, const cost_model& model, std::span<const algorithm* const> forced, std::size_t slice_bytes, const host_map& hosts) {
     for (std::size_t kind = 0; kind < table_.size(); ++kind) {
-        table_[kind] = ranges_of(candidates(static_cast<collective>(kind), size, model, slice_bytes, false));
-        ordered_[kind] = ranges_of(candidates(static_cast<collective>(kind), size, model, slice_bytes, true));
+        table_[kind] = ranges_of(candidates(static_cast<collective>(kind), size, model, slice_bytes, hosts, false));
+        ordered_[kind] = ranges_of(candidates(static_cast<collective>(kind), size, model, slice_bytes, hosts, true));
     }
     for (const algorithm* each : forced) {
-        if (!serves(*each, size)) continue;
+        if (!serves(*each, size, hosts)) continue;
         table_[static_cast<std::size_t>(each->kind)] = {{0, each}};
         if (each->ordered) ordered_[static_cast<std::size_t>(each->kind)] = {{0, each}};
     }
