@@ -9,7 +9,7 @@
 namespace tutti {
 
 engine::engine(event_loop& loop, engine_identity who, engine_settings settings, engine_observer& observer)
-    : loop_(loop), who_(std::move(who)), settings_(std::move(settings)), choose_(who_.size, settings_.costs, settings_.forced), observer_(&observer),
+    : loop_(loop), who_(std::move(who)), settings_(std::move(settings)), choose_(who_.size, settings_.costs, settings_.forced, default_slice_bytes, who_.hosts), observer_(&observer),
       ports_(static_cast<std::size_t>(who_.size) * lane_kinds) {}
 
 engine::~engine() { TUTTI_CHECK(shut_, "an engine is shut down before it is destroyed"); }
@@ -24,7 +24,7 @@ static std::size_t vector_bytes(const request& what, int size) noexcept {
 }
 
 void engine::reprice(const cost_model& costs) {
-    chooser other(who_.size, costs, settings_.forced);
+    chooser other(who_.size, costs, settings_.forced, default_slice_bytes, who_.hosts);
     const std::lock_guard lock(guard_);
     TUTTI_CHECK(pending_ == 0, "costs change while nothing is under way");
     settings_.costs = costs;
@@ -35,7 +35,7 @@ engine::prepared& engine::prepare(const request& what, std::uint8_t& number) {
     const algorithm& chosen = choose_.choose(what.kind, vector_bytes(what, who_.size), what.op.ordered());
     number = static_cast<std::uint8_t>(tutti::number(chosen));
     prepared& found = programs_[{static_cast<int>(what.kind), number, what.root}];
-    if (!found.plan) found.plan = compile(chosen, {who_.me, who_.size, what.root});
+    if (!found.plan) found.plan = compile(chosen, {who_.me, who_.size, what.root, &who_.hosts});
     return found;
 }
 

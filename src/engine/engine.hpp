@@ -22,7 +22,7 @@ struct engine_settings {
     std::size_t slice_bytes = default_slice_bytes;  // a transfer travels in pieces of about this size
     std::size_t small_bytes = 64 * KiB;         // up to here an operation uses the small lane
     cost_model costs;
-    std::vector<const algorithm*> forced;       // taken whatever they cost, where they serve the size
+    std::vector<const algorithm*> forced;       // taken whatever they cost, where they serve the group
     std::size_t pending_limit = 1 << 20;        // operations under way on one communicator, and as many messages
     message_settings messages;
 };
@@ -32,6 +32,7 @@ struct engine_identity {
     std::uint32_t epoch = 0;
     rank me = 0;
     int size = 1;
+    host_map hosts;
 };
 
 /// Told, on the loop and without the guard, what the engine cannot do itself.

@@ -18,7 +18,7 @@ task<> join_and_work(context& home, rank me, int size, memory_table& table, cons
 }
 
 /// Every rank is a thread with a loop of its own; its bytes move on the thread of its context.
-void run_over(transport_kind kind, int size, const test::rank_body& body) {
+void run_over(transport_kind kind, int size, const test::rank_body& body, int ranks_per_host = 1 << 20) {
     memory_table table;
     std::vector<std::string> errors(static_cast<std::size_t>(size));
     std::vector<std::thread> threads;
@@ -27,6 +27,7 @@ void run_over(transport_kind kind, int size, const test::rank_body& body) {
             try {
                 context_options options;
                 options.transport = kind;
+                options.host = me / ranks_per_host;
                 context home(options);
                 event_loop loop;
                 run(loop, join_and_work(home, me, size, table, body));
@@ -121,6 +122,18 @@ task<> look_at_routes(communicator& world, const std::string& begin) {
     }
 }
 
+task<> look_at_hosts(communicator& world, int ranks_per_host, bool near_in_memory) {
+    std::vector<float> from(4 * 100), to(4 * 100);
+    co_await world.all_to_all(from, to);
+    CHECK(world.hosts() == 2);
+    for (rank each = 0; each < world.size(); ++each) {
+        const std::string route = world.route(each);
+        CAPTURE(route);
+        const bool near = each / ranks_per_host == world.rank() / ranks_per_host;
+        if (each != world.rank()) CHECK(route.starts_with(near && near_in_memory ? "shm" : "127.0.0.1:"));
+    }
+}
+
 /// All sizes and steps of a job's usual calls, on memory that need not be copied.
 task<> sum_shared(communicator& world) {
     for (const std::size_t count : {0u, 1u, 5u, 1000u, 4099u, 100'003u, 3'000'017u}) {
@@ -173,6 +186,18 @@ TEST_CASE("ranks of one host share memory unless they are told not to, and say s
         const std::string begin = each.kind == transport_kind::tcp ? "127.0.0.1:" : "shm";
         run_over(each.kind, 3, [&begin](communicator& world) { return look_at_routes(world, begin); });
     }
+}
+
+TEST_CASE("ranks that play two hosts share memory within and use TCP between, and collectives are right") {
+    const programme all = test::mixed(4, {0, 1, 100, 5000, 100'000}, 5);
+    for (const transport_kind kind : {transport_kind::automatic, transport_kind::tcp}) {
+        const bool near_in_memory = kind == transport_kind::automatic;
+        CAPTURE(near_in_memory);
+        run_over(kind, 4, [&](communicator& world) { return look_at_hosts(world, 2, near_in_memory); }, 2);
+        run_over(kind, 4, [&](communicator& world) { return test::rehearse(world, all); }, 2);
+        run_over(kind, 4, [&](communicator& world) { return test::rehearse_at_once(world, all); }, 2);
+    }
+    run_over(transport_kind::automatic, 4, sum_shared, 2);
 }
 
 TEST_CASE("a rank that may share memory only does not join ranks over TCP, and says why") {

@@ -82,13 +82,28 @@ task<> sockets(communicator& world) {
     co_await world.barrier();
 }
 
+/// Where this rank is, and how it reaches the others once they have summed little and much.
+task<> hosts(communicator& world) {
+    for (const std::size_t count : {1u, 1u << 20}) {
+        std::vector<float> data(count, static_cast<float>(world.rank()));
+        co_await world.all_reduce(data, sum);
+        if (data.back() != static_cast<float>(world.size() * (world.size() - 1) / 2)) throw std::runtime_error("the sum is wrong");
+    }
+    std::vector<int> from(static_cast<std::size_t>(world.size())), to(from);
+    co_await world.all_to_all(from, to);
+    std::string routes;
+    for (rank each = 0; each < world.size(); ++each) routes += each == world.rank() ? " me" : world.route(each).starts_with("shm") ? " shm" : " tcp";
+    std::printf("rank %d of %d hosts:%s\n", world.rank(), world.hosts(), routes.c_str());
+    co_await world.barrier();
+}
+
 struct part {
     const char* name;
     task<> (*body)(communicator&);
 };
 constexpr part parts[] = {
     {"busy", busy},     {"idle", idle},     {"shutdown", shutdown}, {"mismatch", mismatch}, {"wrong_root", wrong_root},
-    {"throws", throws}, {"leaves", leaves}, {"sockets", sockets}};
+    {"throws", throws}, {"leaves", leaves}, {"sockets", sockets}, {"hosts", hosts}};
 
 }  // namespace
 

@@ -42,15 +42,21 @@ inline task<> one_rank(context& home, rank me, int size, std::shared_ptr<store> 
 }  // namespace detail
 
 /// Runs `body` on every rank until all have closed; the first error is thrown.
-inline void run_ranks(event_loop& loop, int size, const make_transport& make, const rank_body& body, context_options options = {}) {
+inline void run_ranks(event_loop& loop, int size, const make_transport& make, const rank_body& body,
+                      const std::function<context_options(rank)>& options) {
     memory_table table;
     std::vector<std::unique_ptr<context>> homes;
     std::vector<task<>> all;
     for (rank me = 0; me < size; ++me) {
-        homes.push_back(std::make_unique<context>(loop, make(loop), options));
+        homes.push_back(std::make_unique<context>(loop, make(loop), options(me)));
         all.push_back(detail::one_rank(*homes.back(), me, size, memory_store(table), body));
     }
     run(loop, when_all(std::move(all)));
+}
+
+/// With the same options on all ranks.
+inline void run_ranks(event_loop& loop, int size, const make_transport& make, const rank_body& body, context_options options = {}) {
+    run_ranks(loop, size, make, body, [&options](rank) { return options; });
 }
 
 /// Over memory, in virtual time.
