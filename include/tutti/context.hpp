@@ -30,7 +30,7 @@ struct context_options {
     duration lost_link = std::chrono::milliseconds(250);  // between the loss of a link and the verdict that its peer is dead
 
     // What goes over the wire. Rank 0's values are used by all ranks.
-    std::size_t slice_bytes = 256 * KiB;
+    std::size_t slice_bytes = 512 * KiB;
     std::size_t small_bytes = 64 * KiB;
 
     // By which the algorithms are chosen. Rank 0's are used by all ranks, and by what is split from their communicator.

@@ -11,7 +11,7 @@
 
 namespace tutti {
 
-inline constexpr std::size_t default_slice_bytes = 256 * KiB;
+inline constexpr std::size_t default_slice_bytes = 512 * KiB;
 
 /// The first slice goes along the longest chain through the plans of all ranks; the others follow it, each as long as the busiest rank
 /// needs for a slice without its hops. In groups of more than `most_chained` ranks the chain is that of the busiest rank's rounds, as if

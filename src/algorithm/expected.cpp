@@ -157,9 +157,9 @@ verdict verify_ordered(const algorithm& entry, int size, rank root, const host_m
     return verify(plans, promise);
 }
 
-verdict verify_sliced(const algorithm& entry, int size, rank root, const host_map& hosts, int slices, std::uint32_t seed, int window) {
+verdict verify_sliced(const algorithm& entry, int size, rank root, const host_map& hosts, const slicing& cut, std::uint32_t seed) {
     const std::vector<schedule> plans = build_all(entry, size, root, hosts);
-    return verify_sliced(plans, expected(entry.kind, size, root, plans[0].spaces().output), slices, seed, window);
+    return verify_sliced(plans, expected(entry.kind, size, root, plans[0].spaces().output), cut, seed);
 }
 
 }  // namespace tutti

@@ -22,6 +22,6 @@ std::vector<schedule> build_all(const algorithm& entry, int size, rank root, con
 verdict verify(const algorithm& entry, int size, rank root, const host_map& hosts = {});
 /// Also whether contributions are combined in the order of ranks.
 verdict verify_ordered(const algorithm& entry, int size, rank root, const host_map& hosts = {});
-verdict verify_sliced(const algorithm& entry, int size, rank root, const host_map& hosts, int slices, std::uint32_t seed, int window = 0);
+verdict verify_sliced(const algorithm& entry, int size, rank root, const host_map& hosts, const slicing& cut, std::uint32_t seed);
 
 }  // namespace tutti

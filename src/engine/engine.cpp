@@ -69,7 +69,7 @@ operation& engine::accept(const request& what, duration default_deadline, bool& 
         refuse(made);
         return made;
     }
-    made.plan(ready->plan, who_.me, who_.size, settings_.slice_bytes);
+    made.plan(ready->plan, who_.me, who_.size, settings_.slice_bytes, settings_.segment);
     if (made.asked.deadline == duration{}) made.asked.deadline = default_deadline;
     alone = enter(made);
     return made;

@@ -20,6 +20,7 @@ namespace tutti {
 /// What all ranks of a group must have alike, because it decides what goes over the wire. Agreed when the group forms.
 struct engine_settings {
     std::size_t slice_bytes = default_slice_bytes;  // a transfer travels in pieces of about this size
+    std::size_t segment = 1;                    // slices that go through all rounds before the next ones do
     std::size_t small_bytes = 64 * KiB;         // up to here an operation uses the small lane
     cost_model costs;
     std::vector<const algorithm*> forced;       // taken whatever they cost, where they serve the group

@@ -13,6 +13,7 @@ namespace tutti {
 void cursor::begin(operation& of, const program::channel& way) noexcept {
     of_ = &of;
     way_ = &way;
+    segment_ = 0;
     group_ = 0;
     slice_ = 0;
     inside_ = 0;
@@ -27,9 +28,13 @@ bool cursor::last() const noexcept {
 void cursor::next() noexcept {
     if (++inside_ < way_->groups[group_].count) return;
     inside_ = 0;
-    if (++slice_ < of_->slices()) return;
-    slice_ = 0;
-    ++group_;
+    const std::size_t end = std::min(segment_ + of_->segment(), of_->slices());
+    if (++slice_ < end) return;
+    if (++group_ == way_->groups.size() && end < of_->slices()) {
+        segment_ = end;
+        group_ = 0;
+    }
+    slice_ = segment_;
 }
 
 // ---- channels
@@ -61,7 +66,7 @@ void operation::again(std::shared_ptr<engine> owner) {
     if (plan_) rewind();
 }
 
-void operation::plan(std::shared_ptr<const program> plan, rank me, int size, std::size_t slice_bytes) {
+void operation::plan(std::shared_ptr<const program> plan, rank me, int size, std::size_t slice_bytes, std::size_t segment) {
     plan_ = std::move(plan);
     me_ = me;
     size_ = size;
@@ -71,6 +76,7 @@ void operation::plan(std::shared_ptr<const program> plan, rank me, int size, std
     for (const layout& each : spaces_) longest = std::max(longest, each.longest() * each.element_bytes);
     longest *= static_cast<std::size_t>(plan_->largest_transfer());
     slices_ = std::max<std::size_t>(1, (longest + slice_bytes - 1) / slice_bytes);
+    segment_ = segment;
     // Here no rank knows the longest block of all; nothing is forwarded, so nothing is lost without slices.
     if (asked.kind == collective::all_to_all_v) slices_ = 1;
     if (senders_.size() < plan_->senders().size()) senders_.resize(plan_->senders().size());

@@ -39,6 +39,7 @@ public:
 private:
     operation* of_ = nullptr;
     const program::channel* way_ = nullptr;
+    std::size_t segment_ = 0;  // its first slice
     std::size_t group_ = 0;
     std::size_t slice_ = 0;
     int inside_ = 0;
@@ -71,7 +72,7 @@ public:
     void begin(std::shared_ptr<engine> owner, const request& what);
     /// The same once more, with plan and memory as they are.
     void again(std::shared_ptr<engine> owner);
-    void plan(std::shared_ptr<const program> plan, rank me, int size, std::size_t slice_bytes);
+    void plan(std::shared_ptr<const program> plan, rank me, int size, std::size_t slice_bytes, std::size_t segment);
 
     std::uint64_t sequence = 0;
     std::uint32_t epoch = 0;
@@ -89,6 +90,8 @@ public:
     std::span<recv_channel> receivers() noexcept { return {receivers_.data(), plan_->receivers().size()}; }
     const program& plan() const noexcept { return *plan_; }
     std::size_t slices() const noexcept { return slices_; }
+    /// So many slices go through all rounds before the next ones do.
+    std::size_t segment() const noexcept { return segment_; }
 
     /// Whether slice `slice` of a transfer of `round` may begin: slice by slice, all earlier rounds have ended here.
     bool may_begin(int round, std::size_t slice) noexcept;
@@ -160,6 +163,7 @@ private:
     std::unique_ptr<std::byte[]> scratch_;
     std::size_t scratch_bytes_ = 0;  // the plan's scratch blocks, and a copy of the input where a plan overwrites what it may not
     std::size_t slices_ = 1;
+    std::size_t segment_ = 1;
     std::size_t prepared_ = 0;         // slices of the input copied (of a premul, scaled) to where the plan takes them
     space copied_to_ = space::output;  // into these blocks of it
     int copied_first_ = 0;

@@ -15,7 +15,7 @@ std::unique_ptr<detail::repeated_call> engine::keep(const request& what, duratio
     prepared* const ready = failure_ || shut_ ? nullptr : &prepare(what, described.algorithm);
     operation& model = add_to(*call, ready ? ready->free : free_, what, described);
     if (model.asked.deadline == duration{}) model.asked.deadline = default_deadline;
-    if (ready) model.plan(ready->plan, who_.me, who_.size, settings_.slice_bytes);
+    if (ready) model.plan(ready->plan, who_.me, who_.size, settings_.slice_bytes, settings_.segment);
     return call;
 }
 
@@ -44,7 +44,7 @@ operation& engine::start_again(detail::repeated_call& call, bool& alone) {
     if (call.last && !call.last->ended) too_early(*call.last);
     if (!call.free.first) {
         operation& another = add_to(call, home_of(model), model.asked, model.what);
-        if (model.plan_) another.plan(model.plan_, who_.me, who_.size, settings_.slice_bytes);
+        if (model.plan_) another.plan(model.plan_, who_.me, who_.size, settings_.slice_bytes, settings_.segment);
     }
     operation& next = take_from(call.free);
     next.again(shared_from_this());

@@ -2,6 +2,8 @@
 
 #include "schedule/print.hpp"
 
+#include <algorithm>
+
 namespace tutti {
 namespace {
 
@@ -13,18 +15,19 @@ bool is_transfer(const step& line) noexcept { return line.what != action::copy; 
 
 }  // namespace
 
-execution::execution(std::span<const schedule> plans, const matching& pairs, const contract& promise, expressions& formulas, int slices, int window)
+execution::execution(std::span<const schedule> plans, const matching& pairs, const contract& promise, expressions& formulas, const slicing& cut)
     : plans_(plans),
       pairs_(pairs),
       formulas_(formulas),
-      slices_(slices),
-      window_(window > 0 ? window : slices),
-      states_(plans.size() * static_cast<std::size_t>(slices)),
+      slices_(cut.slices),
+      window_(cut.window > 0 ? cut.window : cut.slices),
+      segment_(cut.segment > 0 ? cut.segment : cut.slices),
+      states_(plans.size() * static_cast<std::size_t>(cut.slices)),
       heads_(pairs.channels().size()) {
     for (const channel& pair : pairs.channels()) queues_.push_back(in_order(pair));
     for (rank who = 0; who < pairs.size(); ++who) {
         const shape& spaces = plans[static_cast<std::size_t>(who)].spaces();
-        for (int slice = 0; slice < slices; ++slice) {
+        for (int slice = 0; slice < slices_; ++slice) {
             progress& mine = of(who, slice);
             mine.memory.assign(static_cast<std::size_t>(total(spaces)), expressions::nothing);
             for (const auto& [where, what] : promise.ranks[static_cast<std::size_t>(who)].begins)
@@ -35,11 +38,12 @@ execution::execution(std::span<const schedule> plans, const matching& pairs, con
 
 std::vector<execution::item> execution::in_order(const channel& pair) const {
     std::vector<item> queue;
-    for (std::size_t first = 0, end = 0; first < pair.sends.size(); first = end) {
-        while (end < pair.sends.size() && pair.sends[end].round == pair.sends[first].round) ++end;
-        for (int slice = 0; slice < slices_; ++slice)
-            for (std::size_t k = first; k < end; ++k) queue.push_back({pair.sends[k], pair.recvs[k], slice});
-    }
+    for (int begin = 0; begin < slices_; begin += segment_)
+        for (std::size_t first = 0, end = 0; first < pair.sends.size(); first = end) {
+            while (end < pair.sends.size() && pair.sends[end].round == pair.sends[first].round) ++end;
+            for (int slice = begin; slice < std::min(begin + segment_, slices_); ++slice)
+                for (std::size_t k = first; k < end; ++k) queue.push_back({pair.sends[k], pair.recvs[k], slice});
+        }
     return queue;
 }
 

@@ -8,14 +8,20 @@
 
 namespace tutti {
 
+/// How transfers are cut, and in which order the slices travel.
+struct slicing {
+    int slices = 1;
+    int window = 0;   // slices of a round that are sent ahead of what has ended; 0: all
+    int segment = 0;  // slices that go through all rounds before the next segment does; 0: all
+};
+
 /// Follows the engine's rules: a transfer (round, slice) may begin when that slice of all rounds before has ended at this rank; a send
-/// ends only when its recv has begun; on each channel transfers travel in the order (round, slice, step). Since ranks are
+/// ends only when its recv has begun; on each channel transfers travel in the order (segment, round, slice, step). Since ranks are
 /// deterministic and nothing receives from anyone, one order of events decides for all; a seed tries others.
 class execution {
 public:
-    /// The plans must match and be well-formed. One slice is the run by whole rounds. With a `window` a slice is sent only when the
-    /// slice that many before it has ended its round here.
-    execution(std::span<const schedule> plans, const matching& pairs, const contract& promise, expressions& formulas, int slices = 1, int window = 0);
+    /// The plans must match and be well-formed. One slice is the run by whole rounds.
+    execution(std::span<const schedule> plans, const matching& pairs, const contract& promise, expressions& formulas, const slicing& cut = {});
 
     /// Runs until nothing moves: in a fixed order without `order`, in random order with it.
     void run(std::mt19937* order = nullptr);
@@ -54,6 +60,7 @@ private:
     expressions& formulas_;
     int slices_;
     int window_;
+    int segment_;
     std::vector<progress> states_;
     std::vector<std::vector<item>> queues_;  // by channel
     std::vector<std::size_t> heads_;

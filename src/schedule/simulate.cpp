@@ -28,7 +28,7 @@ struct incident {
     }
 };
 
-/// The order in which transfers travel on one path in one direction: (round, slice, step).
+/// The order in which transfers travel on one path in one direction: (segment, round, slice, step).
 class itinerary {
 public:
     void add(int step, int round) {
@@ -39,13 +39,18 @@ public:
     int step() const noexcept { return steps_[first_ + inside_]; }
     int round() const noexcept { return rounds_[first_]; }
     long slice() const noexcept { return slice_; }
-    void next(long slices) noexcept {
+    void next(long slices, long segment) noexcept {
         if (const std::size_t after = first_ + ++inside_; after < steps_.size() && rounds_[after] == rounds_[first_]) return;
         const std::size_t end = first_ + inside_;
         inside_ = 0;
-        if (++slice_ < slices) return;
-        slice_ = 0;
+        const long last = std::min(segment_ + segment, slices);
+        if (++slice_ < last) return;
         first_ = end;
+        if (ended() && last < slices) {
+            segment_ = last;
+            first_ = 0;
+        }
+        slice_ = segment_;
     }
 
 private:
@@ -53,6 +58,7 @@ private:
     std::vector<int> rounds_;
     std::size_t first_ = 0;  // of the steps that share a round
     std::size_t inside_ = 0;
+    long segment_ = 0;  // its first slice
     long slice_ = 0;
 };
 
@@ -105,9 +111,10 @@ struct player {
 
 class simulation {
 public:
-    simulation(const roles& parts, const plan_builder& build, double block_bytes, long slices, const network& over)
+    simulation(const roles& parts, const plan_builder& build, double block_bytes, long slices, long segment, const network& over)
         : parts_(parts),
           slices_(slices),
+          segment_(segment > 0 ? segment : slices),
           over_(over),
           slice_bytes_(block_bytes / static_cast<double>(slices)) {
         for (const role& each : parts.all) players_.emplace_back(build(each.one));
@@ -147,7 +154,7 @@ private:
         if (next.what == happening::left) {
             route& way = mine.routes[static_cast<std::size_t>(next.which)];
             const int step = way.out.step();
-            way.out.next(slices_);
+            way.out.next(slices_, segment_);
             way.busy = false;
             transferred(next.who, step);
             feed(next.who, next.which);
@@ -155,7 +162,7 @@ private:
             itinerary& way = mine.routes[static_cast<std::size_t>(next.which)].in;
             TUTTI_CHECK(!way.ended(), "what is sent is received");
             const int step = way.step();
-            way.next(slices_);
+            way.next(slices_, segment_);
             mine.receives_from = std::max(now_, mine.receives_from) + card_seconds(mine, step);
             happen(mine.receives_from, happening::landed, step, next.who);
         } else if (next.what == happening::landed) {
@@ -231,6 +238,7 @@ private:
 
     const roles& parts_;
     const long slices_;
+    const long segment_;
     const network over_;
     const double slice_bytes_;  // of one block
     std::vector<player> players_;
@@ -261,7 +269,7 @@ simulated simulate(int size, const plan_builder& build, double vector_bytes, con
             made.coarser_slice_bytes = std::exp2(std::ceil(std::log2(longest / static_cast<double>(how.transfers / (messages / 2)))));
         return made;
     }
-    simulation world(*parts, build, block_bytes, made.slices, over);
+    simulation world(*parts, build, block_bytes, made.slices, how.segment, over);
     world.run();
     made.seconds = world.ended();
     made.refused = world.stuck();

@@ -26,7 +26,8 @@ struct simulated {
 };
 
 struct simulate_options {
-    double slice_bytes = 256.0 * 1024;
+    double slice_bytes = 512.0 * 1024;
+    long segment = 0;             // slices that go through all rounds before the next segment does; 0: all
     bool merged = true;           // one rank for each role; false: all ranks, with the same result
     long transfers = 30'000'000;  // beyond it refuses: some 20 seconds
     role_limits looking = {};

@@ -166,7 +166,7 @@ private:
     std::vector<expressions::id> agreed_;  // by index: the formula of the first rank that holds it
 };
 
-verdict verify_run(std::span<const schedule> plans, const contract& promise, int slices, int window, std::mt19937* order) {
+verdict verify_run(std::span<const schedule> plans, const contract& promise, const slicing& cut, std::mt19937* order) {
     if (plans.size() != promise.ranks.size()) return {flaw::bad_step, "not one plan per rank"};
     if (verdict found = check_plans(plans, promise); !found.correct()) return found;
     if (verdict found = check_copies(plans, promise); !found.correct()) return found;
@@ -174,12 +174,12 @@ verdict verify_run(std::span<const schedule> plans, const contract& promise, int
     for (const channel& pair : pairs.channels())
         if (verdict found = check_channel(pair, promise); !found.correct()) return found;
     expressions formulas;
-    execution world(plans, pairs, promise, formulas, slices, window);
+    execution world(plans, pairs, promise, formulas, cut);
     world.run(order);
     if (!world.unwritten().empty()) return {flaw::unwritten_read, world.unwritten()};
     if (std::string waits = world.stuck(); !waits.empty()) return {flaw::deadlock, std::move(waits)};
     result_check results(promise, formulas);
-    for (int slice = 0; slice < slices; ++slice)
+    for (int slice = 0; slice < cut.slices; ++slice)
         if (verdict found = results.check(world, slice); !found.correct()) return found;
     return {};
 }
@@ -192,11 +192,11 @@ std::string_view name(flaw what) noexcept {
     return names[static_cast<int>(what)];
 }
 
-verdict verify(std::span<const schedule> plans, const contract& promise) { return verify_run(plans, promise, 1, 0, nullptr); }
+verdict verify(std::span<const schedule> plans, const contract& promise) { return verify_run(plans, promise, {}, nullptr); }
 
-verdict verify_sliced(std::span<const schedule> plans, const contract& promise, int slices, std::uint32_t seed, int window) {
+verdict verify_sliced(std::span<const schedule> plans, const contract& promise, const slicing& cut, std::uint32_t seed) {
     std::mt19937 order(seed);
-    return verify_run(plans, promise, slices, window, &order);
+    return verify_run(plans, promise, cut, &order);
 }
 
 }  // namespace tutti

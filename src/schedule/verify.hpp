@@ -2,6 +2,7 @@
 #pragma once
 
 #include "schedule/contract.hpp"
+#include "schedule/execution.hpp"
 
 #include <string>
 
@@ -33,8 +34,7 @@ struct verdict {
 /// The first flaw found, by whole rounds. `plans` has one plan per rank.
 verdict verify(std::span<const schedule> plans, const contract& promise);
 
-/// The same under the engine's rule for slices, with events in an order that depends on `seed`, and no more than `window` slices of a round
-/// sent ahead of what has ended (0: as many as there are).
-verdict verify_sliced(std::span<const schedule> plans, const contract& promise, int slices, std::uint32_t seed, int window = 0);
+/// The same under the engine's rule for slices, with events in an order that depends on `seed`.
+verdict verify_sliced(std::span<const schedule> plans, const contract& promise, const slicing& cut, std::uint32_t seed);
 
 }  // namespace tutti

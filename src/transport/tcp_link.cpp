@@ -17,7 +17,7 @@ namespace {
 using asio::ip::tcp;
 
 constexpr std::size_t max_parts = 64;           // of one system call; the rest waits for the next
-constexpr std::size_t host_window = 256 * KiB;  // the kernel's pages and the landing place stay in cache
+constexpr std::size_t host_window = 512 * KiB;  // the kernel's pages and the landing place stay in cache
 
 /// The front of `parts` as the kernel wants it; empty parts are left out, because reading nothing looks like the end of the stream.
 template <class Byte>

@@ -81,16 +81,24 @@ TEST_CASE("every plan in the catalogue is correct for every size and root") {
 }
 
 TEST_CASE("every plan in the catalogue is correct in slices, whatever the order of events") {
-    for (const int slices : {2, 3})
-        for (const int window : {0, 1})
-            for (std::uint32_t seed = 1; seed <= 3; ++seed) {
-                CAPTURE(slices);
-                CAPTURE(window);
-                CAPTURE(seed);
-                for_every_plan(10, [&](const algorithm& entry, int size, rank root, const host_map& hosts) {
-                    return verify_sliced(entry, size, root, hosts, slices, seed, window);
-                });
-            }
+    const slicing cuts[] = {
+        {.slices = 2},
+        {.slices = 3},
+        {.slices = 3, .window = 1},
+        {.slices = 2, .window = 1, .segment = 1},
+        {.slices = 3, .window = 1, .segment = 2},
+        {.slices = 5, .segment = 2},
+    };
+    for (const slicing& cut : cuts)
+        for (std::uint32_t seed = 1; seed <= 3; ++seed) {
+            CAPTURE(cut.slices);
+            CAPTURE(cut.window);
+            CAPTURE(cut.segment);
+            CAPTURE(seed);
+            for_every_plan(10, [&](const algorithm& entry, int size, rank root, const host_map& hosts) {
+                return verify_sliced(entry, size, root, hosts, cut, seed);
+            });
+        }
 }
 
 TEST_CASE("the algorithms marked as ordered combine in the order of ranks at every size and root, the others do not") {

@@ -168,6 +168,7 @@ engine_settings only(const algorithm& entry, std::size_t slice_bytes) {
     engine_settings settings;
     settings.forced = {&entry};
     settings.slice_bytes = slice_bytes;
+    settings.segment = slice_bytes == 64 ? 3 : 1;
     settings.small_bytes = 512;
     return settings;
 }

@@ -24,7 +24,7 @@ TEST_CASE("the lower rank's operand goes first, so both sides of an exchange hol
     for (std::uint32_t seed = 0; seed < 10; ++seed) {
         CAPTURE(seed);
         expressions formulas;
-        execution world(plans, pairs, one_block_each(2), formulas, 3);
+        execution world(plans, pairs, one_block_each(2), formulas, {.slices = 3});
         std::mt19937 order(seed);
         world.run(&order);
         CHECK(world.stuck().empty());

@@ -166,14 +166,14 @@ TEST_CASE("slices wait for each other as rounds do") {
     schedule mine({.output = 1}), theirs({.output = 1});
     mine.round(send(1, output(0)), recv_reduce(1, output(0)));
     theirs.round(send(0, output(0)), recv_reduce(0, output(0)));
-    for (std::uint32_t seed = 1; seed <= 20; ++seed) CHECK(verify_sliced(std::vector{mine, theirs}, sum_everywhere(2), 3, seed).correct());
+    for (std::uint32_t seed = 1; seed <= 20; ++seed) CHECK(verify_sliced(std::vector{mine, theirs}, sum_everywhere(2), {.slices = 3}, seed).correct());
 
     schedule first({.output = 1}), second({.output = 1});
     first.round(send(1, output(0)));
     first.round(recv_reduce(1, output(0)));
     second.round(send(0, output(0)));
     second.round(recv_reduce(0, output(0)));
-    const verdict found = verify_sliced(std::vector{first, second}, sum_everywhere(2), 2, 1);
+    const verdict found = verify_sliced(std::vector{first, second}, sum_everywhere(2), {.slices = 2}, 1);
     CHECK(found.what == flaw::deadlock);
     CHECK(found.why == "rank 0 waits for ever in round 0, slice 0; send to 1 output[0], which stands at round 0");
 }

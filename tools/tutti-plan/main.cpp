@@ -90,7 +90,7 @@ bool verify_sizes(const algorithm& entry, std::pair<int, int> sizes, const optio
         for (const host_map& hosts : host_maps(entry, size))
             for (const rank root : roots(entry.kind, size)) {
                 const verdict found = given.slices == 1 ? verify(entry, size, root, hosts)
-                                                        : verify_sliced(entry, size, root, hosts, given.slices, given.seed);
+                                                        : verify_sliced(entry, size, root, hosts, {.slices = given.slices}, given.seed);
                 ++worlds;
                 if (found.correct()) continue;
                 ++wrong;
