@@ -36,14 +36,19 @@ struct context_options {
     // By which the algorithms are chosen. Rank 0's are used by all ranks, and by what is split from their communicator.
     cost_model costs;
     bool calibrate = false;  // measure them when the job has joined, in some 30 ms; `costs` gives what cannot be measured
+    // Every element of a reduction is combined in one order and grouping of the ranks, however long the vector is and wherever in it, or in
+    // which bucket, the element stands (docs/numerics.md). Rank 0 decides, for what is split from its communicator, too.
+    bool deterministic = false;
+
     // Of this rank alone.
     transport_kind transport = transport_kind::automatic;  // tutti::run takes it from TUTTI_TRANSPORT, when that is set
     int host = 0;  // other numbers play other hosts on this one, reached over TCP; tutti::run takes it from TUTTI_HOST, when that is set
     void (*notice)(const std::string& sentence) = nullptr;  // hears, on the loop, what works otherwise than it might; null: standard error
 };
 
-/// `options` with what the environment says instead: TUTTI_TRANSPORT is auto, tcp or shm; TUTTI_HOST a number; TUTTI_COSTS
-/// costs as in "round=8e-6,message=1e-6", or "measure", and counts on rank 0. error::invalid_argument for anything else.
+/// `options` with what the environment says instead: TUTTI_TRANSPORT is auto, tcp or shm; TUTTI_HOST a number; TUTTI_COSTS is costs as in
+/// "round=8e-6,message=1e-6", or "measure", and counts on rank 0, as does TUTTI_DETERMINISTIC, 0 or 1. error::invalid_argument for anything
+/// else.
 result<context_options> with_environment(context_options options);
 
 /// Makes progress on a thread of its own, or, given a loop, on that loop and without any thread.

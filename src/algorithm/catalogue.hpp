@@ -81,9 +81,9 @@ constexpr bool collects(collective kind) noexcept {
 //                   In all_to_all_v block k of the input of rank r is as large as block r of the output of rank k.
 //   barrier         output: one block of zero bytes, which is really exchanged. No rank ends before all have begun.
 //
-// A scratch block is as large as the largest block of the other spaces and holds nothing at the start. Plans use scratch only in
-// collectives with equal blocks, so a transfer from or to scratch has the size of every other. With one rank the plan is
-// empty, except where input must become output: there it is one copy.
+// A scratch block holds nothing at the start. It is as large as the largest block of the other spaces, so in collectives with equal blocks
+// a transfer from or to scratch has the size of every other; in ..._v it is as large as the input's block of its number. With one rank the
+// plan is empty, except where input must become output: there it is one copy.
 
 /// Who builds a plan for: this rank, of that many, with that root (0 where there is none). `hosts` tells who shares one, to those
 /// algorithms that serve only some maps; it outlives the call.
@@ -103,6 +103,8 @@ struct algorithm {
     bool ordered = false;
     /// Messages that wait for each other in a row, where no rank's rounds tell; null: as many as the rounds of some rank.
     int (*hops)(int size) = nullptr;
+    /// Every element is combined in the one order and grouping of the deterministic mode (schedule/grouping.hpp).
+    bool grouped = false;
     bool (*fits)(const host_map&) = nullptr;  // null: whoever shares a host
 };
 
@@ -117,5 +119,7 @@ int number(const algorithm& entry) noexcept;
 inline bool serves(const algorithm& entry, int size, const host_map& hosts = {}) {
     return (entry.serves == nullptr || entry.serves(size)) && (entry.fits == nullptr || entry.fits(hosts));
 }
+/// Whether its results have the bits that the deterministic mode promises. Two ranks can only be combined in one way.
+constexpr bool deterministic(const algorithm& entry, int size) noexcept { return entry.grouped || size <= 2 || !reduces(entry.kind); }
 
 }  // namespace tutti

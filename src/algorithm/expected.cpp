@@ -84,7 +84,7 @@ std::vector<int> unequal_sizes(collective kind, const shape& spaces, rank me, in
     return sizes;
 }
 
-// Plans that use scratch need it; the others are proven for all sizes.
+// The others are proven for all sizes.
 bool equal_blocks(collective kind) {
     using enum collective;
     return kind == reduce_scatter || kind == all_to_all || kind == gather || kind == scatter || kind == exclusive_scan;
@@ -154,6 +154,13 @@ verdict verify_ordered(const algorithm& entry, int size, rank root, const host_m
     const std::vector<schedule> plans = build_all(entry, size, root, hosts);
     contract promise = expected(entry.kind, size, root, plans[0].spaces().output);
     promise.ordered = true;
+    return verify(plans, promise);
+}
+
+verdict verify_grouped(const algorithm& entry, int size, rank root, const host_map& hosts) {
+    const std::vector<schedule> plans = build_all(entry, size, root, hosts);
+    contract promise = expected(entry.kind, size, root, plans[0].spaces().output);
+    promise.ordered = promise.grouped = true;
     return verify(plans, promise);
 }
 

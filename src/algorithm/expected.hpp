@@ -22,6 +22,8 @@ std::vector<schedule> build_all(const algorithm& entry, int size, rank root, con
 verdict verify(const algorithm& entry, int size, rank root, const host_map& hosts = {});
 /// Also whether contributions are combined in the order of ranks.
 verdict verify_ordered(const algorithm& entry, int size, rank root, const host_map& hosts = {});
+/// Also whether in the one order and grouping that the deterministic mode knows.
+verdict verify_grouped(const algorithm& entry, int size, rank root, const host_map& hosts = {});
 verdict verify_sliced(const algorithm& entry, int size, rank root, const host_map& hosts, const slicing& cut, std::uint32_t seed);
 
 }  // namespace tutti

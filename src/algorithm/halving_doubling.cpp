@@ -1,33 +1,133 @@
-// Reduce-scatter by halving the vector, all-gather by doubling it: few rounds and few bytes, the choice in the middle.
+// Halving the vector, and doubling it again: few rounds and few bytes, the choice in the middle. Partners are neighbours first, so every
+// element is combined as recursive doubling does it, and the largest parts have the shortest ways. Where ranks fold into pairs, a pair
+// shares what falls to its number: the even rank takes part for the first half of the vector, the odd one for the second.
 #include "algorithm/builders.hpp"
 #include "algorithm/fold.hpp"
 
 namespace tutti {
+namespace {
 
-// Rabenseifner 2004. 2 log2(P) rounds, 2 S (P-1)/P bytes sent and S (P-1)/P bytes reduced per rank when P is a power of two;
-// otherwise, with C the power of two below P, 2 log2(C) + 2 rounds, and the odd rank of a pair sends 2 S (C-1)/C + S.
+struct sharing {
+    fold folded;
+    int halves;  // of the vector; one where there are no pairs
+    bool paired;
+    int from, to;  // the halves for which this rank takes part
+    int number;
+    rank twin;  // the other one of a pair
+
+    explicit sharing(place at)
+        : folded(at.size),
+          halves(folded.extra > 0 ? 2 : 1),
+          paired(folded.paired(at.me)),
+          from(paired ? at.me % 2 : 0),
+          to(paired ? from + 1 : halves),
+          number(folded.number(at.me)),
+          twin(at.me ^ 1) {}
+
+    /// Who takes part as `other` for that half.
+    rank real(int other, int half) const noexcept { return other < folded.extra ? 2 * other + half : other + folded.extra; }
+};
+
+/// The lowest bits of a number, of as many as `core` has numbers, the other way round.
+int reversed(int number, int core) {
+    int other = 0;
+    for (int bit = 1; bit < core; bit *= 2) other = 2 * other + (number & bit ? 1 : 0);
+    return other;
+}
+
+/// A vector of a block for each rank, cut in halves, and each half in a part for each number, as evenly as it goes: some may be empty.
+struct parts {
+    int size;
+    const sharing& all;
+
+    int first(int half, int index) const noexcept {
+        const int before = half * (size / 2), count = all.halves == 1 ? size : half == 0 ? size / 2 : size - size / 2;
+        return before + static_cast<int>(std::int64_t{count} * index / all.folded.core);
+    }
+    /// As many parts from `index` on.
+    blocks of(space where, int half, int index, int count) const noexcept {
+        return {where, first(half, index), first(half, index + count) - first(half, index)};
+    }
+    /// Who ends with a block: numbers end with the part that has their bits the other way round.
+    rank holder(int block) const noexcept {
+        const int half = all.halves == 2 && block >= size / 2 ? 1 : 0;
+        int index = 0;
+        while (first(half, index + 1) <= block) ++index;
+        return all.real(reversed(index, all.folded.core), half);
+    }
+};
+
+}  // namespace
+
+// Rabenseifner 2004, with pairs that share. With C the power of two at or below P: 2 log2(C) rounds, 2 S (C-1)/C bytes sent and S (C-1)/C
+// bytes reduced per rank; where ranks fold two rounds more, and each of a pair sends S + S (C-1)/C and reduces S/2 + S (C-1)/2C.
 schedule halving_doubling_all_reduce(place at) {
-    const fold folded(at.size);
-    schedule plan({.output = folded.core});
-    const blocks whole = output(0, folded.core);
-    if (folded.sits_out(at.me)) {
-        plan.round(send(at.me + 1, whole));
-        plan.round(recv(at.me + 1, whole));
-        return plan;
+    const sharing all(at);
+    const int core = all.folded.core;
+    schedule plan({.output = all.halves * core});
+    const auto part = [&](int half, int first, int count) { return output(half * core + first, count); };
+    if (all.paired) plan.round(send(all.twin, part(1 - all.from, 0, core)), recv_reduce(all.twin, part(all.from, 0, core)));
+    int mine = 0;
+    for (int distance = 1, count = core / 2; count > 0; distance *= 2, count /= 2) {
+        if (all.number & distance) mine += count;
+        for (int half = all.from; half < all.to; ++half) {
+            const rank partner = all.real(all.number ^ distance, half);
+            plan.add(send(partner, part(half, mine ^ count, count)));
+            plan.add(recv_reduce(partner, part(half, mine, count)));
+        }
+        plan.end_round();
     }
-    if (folded.paired(at.me)) plan.round(recv_reduce(at.me - 1, whole));
-    const int number = folded.number(at.me);
-    for (int half = folded.core / 2; half > 0; half /= 2) {
-        const int partner = number ^ half;
-        plan.round(send(folded.real(partner), output(partner / half * half, half)),
-                   recv_reduce(folded.real(partner), output(number / half * half, half)));
+    for (int distance = core / 2, count = 1; distance > 0; distance /= 2, count *= 2) {
+        for (int half = all.from; half < all.to; ++half) {
+            const rank partner = all.real(all.number ^ distance, half);
+            plan.add(send(partner, part(half, mine, count)));
+            plan.add(recv(partner, part(half, mine ^ count, count)));
+        }
+        plan.end_round();
+        mine &= ~count;
     }
-    for (int have = 1; have < folded.core; have *= 2) {
-        const int partner = number ^ have;
-        plan.round(send(folded.real(partner), output(number / have * have, have)),
-                   recv(folded.real(partner), output(partner / have * have, have)));
+    if (all.paired) plan.round(send(all.twin, part(all.from, 0, core)), recv(all.twin, part(1 - all.from, 0, core)));
+    return plan;
+}
+
+// The first half of it, on blocks of any sizes; at the end everybody hands the blocks of its part to their owners. Log2(C) + 1 rounds, one more
+// where ranks fold, one less for 2 ranks. At most S bytes sent per rank, and S (P-1)/P reduced when P is a power of two, otherwise at most
+// 1.25 S.
+schedule halving_reduce_scatter(place at) {
+    const sharing all(at);
+    const parts of{at.size, all};
+    const int core = all.folded.core;
+    schedule plan({.input = at.size, .output = 1, .scratch = at.size > 1 ? at.size : 0});
+    if (at.size == 1) plan.round(copy(output(0), input(0)));
+    if (all.paired)
+        plan.round(send(all.twin, of.of(space::input, 1 - all.from, 0, core)),
+                   copy(of.of(space::scratch, all.from, 0, core), of.of(space::input, all.from, 0, core)),
+                   recv_reduce(all.twin, of.of(space::scratch, all.from, 0, core)));
+    int mine = 0;
+    bool done = at.size == 1;  // this rank has its own block
+    for (int distance = 1, count = core / 2; count > 0; distance *= 2, count /= 2) {
+        if (all.number & distance) mine += count;
+        const space source = distance == 1 && !all.paired ? space::input : space::scratch;
+        for (int half = all.from; half < all.to; ++half) {
+            const rank partner = all.real(all.number ^ distance, half);
+            const blocks given = of.of(source, half, mine ^ count, count), kept = of.of(space::scratch, half, mine, count);
+            const bool last = count == 1 && kept.first == at.me && kept.count == 1;
+            const blocks total = last ? output(0) : kept;
+            done |= last;
+            if (given.count > 0) plan.add(send(partner, given));
+            if (kept.count > 0 && (last || source == space::input)) plan.add(copy(total, {source, kept.first, kept.count}));
+            if (kept.count > 0) plan.add(recv_reduce(partner, total));
+        }
+        plan.end_round();
     }
-    if (folded.paired(at.me)) plan.round(send(at.me - 1, whole));
+    for (int half = all.from; half < all.to; ++half) {
+        const blocks held = of.of(space::scratch, half, mine, 1);
+        for (rank owner = held.first; owner < held.first + held.count; ++owner)
+            if (owner != at.me) plan.add(send(owner, scratch(owner)));
+            else if (!done) plan.add(copy(output(0), scratch(owner)));
+    }
+    if (of.holder(at.me) != at.me) plan.add(recv(of.holder(at.me), output(0)));
+    plan.end_round();
     return plan;
 }
 

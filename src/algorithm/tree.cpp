@@ -1,6 +1,9 @@
 // Binomial trees: the root reaches everybody, or is reached, in log2(P) rounds. For small vectors.
 #include "algorithm/binomial.hpp"
 #include "algorithm/builders.hpp"
+#include "algorithm/fold.hpp"
+
+#include <algorithm>
 
 namespace tutti {
 namespace {
@@ -16,6 +19,22 @@ void collect(schedule& plan, const binomial& tree) {
     for (int below = 1; below < tree.span; below *= 2)
         if (tree.me + below < tree.size) plan.round(recv_reduce(tree.real(tree.me + below), output(0)));
     if (tree.me != 0) plan.round(send(tree.parent(), output(0)));
+}
+
+// To rank 0, in the order of ranks: pairs first, until a power of two is left, then neighbours, and neighbours of neighbours. That is how
+// recursive doubling combines, too.
+void collect_in_order(schedule& plan, place at) {
+    const fold folded(at.size);
+    const auto lowest = [&](int number) { return number + std::min(number, folded.extra); };
+    if (folded.paired(at.me) && !folded.sits_out(at.me)) {
+        plan.round(send(at.me - 1, output(0)));
+        return;
+    }
+    if (folded.paired(at.me)) plan.round(recv_reduce(at.me + 1, output(0)));
+    const int number = folded.number(at.me);
+    int below = 1;
+    for (; below < folded.core && !(number & below); below *= 2) plan.round(recv_reduce(lowest(number + below), output(0)));
+    if (number != 0) plan.round(send(lowest(number - below), output(0)));
 }
 
 }  // namespace
@@ -34,22 +53,20 @@ schedule tree_reduce(place at) {
     return plan;
 }
 
-// To rank 0, whose subtrees are neighbouring ranks in their order, and from there to the root. Ceil(log2(P)) rounds, and one more if the root
-// is another; rank 0 receives and reduces S ceil(log2(P)) bytes.
+// To rank 0 in the order of ranks, and from there to the root. Ceil(log2(P)) rounds, and one more if the root is another; rank 0 receives and reduces S ceil(log2(P)) bytes.
 schedule ordered_tree_reduce(place at) {
     schedule plan({.output = 1});
-    collect(plan, binomial({at.me, at.size, 0}));
+    collect_in_order(plan, at);
     if (at.root != 0 && at.me == 0) plan.round(send(at.root, output(0)));
     if (at.root != 0 && at.me == at.root) plan.round(recv(0, output(0)));
     return plan;
 }
 
-// Reduce to rank 0, then broadcast. 2 ceil(log2(P)) rounds; rank 0 sends and reduces S ceil(log2(P)) bytes.
+// Reduce to rank 0 in the order of ranks, then broadcast. 2 ceil(log2(P)) rounds; rank 0 sends and reduces S ceil(log2(P)) bytes.
 schedule tree_all_reduce(place at) {
     schedule plan({.output = 1});
-    const binomial tree({at.me, at.size, 0});
-    collect(plan, tree);
-    spread(plan, tree);
+    collect_in_order(plan, at);
+    spread(plan, binomial({at.me, at.size, 0}));
     return plan;
 }
 

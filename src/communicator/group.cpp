@@ -281,10 +281,17 @@ void group::announce_departures() noexcept {
     const std::vector<rank> gone = std::exchange(departing_, {});
     for (const rank who : gone)
         for (const lane_kind kind : {lane_kind::bulk, lane_kind::small, lane_kind::point})
-            if (passage_to(who, kind) < passage::entering) engine_->peer_left(who, kind);
+            if (passage_to(who, kind) == passage::none) engine_->peer_left(who, kind);
+            else if (passage_to(who, kind) == passage::dialling) work_.start(leave_unanswered(who, kind));
     for (const rank who : gone) monitor_.departed(who);
     changed_.set();
     changed_.reset();
+}
+
+/// It may have taken our call, sent its data and left, and its answer comes later than the word of the star.
+task<> group::leave_unanswered(rank who, lane_kind kind) {
+    co_await sleep_for(home_->options().lost_link);
+    if (!failure_ && !closed_ && passage_to(who, kind) == passage::dialling) engine_->peer_left(who, kind);
 }
 
 task<> group::until_idle(time_point limit) {

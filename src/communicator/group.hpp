@@ -104,6 +104,7 @@ private:
     passage& passage_to(rank peer, lane_kind kind) noexcept;
     void admit(rank peer, lane_kind kind, std::unique_ptr<link> over);
     void announce_departures() noexcept;
+    task<> leave_unanswered(rank who, lane_kind kind);
     void note_failure(report why) noexcept;
     void tell_watchers() noexcept;
     void shut() noexcept;

@@ -30,7 +30,8 @@ std::string contact(const context_options& options, rank me, const std::string& 
 
 /// One line of settings, then for each rank the number of its host and its address; or '!' and what went wrong.
 std::string write_members(const membership& all) {
-    std::string text = fmt::format("{} {} {} {}\n", all.settings.slice_bytes, all.settings.small_bytes, int{all.calibrate}, to_string(all.settings.costs));
+    std::string text = fmt::format("{} {} {}{} {}\n", all.settings.slice_bytes, all.settings.small_bytes, int{all.calibrate},
+                                   int{all.settings.deterministic}, to_string(all.settings.costs));
     for (std::size_t each = 0; each < all.addresses.size(); ++each)
         text += fmt::format("{} {}\n", all.hosts.host(static_cast<rank>(each)), all.addresses[each]);
     return text;
@@ -50,10 +51,12 @@ bool read_members(std::string_view text, membership& into) {
     const auto small = std::from_chars(slice.ptr + 1, last, into.settings.small_bytes);
     if (small.ec != std::errc{} || small.ptr == last || into.settings.slice_bytes == 0) return false;
     const std::string_view rest(small.ptr + 1, last);
-    if (rest.size() < 2 || (rest[0] != '0' && rest[0] != '1') || rest[1] != ' ') return false;
-    const auto costs = costs_in(rest.substr(2));
+    const auto yes_or_no = [](char digit) { return digit == '0' || digit == '1'; };
+    if (rest.size() < 3 || !yes_or_no(rest[0]) || !yes_or_no(rest[1]) || rest[2] != ' ') return false;
+    const auto costs = costs_in(rest.substr(3));
     if (!costs) return false;
     into.calibrate = rest[0] == '1';
+    into.settings.deterministic = rest[1] == '1';
     into.settings.costs = *costs;
     std::vector<int> hosts;
     for (auto& each : into.addresses) {
@@ -123,6 +126,7 @@ task<std::unique_ptr<communicator>> join_over(std::shared_ptr<context::state> ho
     mine.addresses.resize(static_cast<std::size_t>(who.size));
     mine.settings.slice_bytes = home->options().slice_bytes;
     mine.settings.small_bytes = home->options().small_bytes;
+    mine.settings.deterministic = home->options().deterministic;
     mine.settings.forced = home->forced();
     mine.settings.costs = home->options().costs;
     mine.calibrate = home->options().calibrate;

@@ -66,6 +66,14 @@ bool read_costs(context_options& into) {
 }
 
 /// False when it makes no sense.
+bool read_deterministic(context_options& into) {
+    const char* const text = std::getenv("TUTTI_DETERMINISTIC");
+    const std::string_view said = text ? text : "";
+    if (said == "0" || said == "1") into.deterministic = said == "1";
+    return text == nullptr || said == "0" || said == "1";
+}
+
+/// False when it makes no sense.
 bool read_transport(context_options& into) {
     const char* const text = std::getenv("TUTTI_TRANSPORT");
     const std::string name = text ? text : "";
@@ -101,6 +109,8 @@ result<context_options> with_environment(context_options options) {
     if (!read_costs(options))
         return failure(error::invalid_argument, fmt::format("TUTTI_COSTS={} is not understood; measure is, and {}",
                                                             std::getenv("TUTTI_COSTS"), to_string(cost_model{})));
+    if (!read_deterministic(options))
+        return failure(error::invalid_argument, fmt::format("TUTTI_DETERMINISTIC={} is not 0 or 1", std::getenv("TUTTI_DETERMINISTIC")));
     return options;
 }
 

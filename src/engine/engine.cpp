@@ -8,8 +8,12 @@
 
 namespace tutti {
 
+static chooser chooser_of(const engine_settings& settings, const engine_identity& who) {
+    return chooser(who.size, settings.costs, settings.forced, default_slice_bytes, settings.deterministic, who.hosts);
+}
+
 engine::engine(event_loop& loop, engine_identity who, engine_settings settings, engine_observer& observer)
-    : loop_(loop), who_(std::move(who)), settings_(std::move(settings)), choose_(who_.size, settings_.costs, settings_.forced, default_slice_bytes, who_.hosts), observer_(&observer),
+    : loop_(loop), who_(std::move(who)), settings_(std::move(settings)), choose_(chooser_of(settings_, who_)), observer_(&observer),
       ports_(static_cast<std::size_t>(who_.size) * lane_kinds) {}
 
 engine::~engine() { TUTTI_CHECK(shut_, "an engine is shut down before it is destroyed"); }
@@ -24,11 +28,13 @@ static std::size_t vector_bytes(const request& what, int size) noexcept {
 }
 
 void engine::reprice(const cost_model& costs) {
-    chooser other(who_.size, costs, settings_.forced, default_slice_bytes, who_.hosts);
+    engine_settings other = settings_;
+    other.costs = costs;
+    chooser choose = chooser_of(other, who_);
     const std::lock_guard lock(guard_);
     TUTTI_CHECK(pending_ == 0, "costs change while nothing is under way");
     settings_.costs = costs;
-    choose_ = std::move(other);
+    choose_ = std::move(choose);
 }
 
 engine::prepared& engine::prepare(const request& what, std::uint8_t& number) {

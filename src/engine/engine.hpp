@@ -23,6 +23,7 @@ struct engine_settings {
     std::size_t segment = 1;                    // slices that go through all rounds before the next ones do
     std::size_t small_bytes = 64 * KiB;         // up to here an operation uses the small lane
     cost_model costs;
+    bool deterministic = false;                 // only algorithms that combine in one order and grouping, the forced ones too
     std::vector<const algorithm*> forced;       // taken whatever they cost, where they serve the group
     std::size_t pending_limit = 1 << 20;        // operations under way on one communicator, and as many messages
     message_settings messages;

@@ -35,7 +35,9 @@ void operation::place_memory() {
     layout& output = spaces_[static_cast<int>(space::output)] =
         one_space(collects(asked.kind), out, shape.output, received, output_starts_);
     const std::size_t element = asked.element_bytes();
-    const std::size_t blocks = std::max(input.longest(), output.longest()) * static_cast<std::size_t>(shape.scratch);
+    const bool like_input = shape.scratch > 0 && has_counts(asked.kind);
+    const std::size_t blocks =
+        like_input ? input.count : std::max(input.longest(), output.longest()) * static_cast<std::size_t>(shape.scratch);
     place_list(output);
     // A rank that is not the root of a reduce has no output: partial sums go to a copy of its input, or nowhere if it only sends.
     // What is scaled first goes to memory of its own where the plan takes it from the input, or has no output.
@@ -44,7 +46,7 @@ void operation::place_memory() {
     const bool scales_input = scales() && input.blocks > 0;
     const std::size_t own_blocks = blocks + (needs_copy ? asked.count : 0);
     std::byte* own = scratch((own_blocks + (scales_input ? input.count : 0)) * element);
-    spaces_[static_cast<int>(space::scratch)] = {own, blocks, element, shape.scratch};
+    spaces_[static_cast<int>(space::scratch)] = {own, blocks, element, shape.scratch, like_input ? input.starts : nullptr};
     if (scales_input) input.data = own + own_blocks * element;
     if (needs_copy) output.data = own + blocks * element;
     else if (no_output) output.data = in;

@@ -77,6 +77,7 @@ struct event_loop::impl {
     time_point tired_at{};             // when spinning ends; 0: it has not begun
     int turns = 0;
     time_point sober_until{};          // no spinning before
+    bool crowded = true;               // the last yield gave the core to somebody
     detail::timer_heap timers;
     bool virtual_time = false;
     time_point virtual_now{};

@@ -84,30 +84,38 @@ constexpr std::chrono::microseconds spin_time{50};
 // With more runnable threads than cores a yield gives the core away. Whoever keeps it as long as this does not wait for anybody.
 constexpr std::chrono::milliseconds long_yield{1};
 constexpr std::chrono::milliseconds sober_time{50};
-constexpr int tries_between_polls = 16;
+constexpr int yields_between_polls = 16;
+// A yield that comes back sooner than this has found nobody else who wants the core: the next tries need none.
+constexpr std::chrono::microseconds short_yield{1};
+constexpr int tries_between_yields = 16;
 
 }  // namespace
 
 /// True when something happened. Work that comes of a try and moves nothing does not lengthen the time that is left.
 bool event_loop::impl::spin(const impl* visitor) {
     if (eager.empty() || (helper && !visitor)) return false;  // the helper computes, and its core is worth more
-    auto before = self.now();
-    if (before < sober_until) return false;
-    if (tired_at == time_point{}) tired_at = before + spin_time;
-    for (int tries = 1;; ++tries) {
+    const auto begun = self.now();
+    if (begun < sober_until) return false;
+    if (tired_at == time_point{}) tired_at = begun + spin_time;
+    for (int tries = 1, yields = 0;; ++tries) {
         stirred = false;
         try_eager();
-        if (tries % tries_between_polls == 0) poll_io(batch);
         if (stirred) tired_at = {};
         if (stirred || !idle() || stopping.load(std::memory_order_relaxed) || (visitor && visitor->called())) return true;
+        if (!crowded && tries % tries_between_yields != 0) continue;
+        if (++yields % yields_between_polls == 0) {
+            poll_io(batch);
+            if (!idle()) return true;
+        }
+        const auto before = self.now();
         std::this_thread::yield();
         const auto after = self.now();
+        crowded = after - before > short_yield;
         if (after - before > long_yield) sober_until = after + sober_time;
         if (after >= tired_at) {
             tired_at = {};
             return false;
         }
-        before = after;
     }
 }
 

@@ -26,7 +26,9 @@ struct holding {
 struct terms {
     std::vector<holding> begins;
     std::vector<holding> ends;
-    std::vector<int> sizes{};  // of the blocks of input, then output: equal numbers, on whatever ranks, are equal sizes
+    // Of the blocks of input, then output: equal numbers, on whatever ranks, are equal sizes. A scratch block is as large as the input's
+    // of its number.
+    std::vector<int> sizes{};
 };
 
 struct contract {
@@ -35,6 +37,7 @@ struct contract {
     bool equal_blocks = false;     // all blocks have one size, scratch too; otherwise what `sizes` says, or without it the block's number
     bool repeats_allowed = false;  // a contribution may be combined several times (barrier), and in any order
     bool ordered = false;          // contributions are combined in the order of ranks, for operators that do not commute
+    bool grouped = false;          // and as schedule/grouping.hpp says
 };
 
 /// Blocks of all spaces in one row: input, output, scratch.

@@ -1,6 +1,7 @@
 #include "schedule/verify.hpp"
 
 #include "schedule/execution.hpp"
+#include "schedule/grouping.hpp"
 #include "schedule/print.hpp"
 
 #include <algorithm>
@@ -40,8 +41,12 @@ verdict check_races(std::span<const step> round) {
     return {};
 }
 
-verdict check_plan(const schedule& plan, const shape& promised, rank me, int size) {
-    const shape& spaces = plan.spaces();
+verdict check_plan(const schedule& plan, const contract& promise, rank me, int size) {
+    const shape &spaces = plan.spaces(), &promised = promise.spaces;
+    const bool sized = !promise.equal_blocks && !promise.ranks[static_cast<std::size_t>(me)].sizes.empty();
+    if (sized && spaces.scratch > spaces.input)
+        return {flaw::bad_step, "rank " + std::to_string(me) + ": the plan has " + std::to_string(spaces.scratch) +
+                                    " scratch blocks, which have the sizes of " + std::to_string(spaces.input) + " input blocks"};
     if (spaces.input != promised.input || spaces.output != promised.output || spaces.scratch < 0)
         return {flaw::bad_step, "rank " + std::to_string(me) + ": the plan has " + std::to_string(spaces.input) + " input and " +
                                     std::to_string(spaces.output) + " output blocks, the collective " + std::to_string(promised.input) +
@@ -59,10 +64,10 @@ verdict check_plan(const schedule& plan, const shape& promised, rank me, int siz
 // Blocks with one number have one size.
 int size_number(const contract& promise, rank who, const blocks& which, int index) noexcept {
     if (promise.equal_blocks) return 0;
-    if (which.where == space::scratch) return -1;
     const std::vector<int>& sizes = promise.ranks[static_cast<std::size_t>(who)].sizes;
-    return sizes.empty() ? which.first + index
-                         : sizes[static_cast<std::size_t>(position(promise.spaces, which.where, which.first + index))];
+    const bool scratch = which.where == space::scratch;
+    if (sizes.empty()) return scratch ? -1 : which.first + index;
+    return sizes[static_cast<std::size_t>(position(promise.spaces, scratch ? space::input : which.where, which.first + index))];
 }
 
 bool same_size(const contract& promise, rank who, const blocks& one, rank whose, const blocks& other) noexcept {
@@ -92,7 +97,7 @@ verdict check_channel(const channel& pair, const contract& promise) {
 verdict check_plans(std::span<const schedule> plans, const contract& promise) {
     const int size = static_cast<int>(plans.size());
     for (rank me = 0; me < size; ++me)
-        if (verdict found = check_plan(plans[static_cast<std::size_t>(me)], promise.spaces, me, size); !found.correct()) return found;
+        if (verdict found = check_plan(plans[static_cast<std::size_t>(me)], promise, me, size); !found.correct()) return found;
     return {};
 }
 
@@ -133,7 +138,7 @@ std::string text(piece wanted) {
 
 class result_check {
 public:
-    result_check(const contract& promise, const expressions& formulas) : promise_(promise), formulas_(formulas) {}
+    result_check(const contract& promise, expressions& formulas) : promise_(promise), formulas_(formulas) {}
 
     verdict check(const execution& world, int slice) {
         const int size = static_cast<int>(promise_.ranks.size());
@@ -146,13 +151,16 @@ public:
 private:
     verdict check(rank who, const blocks& where, piece wanted, expressions::id found) {
         const bool combined = wanted.owner == every_rank;
+        const int size = static_cast<int>(promise_.ranks.size());
         if (combined && static_cast<std::size_t>(wanted.index) >= agreed_.size())
             agreed_.resize(static_cast<std::size_t>(wanted.index) + 1, expressions::nothing);
         expressions::id* agreed = combined ? &agreed_[static_cast<std::size_t>(wanted.index)] : nullptr;
         if (agreed && *agreed == found && found != expressions::nothing) return {};
         const std::string holds = "rank " + std::to_string(who) + " ends with " + to_string(where) + " = " + formulas_.text(found);
-        if (!fulfils(formulas_, found, wanted, static_cast<int>(promise_.ranks.size()), promise_.repeats_allowed))
+        if (!fulfils(formulas_, found, wanted, size, promise_.repeats_allowed))
             return {flaw::wrong_result, holds + ", expected " + text(wanted)};
+        if (wanted.owner < 0 && promise_.grouped && found != grouped(formulas_, wanted, size))
+            return {flaw::other_grouping, holds + ", and not as " + formulas_.text(grouped(formulas_, wanted, size))};
         if (combined && promise_.ordered && !in_rank_order(formulas_.pieces(found)))
             return {flaw::not_in_order, holds + ", which is not the order of ranks"};
         if (agreed && *agreed != expressions::nothing && !promise_.repeats_allowed)
@@ -162,7 +170,7 @@ private:
     }
 
     const contract& promise_;
-    const expressions& formulas_;
+    expressions& formulas_;
     std::vector<expressions::id> agreed_;  // by index: the formula of the first rank that holds it
 };
 
@@ -188,7 +196,8 @@ verdict verify_run(std::span<const schedule> plans, const contract& promise, con
 
 std::string_view name(flaw what) noexcept {
     constexpr std::string_view names[] = {"none",        "bad step", "input written",  "race",         "orphan",          "size mismatch",
-                                          "split round", "deadlock", "unwritten read", "wrong result", "different order", "not in order"};
+                                          "split round", "deadlock", "unwritten read", "wrong result", "different order", "not in order",
+                                          "other grouping"};
     return names[static_cast<int>(what)];
 }
 

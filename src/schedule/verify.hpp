@@ -21,6 +21,7 @@ enum class flaw : std::uint8_t {
     wrong_result,     // a contribution is missing, doubled or in the wrong place
     different_order,  // right, but added in another order than on another rank: other bits
     not_in_order,     // right where the operator commutes: combined in another order than that of ranks, which the contract asks for
+    other_grouping,   // right, but not grouped in the one way that the contract asks for
 };
 std::string_view name(flaw what) noexcept;
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t batch_runs = 60;          // the system takes 1024; more than these do not help
 constexpr std::size_t batch_bytes = 512 * KiB;  // a batch that is not longer stays in cache
-constexpr std::size_t turn_bytes = 4 * MiB;     // then others on the loop have their turn
+constexpr std::size_t turn_bytes = 1 * MiB;     // then others on the loop have their turn
 
 }  // namespace
 
@@ -21,6 +21,8 @@ lane::lane(event_loop& loop, std::mutex& guard, std::unique_ptr<tutti::link> ove
       link_(std::move(over)),
       near_(link_->near()),
       owner_(owner),
+      send_turn_(loop),
+      recv_turn_(loop),
       staging_(staging_bytes),
       buffer_(buffer_bytes) {}
 
@@ -38,6 +40,8 @@ void lane::stop() noexcept {
 void lane::close() noexcept {
     stop();
     link_->close();
+    send_turn_.forget();
+    recv_turn_.forget();
     loop_.withdraw(readable_);
     loop_.withdraw(writable_);
     loop_.withdraw(repaid_);
@@ -143,7 +147,13 @@ void lane::send_failed(std::error_code why) noexcept {
 
 void lane::pump_send() noexcept {
     pumping_ = true;
+    std::size_t budget = turn_bytes;
     while (first_ && state_ != state::ended) {
+        if (budget == 0) {  // a peer that takes them as fast would keep us here for all there is to send
+            waiting_writable_ = true;
+            send_turn_.start(writable_);
+            break;
+        }
         gather_batch();
         const auto [bytes, code] = link_->try_send(send_runs_);
         if (code) {
@@ -155,6 +165,7 @@ void lane::pump_send() noexcept {
             link_->when_writable(writable_);
             break;
         }
+        budget -= std::min(budget, bytes);
         sent_bytes(bytes);
     }
     if (lent_first_ && !waiting_returned_) {
@@ -307,8 +318,13 @@ void lane::pump_recv() noexcept {
             if (state_ == state::parked && send_code_) fail(send_code_);
             break;
         }
+        if (budget == 0 && !send_code_) {
+            waiting_readable_ = true;
+            recv_turn_.start(readable_);
+            break;
+        }
         if (head_.references > 0) {
-            if (!take_lent()) break;
+            if (!take_lent(budget)) break;
         } else if (!through_) {
             fill_from_buffer();
         }
@@ -316,11 +332,6 @@ void lane::pump_recv() noexcept {
             state_ = state::header;
             owner_.landed(head_);
             continue;
-        }
-        if (budget == 0 && !send_code_) {
-            waiting_readable_ = true;
-            loop_.post(readable_);
-            break;
         }
         if (!(through_ ? pass_through(budget) : recv_more(budget))) break;
     }

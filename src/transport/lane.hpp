@@ -7,6 +7,7 @@
 
 #include "transport/frame.hpp"
 #include "transport/near_link.hpp"
+#include "transport/next_turn.hpp"
 
 #include <memory>
 #include <mutex>
@@ -93,7 +94,7 @@ private:
     void sent_bytes(std::size_t bytes) noexcept;
     bool take_header() noexcept;
     bool take_references() noexcept;
-    bool take_lent() noexcept;
+    bool take_lent(std::size_t& budget) noexcept;
     bool pass_through(std::size_t& budget) noexcept;
     bool nothing_came(std::error_code code) noexcept;
     bool ask_owner() noexcept;
@@ -110,6 +111,8 @@ private:
     detail::callback<&lane::readable> readable_{*this};
     detail::callback<&lane::writable> writable_{*this};
     detail::callback<&lane::repaid> repaid_{*this};
+    next_turn send_turn_;
+    next_turn recv_turn_;
 
     // Sending: a queue, of which the first frames form the current batch; `offset_` bytes of the first are gone already.
     // Headers and short payloads are copied next to each other: one run for many small frames.

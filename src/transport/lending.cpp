@@ -72,7 +72,7 @@ bool lane::take_references() noexcept {
 }
 
 /// Reads a lent payload, and gives it back.
-bool lane::take_lent() noexcept {
+bool lane::take_lent(std::size_t& budget) noexcept {
     std::uint64_t offset = 0;
     for (auto part : lent_) {
         while (!part.empty()) {
@@ -99,6 +99,7 @@ bool lane::take_lent() noexcept {
         fail(error::peer_died);
         return false;
     }
+    budget -= std::min(budget, missing_);
     missing_ = 0;
     near_->give_back();
     return true;

@@ -123,6 +123,29 @@ TEST_CASE("the algorithms marked as ordered combine in the order of ranks at eve
     }
 }
 
+TEST_CASE("the algorithms marked as grouped combine in the one order and grouping at every size and root, the others do not") {
+    for (const algorithm& entry : catalogue()) {
+        CAPTURE(name(entry.kind));
+        CAPTURE(entry.name);
+        if (!reduces(entry.kind)) {
+            CHECK_FALSE(entry.grouped);
+            continue;
+        }
+        bool always = true;
+        for (int size = 1; size <= 33; ++size)
+            for (const host_map& hosts : host_maps(entry, size))
+                for (const rank root : roots(entry.kind, size)) {
+                    const verdict found = verify_grouped(entry, size, root, hosts);
+                    INFO(size, " ranks, ", hosts.count(), " hosts, root ", root, ": ", name(found.what), ": ", found.why);
+                    CHECK((found.correct() || (!entry.grouped && found.what == flaw::other_grouping)));
+                    CHECK((found.correct() || !deterministic(entry, size)));
+                    always &= found.correct();
+                }
+        CHECK(always == entry.grouped);
+        CHECK((entry.ordered || !entry.grouped));
+    }
+}
+
 TEST_CASE("with one rank a plan is empty, or one copy where input becomes output") {
     for (const algorithm& entry : catalogue()) {
         if (!serves(entry, 1)) continue;

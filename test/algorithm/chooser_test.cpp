@@ -103,6 +103,42 @@ TEST_CASE("an ordered choice is an ordered algorithm, the cheapest of them, at e
         }
 }
 
+TEST_CASE("a deterministic choice combines in the one grouping, and is the cheapest that does, ordered or not") {
+    const cost_model model;
+    const algorithm* const ring = find(all_reduce, "ring");
+    const algorithm* const tree = find(all_reduce, "tree");
+    for (const int size : {1, 2, 3, 4, 5, 7, 8, 9, 16, 33, 100}) {
+        const chooser choices(size, model, {}, default_slice_bytes, true), usual(size, model);
+        for (const std::size_t bytes : {std::size_t{0}, std::size_t{4}, 48 * KiB, 700 * KiB, 3 * GiB})
+            for (int number = 0; number < collective_count; ++number) {
+                const auto kind = static_cast<collective>(number);
+                CAPTURE(size);
+                CAPTURE(bytes);
+                CAPTURE(name(kind));
+                const algorithm& choice = choices.choose(kind, bytes);
+                CHECK(choice.kind == kind);
+                CHECK(deterministic(choice, size));
+                if (!reduces(kind)) CHECK(&choice == &usual.choose(kind, bytes));
+                if (reduces(kind) && size > 2) CHECK(&choice == &choices.choose(kind, bytes, true));
+                for (const algorithm& other : catalogue())
+                    if (other.kind == kind && serves(other, size) && deterministic(other, size))
+                        CHECK(estimate(choice, size, model).seconds(static_cast<double>(bytes)) <=
+                              estimate(other, size, model).seconds(static_cast<double>(bytes)) * (1 + 1e-6));
+            }
+        // Only one of its kind can be forced.
+        CHECK(deterministic(chooser(size, model, std::span(&ring, 1), default_slice_bytes, true).choose(all_reduce, 4), size));
+        CHECK(&chooser(size, model, std::span(&tree, 1), default_slice_bytes, true).choose(all_reduce, 3 * GiB) == tree);
+    }
+}
+
+TEST_CASE("small and large vectors have algorithms of their own in the deterministic mode, too") {
+    for (const int size : {4, 5, 8, 33}) {
+        const chooser choices(size, {}, {}, default_slice_bytes, true);
+        CHECK(choices.choose(all_reduce, 4).name != choices.choose(all_reduce, 64 * MiB).name);
+        CHECK(choices.choose(all_reduce, 64 * MiB).name == "halving_doubling");
+    }
+}
+
 TEST_CASE("a threshold is exact: one byte less is the range before") {
     const chooser choices(4);
     const auto& ranges = choices.ranges(collective::all_reduce);
@@ -132,7 +168,7 @@ TEST_CASE("where ranks share hosts and a network is between them, the choice kno
     const layered_row rows[] = {
         {4, 8, all_reduce, 16 * KiB, "leaders"},
         {4, 8, all_reduce, 64 * MiB, "parts"},
-        {2, 2, all_reduce, 64 * MiB, "parts"},
+        {2, 3, all_reduce, 64 * MiB, "parts"},
         {3, 6, all_reduce, 20'000, "leaders_ring"},
         {4, 8, barrier, 0, "leaders"},
         {4, 8, broadcast, 256 * KiB, "leaders_scatter"},
@@ -149,7 +185,7 @@ TEST_CASE("where ranks share hosts and a network is between them, the choice kno
         CAPTURE(one.hosts);
         CAPTURE(name(one.kind));
         CAPTURE(one.bytes);
-        CHECK(chooser(one.hosts * one.ranks, {}, {}, default_slice_bytes, host_map(numbers)).choose(one.kind, one.bytes).name ==
+        CHECK(chooser(one.hosts * one.ranks, {}, {}, default_slice_bytes, false, host_map(numbers)).choose(one.kind, one.bytes).name ==
               one.expected);
     }
 }
@@ -157,7 +193,7 @@ TEST_CASE("where ranks share hosts and a network is between them, the choice kno
 TEST_CASE("uneven hosts and ranks in turns are served, one host or ranks alone need no layers") {
     const auto names = [](std::vector<int> numbers) {
         std::vector<std::string_view> all;
-        const chooser choices(static_cast<int>(numbers.size()), {}, {}, default_slice_bytes, host_map(numbers));
+        const chooser choices(static_cast<int>(numbers.size()), {}, {}, default_slice_bytes, false, host_map(numbers));
         for (const collective kind : {all_reduce, broadcast, reduce, all_gather, barrier})
             for (const chooser::range& each : choices.ranges(kind)) all.push_back(each.choice->name);
         return all;
@@ -172,8 +208,8 @@ TEST_CASE("uneven hosts and ranks in turns are served, one host or ranks alone n
     CHECK(layered({1, 2, 3, 4}) == 0);
     const algorithm* const parts = find(all_reduce, "parts");
     const std::vector<int> even{0, 0, 1, 1}, uneven{0, 0, 0, 1};
-    CHECK(&chooser(4, {}, std::span(&parts, 1), default_slice_bytes, host_map(even)).choose(all_reduce, 4) == parts);
-    CHECK(&chooser(4, {}, std::span(&parts, 1), default_slice_bytes, host_map(uneven)).choose(all_reduce, 4) != parts);
+    CHECK(&chooser(4, {}, std::span(&parts, 1), default_slice_bytes, false, host_map(even)).choose(all_reduce, 4) == parts);
+    CHECK(&chooser(4, {}, std::span(&parts, 1), default_slice_bytes, false, host_map(uneven)).choose(all_reduce, 4) != parts);
 }
 
 TEST_CASE("large groups are counted at their ends only, and nothing is missed there") {

@@ -47,7 +47,8 @@ double two_depths(int p) { return 2 * log2_up(p); }
 // The largest subtree below a root: half of the ranks, or what is left of them.
 double half_below(int p) { return std::max(p - (1 << (log2_up(p) - 1)), log2_up(p) > 1 ? 1 << (log2_up(p) - 2) : 0); }
 double folding(int p) { return power_of_two(p) ? 0 : 1; }
-double core_share(int p) { return share(static_cast<int>(std::bit_floor(static_cast<unsigned>(p)))); }
+int core(int p) { return static_cast<int>(std::bit_floor(static_cast<unsigned>(p))); }
+double core_share(int p) { return share(core(p)); }
 double doubling(int p) { return log2_down(p) + folding(p); }
 
 struct claim {
@@ -61,7 +62,8 @@ const claim claims[] = {
     {collective::all_reduce, "recursive_doubling", [](int p) { return log2_down(p) + 2 * folding(p); },
      [](int p) { return log2_down(p) + folding(p); }, [](int p) { return log2_down(p) + folding(p); }},
     {collective::all_reduce, "halving_doubling", [](int p) { return 2 * (log2_down(p) + folding(p)); },
-     [](int p) { return 2 * core_share(p) + folding(p); }, [](int p) { return core_share(p) + folding(p); }},
+     [](int p) { return power_of_two(p) ? 2 * share(p) : 1 + core_share(p); },
+     [](int p) { return std::max(p - 2 * (p - core(p)) > 0 ? core_share(p) : 0, power_of_two(p) ? 0 : (1 + core_share(p)) / 2); }},
     {collective::all_reduce, "tree", two_depths, tree_depth, tree_depth},
     {collective::all_reduce, "star", two, others, others},
     {collective::broadcast, "tree", tree_depth, tree_depth, none},
@@ -97,6 +99,8 @@ const claim claims[] = {
     {collective::gather_v, "direct", one, [](int p) { return 1.0 / p; }, none},
     {collective::scatter_v, "direct", one, share, none},
     {collective::all_to_all_v, "direct", one, share, none},
+    {collective::reduce_scatter, "halving", [](int p) { return log2_down(p) + folding(p) + (p > 2); }, [](int p) { return p > 2 ? 1 : share(p); }, nullptr},
+    {collective::reduce_scatter_v, "halving", [](int p) { return log2_down(p) + folding(p) + (p > 2); }, [](int p) { return p > 2 ? 1 : share(p); }, nullptr},
 };
 
 /// Of algorithms that know of hosts: as many ranks on each.
@@ -178,6 +182,15 @@ TEST_CASE("Bruck's all_to_all sends half the vector in each round when the size 
         const busiest most = busiest_of(*find(collective::all_to_all, "bruck"), size);
         CHECK(most.sent == doctest::Approx(0.5 * log2_up(size)));
         CHECK(most.messages == 2 * log2_up(size));
+    }
+}
+
+TEST_CASE("a reduce_scatter by halving reduces the others' shares when the size is a power of two, and otherwise hardly more than the vector") {
+    for (int size = 2; size <= 33; ++size) {
+        CAPTURE(size);
+        const busiest most = busiest_of(*find(collective::reduce_scatter, "halving"), size);
+        if (power_of_two(size)) CHECK(most.reduced == doctest::Approx(share(size)));
+        else CHECK(most.reduced <= 1.25);
     }
 }
 

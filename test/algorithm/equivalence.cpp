@@ -13,6 +13,7 @@ bool writes(const step& line, const blocks& which) { return line.what != action:
 bool uses(const step& line, const blocks& which) {
     return overlap(line.here, which) || (line.what == action::copy && overlap(line.from, which));
 }
+bool at_end(const step& line) { return line.what == action::copy || line.what == action::recv_reduce; }
 bool one_channel(const step& one, const step& other) {
     return one.what != action::copy && other.what != action::copy && one.peer == other.peer &&
            (one.what == action::send) == (other.what == action::send);
@@ -152,11 +153,8 @@ bool independent_rounds(const world& healthy, const world& damaged, const damage
                     continue;
                 return false;
             }
-            // When the rounds are merged, a copy and an addition at the end of the same round keep their order, and what is applied there
-            // comes after the sends.
-            const bool at_end = one.what == action::copy && other.what == action::recv_reduce && !overlap(one.from, other.here);
-            const bool after = one.what == action::send && other.what == action::recv_reduce;
-            if (!swapped && (at_end || after)) continue;
+            // When the rounds are merged, copies and additions at the end of the same round keep their order, and come after the sends.
+            if (!swapped && (one.what == action::send || at_end(one)) && at_end(other)) continue;
             // One after the other, what lands and was there already changes nothing.
             const auto again = [&](const step& line) {
                 return swapped && line.what == action::recv && had_before(healthy, where, line.here);

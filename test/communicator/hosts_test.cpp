@@ -107,7 +107,7 @@ TEST_CASE("ranks know how many hosts they are on, and children of a split know i
 
 TEST_CASE("all ranks choose alike, and what combines within hosts only where there are several of several ranks") {
     for (const numbering& numbers :
-         {numbering{0, 0, 1, 1}, numbering{1, 0, 0, 1, 2}, numbering{0, 0, 0, 1}, numbering{0, 1, 2}, numbering{3, 3, 3}}) {
+         {numbering{0, 0, 0, 1, 1, 1}, numbering{1, 0, 0, 1, 2}, numbering{0, 0, 0, 1}, numbering{0, 1, 2}, numbering{3, 3, 3}}) {
         const choices made = choices_on(numbers);
         REQUIRE(made.all.size() == numbers.size());
         for (const std::string& each : made.all) CHECK(each == made.all[0]);

@@ -84,13 +84,7 @@ public:
         return "right";
     }
 
-private:
-    /// Where this rank's block is, in bytes.
-    std::size_t mine() const { return truth_.offset(with_.rank(), with_.rank()) * what_.element_bytes(); }
-    /// Where gather and scatter use one buffer only.
-    bool elsewhere() const {
-        return has_root(what_.kind) && with_.rank() != what_.root && (spreads(what_.kind) || collects(what_.kind));
-    }
+    /// Of a call that has ended.
     bytes result() const {
         if (what_.kind == collective::reduce && with_.rank() != what_.root) return {};
         if (in_place_ && spreads(what_.kind)) {
@@ -98,6 +92,14 @@ private:
             return bytes(begin, begin + static_cast<std::ptrdiff_t>(output_.size()));
         }
         return in_place_ && !collects(what_.kind) ? input_ : output_;
+    }
+
+private:
+    /// Where this rank's block is, in bytes.
+    std::size_t mine() const { return truth_.offset(with_.rank(), with_.rank()) * what_.element_bytes(); }
+    /// Where gather and scatter use one buffer only.
+    bool elsewhere() const {
+        return has_root(what_.kind) && with_.rank() != what_.root && (spreads(what_.kind) || collects(what_.kind));
     }
 
     communicator& with_;

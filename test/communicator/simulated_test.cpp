@@ -69,6 +69,69 @@ TEST_CASE("sums of fractions have the same bits on all ranks and over all networ
     }
 }
 
+// ---- run after run
+
+namespace {
+
+struct repeated {
+    test::call what;
+    int size;
+    bool deterministic;
+};
+
+/// Sums and products of fractions, of which every order has other last bits.
+std::vector<repeated> repeated_calls() {
+    using enum collective;
+    std::vector<repeated> all;
+    constexpr data_type types[] = {data_type::f32, data_type::bf16, data_type::f64, data_type::f16, data_type::cf32};
+    std::size_t turn = 0;
+    for (const collective kind : {all_reduce, reduce, reduce_scatter, scan, exclusive_scan, reduce_scatter_v, all_reduce, reduce_scatter})
+        for (const int size : {3, 4, 5, 8, 7})
+            for (const bool deterministic : {false, true}) {
+                const reduction op = turn % 3 == 0 ? reduction(prod) : turn % 3 == 1 ? reduction(sum) : reduction(premul_sum(0.3));
+                const std::size_t count = std::size_t{1} << turn % 10;
+                all.push_back({{kind, types[turn % std::size(types)], op, 0, count + turn}, size, deterministic});
+                ++turn;
+            }
+    return all;
+}
+
+task<> call_once(communicator& world, const test::call& what, const test::oracle& inputs, std::vector<test::bytes>& results) {
+    test::part mine(world, what, inputs, false);
+    auto begun = mine.begin();
+    co_await std::move(begun);
+    results[static_cast<std::size_t>(world.rank())] = mine.result();
+}
+
+std::vector<test::bytes> run_once(const repeated& one, const test::oracle& inputs, std::uint64_t seed) {
+    std::vector<test::bytes> results(static_cast<std::size_t>(one.size));
+    context_options options = options_of(seed);
+    options.deterministic = one.deterministic;
+    run_simulated(one.size, seed, [&](communicator& world) { return call_once(world, one.what, inputs, results); }, options);
+    return results;
+}
+
+}  // namespace
+
+TEST_CASE("a thousand runs, each with delays, slices and lanes of its own, give the same bits as the first of their kind") {
+    int runs = 0;
+    for (const repeated& one : repeated_calls()) {
+        const test::oracle inputs(one.what, one.size, 7, test::contents::random);
+        const auto first = run_once(one, inputs, 0);
+        for (std::uint64_t seed = 1; seed <= 13; ++seed, ++runs) {
+            CAPTURE(name(one.what.kind));
+            CAPTURE(name(one.what.type));
+            CAPTURE(one.what.count);
+            CAPTURE(one.size);
+            CAPTURE(one.deterministic);
+            CAPTURE(seed);
+            REQUIRE(run_once(one, inputs, seed) == first);
+        }
+    }
+    CHECK(runs >= 1000);
+    MESSAGE(runs, " runs, seeds 1 to 13 of each kind");
+}
+
 TEST_CASE("a network that moves one byte at a time is slow, and right") {
     const programme all = test::mixed(3, {5}, 4);
     event_loop loop(event_loop::virtual_time);

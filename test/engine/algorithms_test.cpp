@@ -1,6 +1,7 @@
 // Every algorithm of the catalogue, carried out by real engines and compared with a serial oracle.
 #include "algorithm/expected.hpp"
 #include "engine/table.hpp"
+#include "support/matrix.hpp"
 #include "support/oracle.hpp"
 
 #include <doctest/doctest.h>
@@ -10,22 +11,12 @@
 using namespace tutti;
 using test::bytes;
 using test::call;
+using test::matrix;
+using test::matrix_product;
 using test::oracle;
 
 namespace {
 
-/// Neither commutative nor sensitive to how pairs are grouped: products of matrices modulo a prime.
-struct matrix {
-    std::uint8_t at[2][2];
-};
-const custom_op<matrix> matrix_product("product of matrices", commutes::no, [](const matrix& left, const matrix& right) {
-    matrix made{};
-    for (int row = 0; row < 2; ++row)
-        for (int column = 0; column < 2; ++column)
-            made.at[row][column] =
-                static_cast<std::uint8_t>((left.at[row][0] * right.at[0][column] + left.at[row][1] * right.at[1][column]) % 251);
-    return made;
-});
 const custom_op<std::uint16_t> masked_sum("sum modulo 4096", commutes::yes,
                                           [](std::span<const std::uint16_t> left, std::span<std::uint16_t> inout) {
                                               for (std::size_t index = 0; index < left.size(); ++index)

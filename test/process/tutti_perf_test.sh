@@ -41,6 +41,17 @@ measure all_gather --type u8 --in-place
 measure reduce_scatter --type i32 --op prod --in-place
 measure all_to_all --type i64
 measure barrier
+measure gather --type bool
+measure scatter --type cf64 --in-place
+measure scan --type i16 --op bxor --in-place
+measure exclusive_scan --type bf16 --op premul_sum
+measure all_gather_v --type u16
+measure reduce_scatter_v --type cf32 --op prod --in-place
+measure gather_v --in-place
+measure scatter_v --arena
+measure all_to_all_v --arena
+measure send_recv --type u8
+measure ping_pong --transport tcp
 TUTTI_COSTS=measure measure all_reduce
 TUTTI_COSTS=round=1,message=0 measure all_gather
 TUTTI_COSTS=round complain "TUTTI_COSTS=round is not understood; measure is, and round=8e-06" all_reduce
@@ -52,6 +63,8 @@ expect '[row["algorithm"] for row in rows] == ["tree"]' all_reduce --bytes 12 --
 expect '[row["transport"] for row in rows] == ["tcp"]' all_reduce --bytes 12 --transport tcp
 expect '[row["transport"] for row in rows] == ["shm"]' all_reduce --bytes 12 --transport shm
 expect '[row["transport"] for row in rows] == ["shm"]' all_reduce --bytes 12
+expect '[row["algorithm"] for row in rows] == ["halving_doubling"]' all_reduce --bytes 4MiB --deterministic
+TUTTI_DETERMINISTIC=1 expect '[row["algorithm"] for row in rows] == ["halving"]' reduce_scatter --bytes 12
 expect '[row["wrong"] for row in rows] == [None]' all_reduce --bytes 12 --no-check
 expect '[row["op"] for row in rows] == ["all_reduce", "all_reduce_and_computation"]' all_reduce --bytes 12 --overlap 1
 printf '3\n1 # one\n\n1000\n' >"$list"
@@ -68,7 +81,10 @@ for algorithm in leaders leaders_ring parts; do
     python3 -c 'import json, sys; rows = json.load(open(sys.argv[1])); sys.exit([(row["algorithm"], row["wrong"]) for row in rows] != [(sys.argv[2], 0)] * 2)' "$json" $algorithm ||
         { echo "$algorithm on two hosts: says $(cat "$json")"; failed=1; }
 done
-complain "there is no collective 'all_redoce'; there are all_reduce" all_redoce
+complain "there is no operation 'all_redoce'; there are all_reduce" all_redoce
+TUTTI_DETERMINISTIC=maybe complain "TUTTI_DETERMINISTIC=maybe is not 0 or 1" all_reduce
+said=$("$launcher" -n 3 --no-prefix -- "$perf" all_reduce --algorithm ring --deterministic 2>&1)
+case $said in *"ring is not deterministic"*) ;; *) echo "a ring in the deterministic mode: says '$said'"; failed=1 ;; esac
 complain "there is no type 'f31'" all_reduce --type f31
 complain "there is no operator 'plus'" all_reduce --op plus
 complain "'4x' is no size" all_reduce --bytes 4x
@@ -78,6 +94,11 @@ complain "the range is empty" all_reduce --bytes 8..4
 complain "'0' is neither" all_reduce --iters 0
 complain "all_to_all does not work in place" all_to_all --in-place
 complain "there is no algorithm of all_gather 'rung'; there are ring, " all_gather --algorithm rung
+complain "operator band is not defined for f32" all_reduce --op band
+complain "operator max is not defined for cf32" scan --op max --type cf32
+complain "scan has no avg" scan --op avg
+complain "send_recv has no algorithms" send_recv --algorithm ring
+complain "--overlap is for one call" ping_pong --overlap 1
 complain "takes auto, tcp or shm, not 'udp'" all_reduce --transport udp
 complain "there is one lane for bulk data yet" all_reduce --lanes 2
 complain "--list is for all_reduce" broadcast --list resnet50

@@ -140,7 +140,10 @@ TEST_CASE("blocks of given sizes may meet where the sizes are equal, whatever th
     };
     CHECK(verify(plans(input(1), output(0)), promise).correct());
     CHECK(verify(plans(input(0), output(0)), promise).what == flaw::size_mismatch);
-    CHECK(verify(plans(input(0, 2), scratch(0, 2)), promise).what == flaw::size_mismatch);  // nobody knows how large scratch is
+    // Scratch has the sizes of the input, and so many blocks at most.
+    CHECK(verify(plans(input(0, 2), scratch(0, 2)), promise).what == flaw::wrong_result);  // it comes, and is of no use
+    CHECK(verify(plans(input(0), scratch(1)), promise).what == flaw::size_mismatch);
+    CHECK(verify(std::vector(2, schedule({.input = 2, .output = 1, .scratch = 3})), promise).what == flaw::bad_step);
     schedule copies({.input = 2, .output = 1});
     copies.round(copy(output(0), input(0)));
     CHECK(verify(std::vector{schedule({.input = 2, .output = 1}), copies}, promise).what == flaw::size_mismatch);
@@ -191,4 +194,19 @@ TEST_CASE("a sum in another order than that of ranks is right, unless the contra
     const verdict found = verify(std::vector{centre, leaf, leaf}, promise);
     CHECK(found.what == flaw::not_in_order);
     CHECK(found.why == "rank 0 ends with output[0] = ((0+2)+1), which is not the order of ranks");
+}
+
+TEST_CASE("a sum in the order of ranks may be grouped in another way, unless the contract asks for the one") {
+    // Of four, from left to right.
+    schedule centre({.output = 1}), leaf({.output = 1});
+    centre.round(recv_reduce(1, output(0)), recv_reduce(2, output(0)), recv_reduce(3, output(0)));
+    leaf.round(send(0, output(0)));
+    contract promise = sum_everywhere(4);
+    for (std::size_t other = 1; other < 4; ++other) promise.ranks[other].ends.clear();
+    promise.ordered = true;
+    CHECK(verify(std::vector{centre, leaf, leaf, leaf}, promise).correct());
+    promise.grouped = true;
+    const verdict found = verify(std::vector{centre, leaf, leaf, leaf}, promise);
+    CHECK(found.what == flaw::other_grouping);
+    CHECK(found.why == "rank 0 ends with output[0] = (((0+1)+2)+3), and not as ((0+1)+(2+3))");
 }

@@ -41,9 +41,11 @@ inline task<> one_rank(context& home, rank me, int size, std::shared_ptr<store> 
 
 }  // namespace detail
 
+/// What each rank is told.
+using make_options = std::function<context_options(rank)>;
+
 /// Runs `body` on every rank until all have closed; the first error is thrown.
-inline void run_ranks(event_loop& loop, int size, const make_transport& make, const rank_body& body,
-                      const std::function<context_options(rank)>& options) {
+inline void run_ranks(event_loop& loop, int size, const make_transport& make, const rank_body& body, const make_options& options) {
     memory_table table;
     std::vector<std::unique_ptr<context>> homes;
     std::vector<task<>> all;
@@ -53,8 +55,6 @@ inline void run_ranks(event_loop& loop, int size, const make_transport& make, co
     }
     run(loop, when_all(std::move(all)));
 }
-
-/// With the same options on all ranks.
 inline void run_ranks(event_loop& loop, int size, const make_transport& make, const rank_body& body, context_options options = {}) {
     run_ranks(loop, size, make, body, [&options](rank) { return options; });
 }

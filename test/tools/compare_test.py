@@ -55,6 +55,16 @@ class Options(unittest.TestCase):
         self.assertEqual((options.ranks, options.rounds), ([3], compare.QUICK["rounds"]))
         self.assertEqual(compare.options_in([]).ranks, [2, 4, 8])
 
+    def test_everything_has_the_parts_that_the_readme_shows(self):
+        for words, rounds in ((["--everything"], 3), (["--everything", "--quick"], 1), (["--everything", "--rounds", "5"], 5)):
+            options = compare.options_in(words)
+            self.assertEqual([(part.transport, part.ranks) for part in options.parts], [("tcp", 2), ("tcp", 4), ("tcp", 8), ("shm", 2), ("shm", 4)])
+            self.assertEqual(options.rounds, rounds)
+        self.assertEqual([part.ranks for part in compare.options_in(["--everything"]).parts if part.list], [2, 4])
+        for words in (["--ranks", "2"], ["--bytes", "4"]):
+            with self.subTest(words), self.assertRaisesRegex(Complaint, "has its own"):
+                compare.options_in(["--everything", *words])
+
     def test_nothing_to_measure_is_refused(self):
         for words in (["--bytes", "", "--no-list"], ["--rounds", "0"], ["--seconds", "0"]):
             with self.subTest(words), self.assertRaises(Complaint):
@@ -134,7 +144,8 @@ class Contenders(unittest.TestCase):
             (self.folder / program).write_text("")
         names = [each.name for each in contenders.everybody(self.folder, "tcp", None, [], ["Mine=./mine"])]
         self.assertEqual(names, ["Tutti", *(name for name, _ in contenders.RAW.values()), "Mine"])
-        self.assertEqual([each.name for each in contenders.everybody(self.folder, "shm", "./driver", ["ompi_shm"], [])], ["Tutti", "Open MPI"])
+        self.assertEqual([each.name for each in contenders.everybody(self.folder, "shm", "./driver", ["ompi_shm"], [])],
+                         ["Tutti", "Tutti, arena", "Open MPI"])
         for transport, driver, chosen, commands, complaint in (
                 ("tcp", None, ["nccl"], [], "no 'nccl' over tcp"), ("tcp", None, ["ompi_tcp"], [], "needs a --driver"),
                 ("shm", "./driver", ["ompi_tcp"], [], "no 'ompi_tcp' over shm"), ("tcp", None, [], ["nothing"], "NAME=COMMAND")):
@@ -159,7 +170,8 @@ class Report(unittest.TestCase):
             self.assertEqual(report.number(value), text)
 
     def test_a_section_has_times_ratios_and_processor_time(self):
-        text = report.section(2, self.results, (4, 65536))
+        text = report.section("shared memory, 2 ranks", self.results, (4, 65536))
+        self.assertTrue(text.startswith("## Shared memory, 2 ranks on "))
         self.assertIn("| 4 B | 10.0 | 5.00 (0.500) |", text)
         self.assertIn("| 64 KiB | 100 | 250 (2.50) |", text)
         self.assertIn("| 64 KiB | 0.500 | 0.250 |", text)
@@ -173,13 +185,20 @@ class Report(unittest.TestCase):
         only_lists = {"Tutti": {"fused": Timing(1, 1, 1)}}
         one_size = {"Tutti": {4: Timing(1, 1, 1)}, "nobody": {}}
         for kind in ("algbw", "ratio"):
-            for all_results in ({2: self.results, 4: self.results}, {2: only_lists}, {2: one_size}):
+            for all_results in ({"2 ranks": self.results, "4 ranks": self.results}, {"a & b": only_lists}, {"a & b": one_size}):
                 root = xml.etree.ElementTree.fromstring(plot.svg(all_results, kind, "a <note>"))
                 self.assertTrue(root.tag.endswith("svg"))
-        root = xml.etree.ElementTree.fromstring(plot.svg({2: self.results, 4: self.results}, "algbw", ""))
+        root = xml.etree.ElementTree.fromstring(plot.svg({"2 ranks": self.results, "4 ranks": self.results}, "algbw", ""))
         lines = [each for each in root.iter() if each.tag.endswith("polyline")]
         self.assertEqual(len(lines), 4)
         self.assertTrue(all(len(each.get("points").split()) == 2 for each in lines))
+
+    def test_a_name_has_one_colour_in_all_panels(self):
+        fewer = {name: times for name, times in self.results.items() if name != "Tutti"}
+        root = xml.etree.ElementTree.fromstring(plot.svg({"all": self.results, "fewer": fewer}, "algbw", ""))
+        colours = [each.get("stroke") for each in root.iter() if each.tag.endswith("polyline")]
+        self.assertEqual(colours[1], colours[2])
+        self.assertNotEqual(colours[0], colours[1])
 
     def test_a_logarithmic_axis_puts_the_middle_in_the_middle(self):
         axis = plot.Axis(1, 100, 0, 10)

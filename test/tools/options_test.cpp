@@ -19,7 +19,7 @@ std::variant<options, int> parsed(std::initializer_list<const char*> words) {
 
 TEST_CASE("what is not said has a default") {
     const auto given = std::get<options>(parsed({"all_reduce"}));
-    CHECK(name(given.what->kind) == "all_reduce");
+    CHECK(given.what->name == "all_reduce");
     CHECK(given.bytes.front() == 4);
     CHECK(given.bytes.back() == 64 * tutti::MiB);
     CHECK(given.type == tutti::data_type::f32);
@@ -33,17 +33,18 @@ TEST_CASE("what is not said has a default") {
 
 TEST_CASE("every collective, type and operator of the tables can be asked for") {
     for (const subject& each : subjects()) {
-        const std::string word(name(each.kind));
+        const std::string word(each.name);
         CAPTURE(word);
-        CHECK(&std::get<options>(parsed({word.c_str()})).what->kind == &each.kind);
+        CHECK(std::get<options>(parsed({word.c_str()})).what == &each);
     }
     for (const tutti::data_type each : measured_types()) {
         const std::string word(name(each));
         CHECK(std::get<options>(parsed({"reduce", "--type", word.c_str()})).type == each);
     }
     for (const tutti::reduce_op each : measured_operators()) {
-        const std::string word(name(each));
-        CHECK(std::get<options>(parsed({"reduce", "--op", word.c_str()})).reduce == each);
+        const std::string word(operator_name(each));
+        const char* const type = tutti::defined(each, tutti::data_type::f32) ? "f32" : "i32";
+        CHECK(std::get<options>(parsed({"reduce", "--op", word.c_str(), "--type", type})).reduce == each);
     }
 }
 
@@ -54,6 +55,15 @@ TEST_CASE("an algorithm is one of its collective") {
     CHECK(given.forced->name == "bruck");
     CHECK(std::get<options>(parsed({"all_gather", "--algorithm", "auto"})).forced == nullptr);
     CHECK(std::get<int>(parsed({"all_gather", "--algorithm", "star"})) == 2);
+}
+
+TEST_CASE("an operator that the type does not have is refused where something is reduced") {
+    CHECK(std::get<int>(parsed({"all_reduce", "--type", "f32", "--op", "band"})) == 2);
+    CHECK(std::get<int>(parsed({"reduce", "--type", "cf64", "--op", "max"})) == 2);
+    CHECK(std::get<int>(parsed({"scan", "--type", "i32", "--op", "premul_sum"})) == 2);
+    CHECK(std::get<int>(parsed({"scan", "--op", "avg"})) == 2);
+    CHECK(std::get<int>(parsed({"exclusive_scan", "--op", "avg"})) == 2);
+    CHECK(std::holds_alternative<options>(parsed({"broadcast", "--type", "f32", "--op", "band"})));
 }
 
 TEST_CASE("a transport that is asked for is taken whatever the environment says") {
@@ -80,6 +90,9 @@ TEST_CASE("what makes no sense is refused with code 2") {
         {"all_reduce", "--bytes", "4", "--list", "resnet50"},
         {"broadcast", "--list", "resnet50"},
         {"all_to_all", "--in-place"},
+        {"send_recv", "--in-place"},
+        {"send_recv", "--algorithm", "ring"},
+        {"ping_pong", "--overlap", "5"},
     };
     for (const auto& words : refused) {
         CAPTURE(words.size() == 0 ? "nothing" : *(words.end() - 1));
@@ -98,4 +111,6 @@ TEST_CASE("bytes of the whole vector become elements of a call, rounded up") {
     CHECK(count("all_to_all", 1, 4) == 1);
     CHECK(count("all_reduce", 0, 4) == 0);
     CHECK(count("barrier", 100, 4) == 0);
+    CHECK(count("gather_v", 21, 4) == 2);  // ten shares of two bytes
+    CHECK(count("send_recv", 5, 4) == 3);
 }

@@ -1,6 +1,8 @@
 #include "road.hpp"
 #include "stage.hpp"
 
+#include "runtime/attempt.hpp"
+
 #include <doctest/doctest.h>
 
 using namespace tutti;
@@ -17,6 +19,38 @@ void send_mixed(road& way, int frames) {
     }
     way.flush();
 }
+
+/// Waits among the others, and looks how far counters move between two of its turns, until all have got as far as `end`.
+class bystander final : public tutti::detail::attempt {
+public:
+    bystander(event_loop& loop, std::initializer_list<const std::size_t*> counters, std::size_t end) : attempt(loop), end_(end) {
+        for (const auto* each : counters) counters_.push_back({each, 0});
+        expect(true);
+        wait();
+    }
+    ~bystander() { stop_waiting(); }
+    std::size_t most() const noexcept { return most_; }
+
+private:
+    struct counter {
+        const std::size_t* value;
+        std::size_t before;
+    };
+    void arm() override { ready(); }
+    void run() noexcept override {
+        bool over = true;
+        for (counter& each : counters_) {
+            most_ = std::max(most_, *each.value - each.before);
+            each.before = *each.value;
+            over &= each.before == end_;
+        }
+        if (!over) wait();
+    }
+
+    std::vector<counter> counters_;
+    const std::size_t end_;
+    std::size_t most_ = 0;
+};
 
 }  // namespace
 
@@ -259,7 +293,8 @@ TEST_CASE("both directions of a lane are at work at once") {
     std::deque<parcel> back;
     {
         const std::lock_guard lock(on.way.guard);
-        for (std::uint64_t index = 0; index < 50; ++index) on.way.far.send(back.emplace_back(index, random_bytes(index * 40, index + 100), 2));
+        for (std::uint64_t index = 0; index < 50; ++index)
+            on.way.far.send(back.emplace_back(index, random_bytes(index * 40, index + 100), 2));
         on.way.far.flush();
     }
     send_mixed(on.way, 50);
@@ -267,4 +302,22 @@ TEST_CASE("both directions of a lane are at work at once") {
     on.way.check_all_arrived();
     REQUIRE(on.way.here.payloads.size() == back.size());
     for (std::size_t index = 0; index < back.size(); ++index) CHECK(on.way.here.payloads[index] == back[index].payload);
+}
+
+TEST_CASE("a lane that could go on for long leaves turns to others, sending and receiving") {
+    constexpr std::size_t frames = 256, payload_bytes = 64 * KiB;
+    constexpr std::size_t most_between = 2 * MiB;  // what a lane moves in a turn, and a batch more
+    memory_road on(2 * frames * payload_bytes);
+    std::size_t sent = 0, landed = 0;
+    for (std::size_t index = 0; index < frames; ++index) {
+        on.way.add(payload_bytes).when_sent = [&] { sent += payload_bytes; };
+        on.way.send(on.way.parcels.back());
+    }
+    on.way.there.when_landed = [&] { landed += payload_bytes; };
+    bystander beside(on.loop, {&sent, &landed}, frames * payload_bytes);
+    on.way.flush();
+    on.loop.run();
+    on.way.check_all_arrived();
+    CHECK(sent == frames * payload_bytes);
+    CHECK(beside.most() <= most_between);
 }

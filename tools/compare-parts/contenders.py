@@ -137,11 +137,11 @@ class Driven:
         return times_in_csv(output_of([self.driver, str(task.ranks), sizes, str(task.seconds), self.word], self.name, mode), self.name)
 
 
-def tutti(build, transport):
+def tutti(build, transport, name="Tutti", more=(), lists=True):
     def command(ranks):
         return [str(build / "tools/tutti-run"), "-n", str(ranks), "--no-prefix", "--", str(build / "tools/tutti-perf"), "all_reduce", "--in-place",
-                "--transport", transport]
-    return OwnProgram("Tutti", command)
+                "--transport", transport, *more]
+    return OwnProgram(name, command, lists)
 
 
 def raw(build, word):
@@ -150,7 +150,7 @@ def raw(build, word):
 
 
 def everybody(build, transport, driver, chosen, commands):
-    """Tutti first. `chosen`: words, or none for all there are. `commands`: texts NAME=COMMAND."""
+    """Tutti first; over shared memory also with buffers from its arena. `chosen`: words, or none for all there are. `commands`: texts NAME=COMMAND."""
     for program in ("tools/tutti-run", "tools/tutti-perf", "bench/raw-sockets"):
         if not (build / program).exists():
             raise Complaint(f"{build / program} is not there; tools/build makes it, and --build names another folder")
@@ -168,4 +168,5 @@ def everybody(build, transport, driver, chosen, commands):
         if not (name and equals and command):
             raise Complaint(f"--peer takes NAME=COMMAND, not '{text}'")
         peers.append(Command(name, command))
-    return [tutti(build, transport), *peers]
+    own_memory = [tutti(build, transport, "Tutti, arena", ["--arena"], lists=False)] if transport == "shm" else []
+    return [tutti(build, transport), *own_memory, *peers]

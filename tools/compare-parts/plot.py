@@ -1,11 +1,11 @@
-"""One plot of a comparison, as SVG: over the vector's size, on logarithmic axes, a panel for each number of ranks."""
+"""One plot of a comparison, as SVG: over the vector's size, on logarithmic axes, a panel for each transport and number of ranks."""
 
 import math
 from xml.sax.saxutils import escape
 
 from report import amount
 
-PANEL_WIDTH, PANEL_HEIGHT = 760, 300
+PANEL_WIDTH, PANEL_HEIGHT = 760, 260
 LEFT, TOP, RIGHT, GAP = 70, 34, 190, 60
 
 # Told apart on white and on black, and by people who see fewer colours (after Okabe and Ito).
@@ -58,7 +58,7 @@ def values_of(results, kind):
     return {name: points for name, points in lines.items() if points}
 
 
-def panel(ranks, results, kind, top):
+def panel(title, results, kind, top, colours):
     lines = values_of(results, kind)
     if not lines:
         return []
@@ -68,7 +68,7 @@ def panel(ranks, results, kind, top):
     least, most = min(heights) / 1.1, max(heights) * 1.1
     up = Axis(least, most, top + PANEL_HEIGHT, top)
     unit = "GB/s (bytes by time)" if kind == "algbw" else "times as long as Tutti"
-    parts = [f'<text class="title" x="{LEFT}" y="{top - 12}">{ranks} ranks, {unit}</text>']
+    parts = [f'<text class="title" x="{LEFT}" y="{top - 12}">{escape(title)}: {unit}</text>']
     for size in sizes[:: max(1, math.ceil(len(sizes) / 9))]:
         x = across.at(size)
         parts.append(f'<line class="grid" x1="{x:.1f}" y1="{top}" x2="{x:.1f}" y2="{top + PANEL_HEIGHT}"/>')
@@ -78,7 +78,7 @@ def panel(ranks, results, kind, top):
         parts.append(f'<line class="grid" x1="{LEFT}" y1="{y:.1f}" x2="{LEFT + PANEL_WIDTH}" y2="{y:.1f}"/>')
         parts.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{mark:.9f}'.rstrip("0").rstrip(".") + "</text>")
     for index, (name, points) in enumerate(lines.items()):
-        colour = COLOURS[index % len(COLOURS)]
+        colour = colours[name]
         way = " ".join(f"{across.at(size):.1f},{up.at(value):.1f}" for size, value in points)
         parts.append(f'<polyline class="line{" first" if index == 0 else ""}" stroke="{colour}" points="{way}"/>')
         y = top + 14 + 20 * index
@@ -89,12 +89,14 @@ def panel(ranks, results, kind, top):
 
 
 def svg(all_results, kind, note):
-    """`all_results`: {ranks: {name: {what: Timing}}}, Tutti first; `kind`: algbw or ratio."""
+    """`all_results`: {title: {name: {what: Timing}}}, Tutti first; `kind`: algbw or ratio. A name has one colour in all panels."""
+    names = dict.fromkeys(name for results in all_results.values() for name in results)
+    colours = {name: COLOURS[index % len(COLOURS)] for index, name in enumerate(names)}
     height = TOP + len(all_results) * (PANEL_HEIGHT + GAP) + 10
     width = LEFT + PANEL_WIDTH + RIGHT
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">',
              f"<style>{STYLE}</style>", f'<rect class="paper" width="{width}" height="{height}"/>']
-    for index, (ranks, results) in enumerate(all_results.items()):
-        parts += panel(ranks, results, kind, TOP + index * (PANEL_HEIGHT + GAP))
+    for index, (title, results) in enumerate(all_results.items()):
+        parts += panel(title, results, kind, TOP + index * (PANEL_HEIGHT + GAP), colours)
     parts += [f'<text x="{LEFT}" y="{height - 8}">{escape(note)}</text>', "</svg>"]
     return "\n".join(parts) + "\n"

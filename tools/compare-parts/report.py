@@ -9,6 +9,9 @@ import statistics
 from contenders import WAYS, Timing
 
 
+TRANSPORTS = {"tcp": "TCP", "shm": "shared memory"}
+
+
 def median_of(rounds):
     """{what: Timing} of the medians; the least of the least."""
     found = {}
@@ -61,10 +64,9 @@ def cpu(results, keys, label):
     return markdown(["", *results], [[label(key), *(number(times[key].cpu if key in times else None) for times in results.values())] for key in keys])
 
 
-def section(ranks, results, sizes):
-    """`results`: {name: {what: Timing}} of so many ranks, what being bytes or ways."""
-    cores = os.cpu_count() or 1
-    lines = [f"## {ranks} ranks on {cores} cores", ""]
+def section(title, results, sizes):
+    """`results`: {name: {what: Timing}}, what being bytes or ways."""
+    lines = [f"## {title[:1].upper()}{title[1:]} on {os.cpu_count() or 1} cores", ""]
     if sizes:
         lines += ["Microseconds of one operation; in brackets how many times as long as Tutti: above 1, Tutti is quicker.", "",
                   ratios(results, sizes, amount), ""]
@@ -96,9 +98,10 @@ def congestion_control():
         return "unknown"
 
 
-def preface(options, command, when):
+def preface(transports, rounds, command, when):
     load = ", ".join(f"{one:.1f}" for one in os.getloadavg())
-    means = f"TCP on loopback (the system's congestion control is {congestion_control()})" if options.transport == "tcp" else "shared memory"
-    return (f"Float sum all-reduce in place, all ranks on one host, over {means}. {processor()}, {os.cpu_count()} cores, Linux {platform.release()},"
-            f" load {load}; {when}.\n`{command}`: medians of {options.rounds} rounds in turns. A batch of operations takes as long as its slowest"
+    means = {"tcp": f"TCP on loopback (the system's congestion control is {congestion_control()})", "shm": "shared memory"}
+    over = " and ".join(text for transport, text in means.items() if transport in transports)
+    return (f"Float sum all-reduce in place, all ranks on one host, over {over}. {processor()}, {os.cpu_count()} cores, Linux {platform.release()},"
+            f" load {load}; {when}.\n`{command}`: medians of {rounds} round{'s' * (rounds != 1)} in turns. A batch of operations takes as long as its slowest"
             " rank; everybody's environment is the default one.\n")

@@ -27,8 +27,9 @@ std::string preface(const options& given, const std::string& ranks) {
     std::strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", std::gmtime(&now));
     const std::string list = given.list.empty() ? "" : fmt::format(" of {} ({} tensors)", given.list, tensors_of(given.list).size());
     const bool in_place = !given.list.empty() || given.what->in_place(given.in_place);
-    return fmt::format("# {}{}, {}, {}; host {}, {} cores, {}\n", name(given.what->kind), list, ranks,
-                       in_place ? "in place" : "out of place", host, std::thread::hardware_concurrency(), date);
+    return fmt::format("# {}{}, {}, {}{}; host {}, {} cores, {}\n", given.what->name, list, ranks,
+                       in_place ? "in place" : "out of place", given.arena ? ", memory from the arena" : "", host,
+                       std::thread::hardware_concurrency(), date);
 }
 
 void print(const std::string& text) {
@@ -68,6 +69,9 @@ int measure_as(const tutti::world& who, const options& given, std::ofstream& jso
     auto settings = tutti::with_environment({});
     if (!settings) return complain(who.me == 0, settings.failure().what());
     if (given.transport) settings->transport = *given.transport;
+    settings->deterministic |= given.deterministic;
+    if (given.forced != nullptr && settings->deterministic && !deterministic(*given.forced, who.size))
+        return complain(who.me == 0, fmt::format("{} is not deterministic", given.forced->name));
     const tutti::inside_task main = [&](tutti::communicator& world, const tutti::engine& inside) {
         return measure_all(world, given, local_ranks, inside, json);
     };

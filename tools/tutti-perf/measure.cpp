@@ -20,6 +20,13 @@ struct single {
     future<> operator()() { return what.start(world); }
 };
 
+/// Several calls, one after the other.
+struct sequel {
+    communicator& world;
+    trial& what;
+    task<> operator()() { return what.play(world); }
+};
+
 /// One call, with computation on this thread until it is looked at again.
 struct beside_computation {
     communicator& world;
@@ -40,15 +47,20 @@ struct alone {
     }
 };
 
+std::string_view algorithm_of(const subject& what, std::uint64_t bytes, const engine& inside) {
+    if (!what.kind) return "messages";
+    return inside.chosen(*what.kind, *what.kind == collective::all_to_all_v ? 0 : bytes).name;  // no rank knows all its counts
+}
+
 row row_of(const options& given, const trial& what, int size, const engine& inside) {
     row made;
-    made.op = name(given.what->kind);
+    made.op = given.what->name;
     made.bytes = what.bytes();
     made.count = what.count();
     made.type = name(given.type);
-    made.reduce_op = given.reduces() ? name(given.reduce) : "none";
+    made.reduce_op = given.reduces() ? operator_name(given.reduce) : "none";
     made.ranks = size;
-    made.algorithm = inside.chosen(given.what->kind, what.bytes()).name;
+    made.algorithm = algorithm_of(*given.what, what.bytes(), inside);
     made.bus_factor = given.what->bus_factor(size);
     return made;
 }
@@ -88,14 +100,23 @@ task<> measure_beside(communicator& world, const options& given, int local_ranks
     tell(made, to_text(found));
 }
 
-task<> measure_size(communicator& world, const options& given, std::uint64_t bytes, int local_ranks, const engine& inside,
-                    const report& tell) {
-    trial what(given, given.count_for(bytes, world.size()), world.rank(), world.size());
-    single work{world, what};
+template <class Work>
+task<row> measure_work(communicator& world, const options& given, trial& what, Work& work, const engine& inside) {
     row made = row_of(given, what, world.size(), inside);
     if (given.check) made.wrong = co_await count_wrong(world, what, work);
     made.times = co_await measured(world, work, given, what.bytes());
     made.transport = used_transport(world);
+    co_return made;
+}
+
+task<> measure_size(communicator& world, const options& given, std::uint64_t bytes, int local_ranks, const engine& inside,
+                    const report& tell) {
+    trial what(given, given.count_for(bytes, world.size()), world);
+    single call{world, what};
+    sequel calls{world, what};
+    row made;
+    if (what.played()) made = co_await measure_work(world, given, what, calls, inside);
+    else made = co_await measure_work(world, given, what, call, inside);
     tell(made, "");
     if (given.overlap_ms > 0) co_await measure_beside(world, given, local_ranks, what, made, tell);
 }
@@ -106,14 +127,11 @@ task<> measure_list(communicator& world, const options& given, const engine& ins
     const std::vector<std::uint64_t> tensors = tensors_of(given.list);
     std::uint64_t count = 0;
     for (const std::uint64_t each : tensors) count += each;
-    trial what(in_place, count, world.rank(), world.size());
+    trial what(in_place, count, world);
     for (const way how : ways) {
-        training_step work(world, what.output(), tensors, how, given.reduce);
-        row made = row_of(in_place, what, world.size(), inside);
+        training_step work(world, what.output(), tensors, how, what.op());
+        row made = co_await measure_work(world, in_place, what, work, inside);
         made.algorithm = name(how);
-        if (given.check) made.wrong = co_await count_wrong(world, what, work);
-        made.times = co_await measured(world, work, given, what.bytes());
-        made.transport = used_transport(world);
         tell(made, "");
     }
 }

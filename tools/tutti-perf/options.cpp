@@ -19,14 +19,16 @@ constexpr int most_iterations = 1'000'000;
 constexpr int most_lanes = 64;
 constexpr double most_overlap_ms = 60'000;
 
-// Those whose results trial.cpp knows.
-constexpr data_type types[] = {data_type::f32, data_type::f64, data_type::f16, data_type::bf16, data_type::i8,
-                               data_type::u8,  data_type::i32, data_type::u32, data_type::i64,  data_type::u64};
-constexpr reduce_op operators[] = {reduce_op::sum, reduce_op::prod, reduce_op::min, reduce_op::max, reduce_op::avg};
+// Those whose results oracle.hpp knows: all but what the user makes.
+constexpr data_type types[] = {data_type::f32, data_type::f64, data_type::f16,     data_type::bf16, data_type::i8,
+                               data_type::u8,  data_type::i16, data_type::u16,     data_type::i32,  data_type::u32,
+                               data_type::i64, data_type::u64, data_type::boolean, data_type::cf32, data_type::cf64};
+constexpr reduce_op operators[] = {reduce_op::sum,  reduce_op::prod, reduce_op::min,  reduce_op::max,   reduce_op::avg,
+                                   reduce_op::band, reduce_op::bor,  reduce_op::bxor, reduce_op::premul};
 
 std::string_view called(data_type type) { return name(type); }
-std::string_view called(reduce_op op) { return name(op); }
-std::string_view called(const subject* what) { return name(what->kind); }
+std::string_view called(reduce_op op) { return operator_name(op); }
+std::string_view called(const subject* what) { return what->name; }
 std::string_view called(const algorithm* entry) { return entry->name; }
 
 template <class Range>
@@ -80,7 +82,7 @@ struct words {
 };
 
 void add_options(CLI::App& app, words& typed, options& given) {
-    app.add_option("collective", typed.kind, names_of(all_subjects()))->required();
+    app.add_option("operation", typed.kind, names_of(all_subjects()))->required();
     auto* bytes = app.add_option("--bytes", typed.bytes, "Sizes of the whole vector: a list (4,64KiB,1MiB) or a range (4..64MiB)")
                       ->capture_default_str();
     app.add_option("--step", typed.step, "The factor between the sizes of a range")->check(CLI::Range(1.1, 1e6))->capture_default_str();
@@ -97,6 +99,7 @@ void add_options(CLI::App& app, words& typed, options& given) {
         ->check(CLI::Range(0.001, 3600.0))
         ->capture_default_str();
     app.add_flag("--in-place", given.in_place, "The output is the input's memory");
+    app.add_flag("--arena", given.arena, "Memory from communicator::allocate, which the ranks of a host read where it is");
     app.add_option("--list", given.list,
                    "Tensors instead of sizes: resnet50, or a file with an element count a line. Reduced one by one, all in flight, in "
                    "buckets of 25 MiB, and as one vector")
@@ -104,16 +107,30 @@ void add_options(CLI::App& app, words& typed, options& given) {
     app.add_option("--overlap", given.overlap_ms, "Also compute for so many milliseconds while the operation is under way")
         ->check(CLI::Range(0.001, most_overlap_ms))
         ->excludes("--list");
+    app.add_flag("--deterministic", given.deterministic, "Only by algorithms that combine in one order and grouping");
     app.add_flag("--check,!--no-check", given.check, "Look at the result of one operation of each size; on by default");
     app.add_option("--json", given.json, "Write the results to this file, too");
 }
 
+/// The library would say so, too, once all ranks have met.
+void check_operator(const options& given) {
+    using enum collective;
+    if (!given.reduces()) return;
+    if (!defined(given.reduce, given.type))
+        throw bad_input(fmt::format("operator {} is not defined for {}", called(given.reduce), name(given.type)));
+    if ((given.what->kind == scan || given.what->kind == exclusive_scan) && given.reduce == reduce_op::avg)
+        throw bad_input(fmt::format("{} has no avg: there is none of some ranks", given.what->name));
+}
+
 options made_of(const words& typed, options given) {
-    given.what = named(typed.kind, all_subjects(), "collective");
+    given.what = named(typed.kind, all_subjects(), "operation");
     given.type = named(typed.type, types, "type");
     given.reduce = named(typed.op, operators, "operator");
-    if (typed.algorithm != "auto")
-        given.forced = named(typed.algorithm, algorithms_of(given.what->kind), fmt::format("algorithm of {}", typed.kind));
+    check_operator(given);
+    if (typed.algorithm != "auto") {
+        if (!given.what->kind) throw bad_input(fmt::format("{} has no algorithms", typed.kind));
+        given.forced = named(typed.algorithm, algorithms_of(*given.what->kind), fmt::format("algorithm of {}", typed.kind));
+    }
     given.transport = transport_in(typed.transport);
     if (typed.lanes != 1) throw bad_input(fmt::format("--lanes {}: there is one lane for bulk data yet", typed.lanes));
     given.iterations = iterations_in(typed.iterations);
@@ -121,27 +138,34 @@ options made_of(const words& typed, options given) {
     if (given.what->kind == collective::barrier) given.bytes = {0};
     if (given.in_place && !given.what->in_place(true)) throw bad_input(fmt::format("{} does not work in place", typed.kind));
     if (!given.list.empty() && given.what->kind != collective::all_reduce) throw bad_input("--list is for all_reduce");
+    if (given.overlap_ms > 0 && given.what->play) throw bad_input(fmt::format("--overlap is for one call; {} is several", typed.kind));
     return given;
 }
 
 }  // namespace
+
+std::string_view operator_name(reduce_op op) noexcept { return op == reduce_op::premul ? "premul_sum" : name(op); }
 
 std::span<const data_type> measured_types() noexcept { return types; }
 std::span<const reduce_op> measured_operators() noexcept { return operators; }
 
 std::uint64_t options::count_for(std::uint64_t whole_bytes, int size) const noexcept {
     if (what->kind == collective::barrier) return 0;
-    const std::uint64_t unit = size_of(type) * parts_of(*what, size);
+    const std::uint64_t unit = size_of(type) * shares_of(*what, size);
     return (whole_bytes + unit - 1) / unit;
 }
 
 std::variant<options, int> parse(int argc, const char* const* argv, bool speaks) {
     CLI::App app{
-        "Times a collective of Tutti. Started on every rank: tutti-run -n 4 -- tutti-perf all_reduce --bytes 4..64MiB\n\n"
+        "Times an operation of Tutti. Started on every rank: tutti-run -n 4 -- tutti-perf all_reduce --bytes 4..64MiB\n\n"
         "For each size: one operation whose result is checked, some to warm up, then batches of operations back to back, a barrier before\n"
         "each. A batch takes as long as its slowest rank; time_us is the median over the batches, min_us the least, p99_us of single\n"
         "operations. algbw is bytes by time; busbw is what a link carries, as nccl-tests define it. cpu: seconds of all cores that a rank\n"
         "uses for one GB of the vector. Bytes are those of the longer of input and output, rounded up to whole elements for each rank.\n\n"
+        "Where each rank has a count of its own (all_gather_v and so on) part r is r + 1 times as long as part 0; in all_to_all_v the part\n"
+        "from rank a to rank b is (a + b) modulo P, plus 1, times as long as the shortest. send_recv: every rank sends to its right and\n"
+        "receives from its left at once. ping_pong: between ranks 0 and 1, 2 and 3, and so on; the time is that of there and back, and\n"
+        "busbw counts both ways. A premul_sum multiplies by 2 on even ranks and by 0.5 on odd ones.\n\n"
         "With --overlap a second line tells the time with the computation, and how much of the shorter of the two was hidden: in percent of\n"
         "all of it, and of what the cores of this host allow."};
     app.name("tutti-perf");

@@ -14,6 +14,8 @@
 
 namespace perf {
 
+/// As users write it: "premul_sum" for premul.
+std::string_view operator_name(tutti::reduce_op op) noexcept;
 std::span<const tutti::data_type> measured_types() noexcept;
 std::span<const tutti::reduce_op> measured_operators() noexcept;
 
@@ -29,11 +31,13 @@ struct options {
     int iterations = 0;                              // in a batch; 0: as many as fit
     double seconds = 1;                              // for the measured part of one size
     bool in_place = false;
+    bool arena = false;  // memory from communicator::allocate
     bool check = true;
+    bool deterministic = false;
     std::string json;  // a file; empty: none
 
-    bool reduces() const noexcept { return what->reduces; }
-    /// Of the elements in one call, for so many bytes of the whole vector.
+    bool reduces() const noexcept { return what->reduces(); }
+    /// The elements of one share, for so many bytes of the whole vector.
     std::uint64_t count_for(std::uint64_t whole_bytes, int size) const noexcept;
 };
 

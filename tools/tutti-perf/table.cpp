@@ -6,7 +6,7 @@ namespace perf {
 namespace {
 
 constexpr double micro = 1e6, giga = 1e9;
-constexpr auto columns = "{:>12} {:>12} {:>5} {:>5} {:>19} {:>11} {:>11} {:>11} {:>8} {:>8} {:>9} {:>6}\n";
+constexpr auto columns = "{:>12} {:>12} {:>5} {:>10} {:>19} {:>11} {:>11} {:>11} {:>8} {:>8} {:>9} {:>6}\n";
 
 std::string wrong_text(std::int64_t wrong) { return wrong < 0 ? "-" : fmt::format("{}", wrong); }
 

@@ -18,7 +18,7 @@ std::vector<std::size_t> together(const std::vector<std::uint64_t>& tensors, way
 
 }  // namespace
 
-training_step::training_step(communicator& world, buffer memory, const std::vector<std::uint64_t>& tensors, way how, reduce_op op)
+training_step::training_step(communicator& world, buffer memory, const std::vector<std::uint64_t>& tensors, way how, reduction op)
     : world_(world),
       how_(how),
       op_(op) {

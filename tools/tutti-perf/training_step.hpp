@@ -20,7 +20,7 @@ constexpr std::string_view name(way how) noexcept {
 class training_step {
 public:
     training_step(tutti::communicator& world, tutti::buffer memory, const std::vector<std::uint64_t>& tensors, way how,
-                  tutti::reduce_op op);
+                  tutti::reduction op);
 
     /// All of them, in flight together unless one by one.
     tutti::task<> operator()();
@@ -33,7 +33,7 @@ private:
 
     tutti::communicator& world_;
     const way how_;
-    const tutti::reduce_op op_;
+    const tutti::reduction op_;
     std::vector<std::vector<tutti::buffer>> calls_;
     std::vector<tutti::future<>> going_;
 };

@@ -49,13 +49,13 @@ void choose(const choose_options& given) {
     const cost_model costs = costs_given(given.costs);
     const std::size_t slice_bytes = slice_in(given.slice);
     const host_map hosts = hosts_given(given.hosts, given.size);
-    const chooser choices(given.size, costs, {}, slice_bytes, hosts);
+    const chooser choices(given.size, costs, {}, slice_bytes, given.deterministic, hosts);
     std::vector<candidate> all;
     for (const algorithm& entry : catalogue())
-        if (entry.kind == kind && serves(entry, given.size, hosts))
+        if (entry.kind == kind && serves(entry, given.size, hosts) && (!given.deterministic || deterministic(entry, given.size)))
             all.push_back({&entry, estimate(entry, given.size, costs, slice_bytes, hosts)});
 
-    fmt::print("{}, {}, slices of {}; costs: {}\n", given.kind, ranks_text(given.size, hosts), size_text(static_cast<double>(slice_bytes)),
+    fmt::print("{}{}, {}, slices of {}; costs: {}\n", given.deterministic ? "deterministic " : "", given.kind, ranks_text(given.size, hosts), size_text(static_cast<double>(slice_bytes)),
                to_string(costs));
     std::vector<std::size_t> points{first};
     for (const chooser::range& next : choices.ranges(kind)) {

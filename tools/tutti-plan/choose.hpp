@@ -11,6 +11,7 @@ struct choose_options {
     std::string bytes = "4..1GiB";
     std::string costs, hosts;
     std::string slice = "256KiB";
+    bool deterministic = false;
 };
 
 void choose(const choose_options& given);

@@ -117,7 +117,7 @@ void costs(options given) {
     if (kind == collective::barrier) given.bytes = 0;
     const cost_model costs = costs_given(given.costs);
     const host_map hosts = hosts_given(given.hosts, given.size);
-    const chooser choices(given.size, costs, {}, default_slice_bytes, hosts);
+    const chooser choices(given.size, costs, {}, default_slice_bytes, false, hosts);
     const algorithm& choice = choices.choose(kind, given.bytes);
     fmt::print("{} of {} bytes, {}; each number is the largest of any rank\n", given.kind, given.bytes, ranks_text(given.size, hosts));
     const bool between = hosts.count() > 1;
@@ -154,6 +154,7 @@ void add_choose(CLI::App& app, choose_options& given) {
     choosing->add_option("--costs", given.costs, "other costs than the default ones: round=8e-6,message=1e-6,...");
     choosing->add_option("--hosts", given.hosts, "ranks on each host, or the host of each rank: 4, or 0,0,1,1; all on one by default");
     choosing->add_option("--slice", given.slice, "bytes of a slice")->capture_default_str();
+    choosing->add_flag("--deterministic", given.deterministic, "only algorithms that combine in one order and grouping");
     choosing->callback([&] { choose(given); });
 }
 

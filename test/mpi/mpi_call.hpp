@@ -1,0 +1,16 @@
+// A call of Tutti's, made through MPI instead.
+#pragma once
+
+#include "support/oracle.hpp"
+
+#include <optional>
+
+namespace tutti::test {
+
+/// Whether MPI has such a call: it knows no averages, no factors and no halves.
+bool in_mpi(const call& what);
+
+/// What this rank of MPI_COMM_WORLD ends with; none where MPI leaves it open. Not in place.
+std::optional<bytes> through_mpi(const call& what, const oracle& truth, rank me);
+
+}  // namespace tutti::test
