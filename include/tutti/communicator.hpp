@@ -96,6 +96,9 @@ public:
 
     int rank() const noexcept;
     int size() const noexcept;
+    /// Hosts that its ranks are on, as the ranks say; the same number on all of them. Where several ranks share one of several hosts, some
+    /// algorithms combine within hosts first.
+    int hosts() const noexcept;
     const std::string& name() const noexcept;
     /// How this rank reaches another for collectives: "shm..." through shared memory, "address:port" over TCP. Empty for itself, and before
     /// the first transfer between the two.

@@ -42,11 +42,12 @@ struct context_options {
     bool deterministic = false;
 
     // Of this rank alone.
-    transport_kind transport = transport_kind::automatic;   // tutti::run takes it from TUTTI_TRANSPORT, when that is set
+    transport_kind transport = transport_kind::automatic;  // tutti::run takes it from TUTTI_TRANSPORT, when that is set
+    int host = 0;  // other numbers play other hosts on this one, reached over TCP; tutti::run takes it from TUTTI_HOST, when that is set
     void (*notice)(const std::string& sentence) = nullptr;  // hears, on the loop, what works otherwise than it might; null: standard error
 };
 
-/// `options` with what the environment says instead: TUTTI_TRANSPORT is auto, tcp or shm; TUTTI_COSTS is costs as in
+/// `options` with what the environment says instead: TUTTI_TRANSPORT is auto, tcp or shm; TUTTI_HOST a number; TUTTI_COSTS is costs as in
 /// "round=8e-6,message=1e-6", or "measure", and counts on rank 0, as does TUTTI_DETERMINISTIC, 0 or 1. error::invalid_argument for anything
 /// else.
 result<context_options> with_environment(context_options options);

@@ -9,6 +9,9 @@ namespace tutti {
 schedule ring_all_reduce(place at);
 schedule ring_all_gather(place at);
 schedule ring_reduce_scatter(place at);
+// The halves of ring_all_reduce, for larger plans: between them rank r has the total of block r + 1.
+schedule ring_to_parts(place at);
+schedule ring_from_parts(place at);
 // recursive_doubling.cpp
 schedule recursive_doubling_all_reduce(place at);
 schedule recursive_doubling_all_gather(place at);  // powers of two
@@ -46,5 +49,15 @@ schedule tree_scatter(place at);
 schedule doubling_scan(place at);
 schedule doubling_exclusive_scan(place at);
 schedule chain_scan(place at);
+// leaders.cpp
+schedule leaders_all_reduce(place at);
+schedule leaders_ring_all_reduce(place at);
+schedule leaders_broadcast(place at);
+schedule leaders_scatter_broadcast(place at);
+schedule leaders_reduce(place at);
+schedule leaders_barrier(place at);
+schedule leaders_all_gather(place at);
+// parts.cpp
+schedule parts_all_reduce(place at);
 
 }  // namespace tutti

@@ -9,6 +9,8 @@ namespace {
 
 bool power_of_two(int size) { return std::has_single_bit(static_cast<unsigned>(size)); }
 int others(int size) { return size - 1; }
+bool layered(const host_map& hosts) { return hosts.layered(); }
+bool even(const host_map& hosts) { return hosts.even(); }
 
 // The fifth column says which combine in the order of ranks, the last which do so in the one grouping of the deterministic mode; tests prove
 // both for all rows, and that neither is missing anywhere.
@@ -53,6 +55,15 @@ constexpr algorithm table[] = {
     {collective::all_to_all_v, "direct", direct_all_to_all, nullptr},
     {collective::reduce_scatter, "halving", halving_reduce_scatter, nullptr, true, nullptr, true},
     {collective::reduce_scatter_v, "halving", halving_reduce_scatter, nullptr, true, nullptr, true},
+    {collective::all_reduce, "leaders", leaders_all_reduce, nullptr, false, nullptr, false, layered},
+    {collective::all_reduce, "leaders_ring", leaders_ring_all_reduce, nullptr, false, nullptr, false, layered},
+    {collective::all_reduce, "parts", parts_all_reduce, nullptr, false, nullptr, false, even},
+    {collective::broadcast, "leaders", leaders_broadcast, nullptr, false, nullptr, false, layered},
+    {collective::broadcast, "leaders_scatter", leaders_scatter_broadcast, nullptr, false, nullptr, false, layered},
+    {collective::reduce, "leaders", leaders_reduce, nullptr, false, nullptr, false, layered},
+    {collective::barrier, "leaders", leaders_barrier, nullptr, false, nullptr, false, layered},
+    {collective::all_gather, "leaders", leaders_all_gather, nullptr, false, nullptr, false, layered},
+    {collective::all_gather_v, "leaders", leaders_all_gather, nullptr, false, nullptr, false, layered},
 };
 
 }  // namespace

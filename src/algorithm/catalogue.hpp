@@ -1,6 +1,7 @@
 // Every algorithm there is, as one table: what it computes, its name, its builder.
 #pragma once
 
+#include "schedule/host_map.hpp"
 #include "schedule/schedule.hpp"
 
 #include <span>
@@ -84,11 +85,13 @@ constexpr bool collects(collective kind) noexcept {
 // a transfer from or to scratch has the size of every other; in ..._v it is as large as the input's block of its number. With one rank the
 // plan is empty, except where input must become output: there it is one copy.
 
-/// Who builds a plan for: this rank, of that many, with that root (0 where there is none).
+/// Who builds a plan for: this rank, of that many, with that root (0 where there is none). `hosts` tells who shares one, to those
+/// algorithms that serve only some maps; it outlives the call.
 struct place {
     rank me = 0;
     int size = 1;
     rank root = 0;
+    const host_map* hosts = nullptr;
 };
 
 struct algorithm {
@@ -102,6 +105,7 @@ struct algorithm {
     int (*hops)(int size) = nullptr;
     /// Every element is combined in the one order and grouping of the deterministic mode (schedule/grouping.hpp).
     bool grouped = false;
+    bool (*fits)(const host_map&) = nullptr;  // null: whoever shares a host
 };
 
 /// In a fixed order that all ranks share; an algorithm's index is its number on the wire.
@@ -111,7 +115,10 @@ std::span<const algorithm> catalogue() noexcept;
 const algorithm* find(collective kind, std::string_view name) noexcept;
 /// Its place in the catalogue.
 int number(const algorithm& entry) noexcept;
-constexpr bool serves(const algorithm& entry, int size) noexcept { return entry.serves == nullptr || entry.serves(size); }
+/// Whether it serves so many ranks on these hosts.
+inline bool serves(const algorithm& entry, int size, const host_map& hosts = {}) {
+    return (entry.serves == nullptr || entry.serves(size)) && (entry.fits == nullptr || entry.fits(hosts));
+}
 /// Whether its results have the bits that the deterministic mode promises. Two ranks can only be combined in one way.
 constexpr bool deterministic(const algorithm& entry, int size) noexcept { return entry.grouped || size <= 2 || !reduces(entry.kind); }
 

@@ -27,11 +27,11 @@ const algorithm* cheapest(const std::vector<candidate>& all, std::size_t bytes) 
     return best;
 }
 
-std::vector<candidate> candidates(collective kind, int size, const cost_model& model, std::size_t slice_bytes, bool fixed) {
+std::vector<candidate> candidates(collective kind, int size, const cost_model& model, std::size_t slice_bytes, bool fixed, const host_map& hosts) {
     std::vector<candidate> all;
     for (const algorithm& entry : catalogue())
-        if (entry.kind == kind && serves(entry, size) && (!fixed || deterministic(entry, size)))
-            all.push_back({&entry, estimate(entry, size, model, slice_bytes)});
+        if (entry.kind == kind && serves(entry, size, hosts) && (!fixed || deterministic(entry, size)))
+            all.push_back({&entry, estimate(entry, size, model, slice_bytes, hosts)});
     return all;
 }
 
@@ -54,15 +54,16 @@ std::vector<chooser::range> ranges_of(const std::vector<candidate>& all) {
 
 }  // namespace
 
-chooser::chooser(int size, const cost_model& model, std::span<const algorithm* const> forced, std::size_t slice_bytes, bool deterministic) {
+chooser::chooser(int size, const cost_model& model, std::span<const algorithm* const> forced, std::size_t slice_bytes, bool deterministic,
+                 const host_map& hosts) {
     for (std::size_t kind = 0; kind < table_.size(); ++kind) {
-        std::vector<candidate> all = candidates(static_cast<collective>(kind), size, model, slice_bytes, deterministic);
+        std::vector<candidate> all = candidates(static_cast<collective>(kind), size, model, slice_bytes, deterministic, hosts);
         table_[kind] = ranges_of(all);
         std::erase_if(all, [](const candidate& each) { return !each.entry->ordered; });
         ordered_[kind] = ranges_of(all);
     }
     for (const algorithm* each : forced) {
-        if (!serves(*each, size) || (deterministic && !tutti::deterministic(*each, size))) continue;
+        if (!serves(*each, size, hosts) || (deterministic && !tutti::deterministic(*each, size))) continue;
         table_[static_cast<std::size_t>(each->kind)] = {{0, each}};
         if (each->ordered) ordered_[static_cast<std::size_t>(each->kind)] = {{0, each}};
     }

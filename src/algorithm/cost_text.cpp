@@ -15,7 +15,9 @@ constexpr field fields[] = {{"round", &cost_model::round},
                             {"sent_byte", &cost_model::sent_byte},
                             {"reduced_byte", &cost_model::reduced_byte},
                             {"window_bytes", &cost_model::window_bytes},
-                            {"cold_byte", &cost_model::cold_byte}};
+                            {"cold_byte", &cost_model::cold_byte},
+                            {"far_round", &cost_model::far_round},
+                            {"far_byte", &cost_model::far_byte}};
 
 bool assign(cost_model& costs, std::string_view name, std::string_view value) {
     for (const field& each : fields) {

@@ -15,24 +15,29 @@ inline constexpr std::size_t default_slice_bytes = 512 * KiB;
 
 /// The first slice goes along the longest chain through the plans of all ranks; the others follow it, each as long as the busiest rank
 /// needs for a slice without its hops. In groups of more than `most_chained` ranks the chain is that of the busiest rank's rounds, as if
-/// it never waited, and ranks are counted at both ends only: every special part (root, centre, folded pair) is played there.
+/// it never waited, and ranks are counted at both ends only, and on the hosts of the first and the last one: every special part (root,
+/// centre, folded pair, leader) is played there. All ranks of a host share its card: nothing ends before the busiest card has moved its bytes.
 class estimate {
 public:
     static constexpr int most_chained = 64;
 
-    estimate(const algorithm& entry, int size, const cost_model& model, std::size_t slice_bytes = default_slice_bytes);
+    estimate(const algorithm& entry, int size, const cost_model& model, std::size_t slice_bytes = default_slice_bytes,
+             const host_map& hosts = {});
 
     /// For the whole vector: for all_gather what everybody ends with, for reduce_scatter and all_to_all what everybody begins with.
     double seconds(double vector_bytes) const noexcept;
 
 private:
+    double first_seconds(double slice_bytes) const noexcept;
     double flow_seconds(const cost& of, double bytes) const noexcept;
+    void count_cards(const host_map& hosts, const std::vector<rank>& counted);
 
     cost_model model_;
     std::vector<cost> ranks_;  // that differ
     bool chained_;
     chain first_;
     double sliced_share_ = 0;  // of the vector's bytes: the longest transfer, in slices
+    double card_share_ = 0;    // of the vector's bytes: what the busiest host sends to others, or receives
 };
 
 }  // namespace tutti

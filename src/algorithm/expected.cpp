@@ -1,6 +1,7 @@
 #include "algorithm/expected.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace tutti {
 namespace {
@@ -113,33 +114,58 @@ std::vector<rank> roots(collective kind, int size) {
     return some;
 }
 
-std::vector<schedule> build_all(const algorithm& entry, int size, rank root) {
+std::vector<host_map> host_maps(const algorithm& entry, int size) {
+    if (!entry.fits) return serves(entry, size) ? std::vector<host_map>(1) : std::vector<host_map>();
+    using numbering = int (*)(rank each, int size);
+    constexpr numbering ways[] = {
+        [](rank each, int) { return each / 2; },
+        [](rank each, int) { return each / 3; },
+        [](rank each, int) { return each / 8; },
+        [](rank each, int) { return each % 2; },
+        [](rank each, int ranks) { return each % std::max(1, ranks / 2); },
+        [](rank each, int) { return each == 0 ? 0 : 1; },                                                 // one alone, the first
+        [](rank each, int ranks) { return each == ranks - 1 ? 1 : 0; },                                   // or the last
+        [](rank each, int ranks) { return each < ranks / 2 ? 0 : each; },                                 // many alone
+        [](rank each, int) { return static_cast<int>(std::bit_width(static_cast<unsigned>(each))); },     // 1, 1, 2, 4, ... ranks
+        [](rank each, int ranks) { return each * 7 % ranks % 3 + (each * 7 % ranks % 5 == 0 ? 1 : 0); },  // in no order
+    };
+    std::vector<host_map> maps;
+    for (const numbering way : ways) {
+        std::vector<int> numbers;
+        for (rank each = 0; each < size; ++each) numbers.push_back(way(each, size));
+        host_map next(numbers);
+        if (serves(entry, size, next) && std::find(maps.begin(), maps.end(), next) == maps.end()) maps.push_back(std::move(next));
+    }
+    return maps;
+}
+
+std::vector<schedule> build_all(const algorithm& entry, int size, rank root, const host_map& hosts) {
     std::vector<schedule> plans;
-    for (rank me = 0; me < size; ++me) plans.push_back(entry.build({me, size, root}));
+    for (rank me = 0; me < size; ++me) plans.push_back(entry.build({me, size, root, &hosts}));
     return plans;
 }
 
-verdict verify(const algorithm& entry, int size, rank root) {
-    const std::vector<schedule> plans = build_all(entry, size, root);
+verdict verify(const algorithm& entry, int size, rank root, const host_map& hosts) {
+    const std::vector<schedule> plans = build_all(entry, size, root, hosts);
     return verify(plans, expected(entry.kind, size, root, plans[0].spaces().output));
 }
 
-verdict verify_ordered(const algorithm& entry, int size, rank root) {
-    const std::vector<schedule> plans = build_all(entry, size, root);
+verdict verify_ordered(const algorithm& entry, int size, rank root, const host_map& hosts) {
+    const std::vector<schedule> plans = build_all(entry, size, root, hosts);
     contract promise = expected(entry.kind, size, root, plans[0].spaces().output);
     promise.ordered = true;
     return verify(plans, promise);
 }
 
-verdict verify_grouped(const algorithm& entry, int size, rank root) {
-    const std::vector<schedule> plans = build_all(entry, size, root);
+verdict verify_grouped(const algorithm& entry, int size, rank root, const host_map& hosts) {
+    const std::vector<schedule> plans = build_all(entry, size, root, hosts);
     contract promise = expected(entry.kind, size, root, plans[0].spaces().output);
     promise.ordered = promise.grouped = true;
     return verify(plans, promise);
 }
 
-verdict verify_sliced(const algorithm& entry, int size, rank root, const slicing& cut, std::uint32_t seed) {
-    const std::vector<schedule> plans = build_all(entry, size, root);
+verdict verify_sliced(const algorithm& entry, int size, rank root, const host_map& hosts, const slicing& cut, std::uint32_t seed) {
+    const std::vector<schedule> plans = build_all(entry, size, root, hosts);
     return verify_sliced(plans, expected(entry.kind, size, root, plans[0].spaces().output), cut, seed);
 }
 

@@ -12,14 +12,18 @@ contract expected(collective kind, int size, rank root, int parts);
 /// The roots worth checking: all of a small world; the ends and the middle of a larger one; 0 where there is none.
 std::vector<rank> roots(collective kind, int size);
 
-/// One plan per rank.
-std::vector<schedule> build_all(const algorithm& entry, int size, rank root);
+/// The hosts worth checking, of those that it serves: even and uneven ones, with ranks in a row and in turns, and ranks alone. One host where
+/// it does not matter; none when it does not serve the size.
+std::vector<host_map> host_maps(const algorithm& entry, int size);
 
-verdict verify(const algorithm& entry, int size, rank root);
+/// One plan per rank.
+std::vector<schedule> build_all(const algorithm& entry, int size, rank root, const host_map& hosts = {});
+
+verdict verify(const algorithm& entry, int size, rank root, const host_map& hosts = {});
 /// Also whether contributions are combined in the order of ranks.
-verdict verify_ordered(const algorithm& entry, int size, rank root);
+verdict verify_ordered(const algorithm& entry, int size, rank root, const host_map& hosts = {});
 /// Also whether in the one order and grouping that the deterministic mode knows.
-verdict verify_grouped(const algorithm& entry, int size, rank root);
-verdict verify_sliced(const algorithm& entry, int size, rank root, const slicing& cut, std::uint32_t seed);
+verdict verify_grouped(const algorithm& entry, int size, rank root, const host_map& hosts = {});
+verdict verify_sliced(const algorithm& entry, int size, rank root, const host_map& hosts, const slicing& cut, std::uint32_t seed);
 
 }  // namespace tutti

@@ -18,7 +18,12 @@ constexpr int batches = 3, most_repeats = 100;
 using fields = std::array<double cost_model::*, 2>;
 constexpr fields latencies{&cost_model::round, &cost_model::message};
 constexpr fields moving{&cost_model::sent_byte, &cost_model::cold_byte};
+constexpr fields far_latencies{&cost_model::far_round, &cost_model::far_round};
+constexpr fields far_moving{&cost_model::far_byte, &cost_model::far_byte};
 constexpr fields reducing{&cost_model::reduced_byte, &cost_model::reduced_byte};
+constexpr double cost_model::*every_field[] = {&cost_model::round,        &cost_model::message,      &cost_model::sent_byte,
+                                               &cost_model::reduced_byte, &cost_model::window_bytes, &cost_model::cold_byte,
+                                               &cost_model::far_round,    &cost_model::far_byte};
 
 cost_model scaled(cost_model costs, const fields& which, double factor) noexcept {
     costs.*which[0] *= factor;
@@ -27,9 +32,10 @@ cost_model scaled(cost_model costs, const fields& which, double factor) noexcept
 }
 
 /// As `costs`, but with these fields such that the estimate is `seconds`, as far as they can do that.
-cost_model fitted(cost_model costs, const fields& which, const algorithm& entry, int size, double bytes, std::size_t slice_bytes,
-                  double seconds) {
-    const auto estimated = [&](double factor) { return estimate(entry, size, scaled(costs, which, factor), slice_bytes).seconds(bytes); };
+cost_model fitted(cost_model costs, const fields& which, const algorithm& entry, const engine& on, double bytes, double seconds) {
+    const auto estimated = [&](double factor) {
+        return estimate(entry, on.who().size, scaled(costs, which, factor), on.settings().slice_bytes, on.who().hosts).seconds(bytes);
+    };
     double factor = 1;
     for (int pass = 0; pass < 2; ++pass) {  // nearly a straight line; the second pass is for its bends
         const double without = estimated(0), with = estimated(factor);
@@ -50,14 +56,16 @@ public:
     }
 
     task<cost_model> measure() {
-        co_await fit(collective::barrier, 0, latencies);
+        const bool far = inside_.engine().who().hosts.count() > 1;
+        co_await fit(collective::barrier, 0, far ? far_latencies : latencies);
         const std::size_t bytes = co_await affordable();
-        co_await fit(collective::all_gather, bytes, moving);
+        co_await fit(collective::all_gather, bytes, far ? far_moving : moving);
         co_await fit(collective::all_reduce, bytes, reducing);
-        std::array<double, 6> numbers{found_.round,        found_.message,      found_.sent_byte,
-                                      found_.reduced_byte, found_.window_bytes, found_.cold_byte};
+        std::array<double, std::size(every_field)> numbers;
+        for (std::size_t each = 0; each < numbers.size(); ++each) numbers[each] = found_.*every_field[each];
         co_await world_.broadcast(numbers, 0);
-        co_return cost_model{numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]};
+        for (std::size_t each = 0; each < numbers.size(); ++each) found_.*every_field[each] = numbers[each];
+        co_return found_;
     }
 
 private:
@@ -105,9 +113,8 @@ private:
             least = std::min(least, next);
         }
         if (world_.rank() != 0) co_return;
-        const engine_settings& settings = inside_.engine().settings();
-        const algorithm& taken = inside_.engine().chosen(kind, bytes);
-        found_ = fitted(found_, which, taken, world_.size(), static_cast<double>(bytes), settings.slice_bytes, least);
+        const engine& on = inside_.engine();
+        found_ = fitted(found_, which, on.chosen(kind, bytes), on, static_cast<double>(bytes), least);
     }
 
     communicator& world_;

@@ -43,6 +43,7 @@ communicator::~communicator() = default;
 
 int communicator::rank() const noexcept { return group_->who().me; }
 int communicator::size() const noexcept { return group_->size(); }
+int communicator::hosts() const noexcept { return group_->who().hosts.count(); }
 const std::string& communicator::name() const noexcept { return group_->who().name; }
 void detail::arena_deleter::operator()(std::byte* memory) const noexcept { from->free(memory, bytes); }
 

@@ -26,6 +26,7 @@ struct membership {
     std::uint32_t epoch = 0;
     rank me = 0;
     std::vector<std::string> addresses;  // by rank
+    host_map hosts;
     engine_settings settings;
     bool calibrate = false;              // measure settings.costs when the job has joined
 };

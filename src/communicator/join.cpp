@@ -7,10 +7,12 @@
 
 #include "algorithm/cost_text.hpp"
 #include "base/bytes.hpp"
+#include "transport/local_socket.hpp"
 
 #include <fmt/format.h>
 
 #include <charconv>
+#include <map>
 
 namespace tutti {
 namespace {
@@ -20,11 +22,18 @@ using detail::membership;
 std::string address_key(const std::string& job, rank which) { return fmt::format("{}/address/{}", job, which); }
 std::string members_key(const std::string& job) { return fmt::format("{}/members", job); }
 
-/// One line of settings, then an address a line; or '!' and what went wrong.
+/// What a rank leaves in the store: the name of its host and its address, with a space between. Who cannot tell where it is, is alone there.
+std::string contact(const context_options& options, rank me, const std::string& address) {
+    auto host = host_identity(options.host);
+    return fmt::format("{} {}", host ? *host : fmt::format("rank-{}", me), address);
+}
+
+/// One line of settings, then for each rank the number of its host and its address; or '!' and what went wrong.
 std::string write_members(const membership& all) {
     std::string text = fmt::format("{} {} {} {}{} {}\n", all.settings.slice_bytes, all.settings.small_bytes, all.settings.lanes, int{all.calibrate},
                                    int{all.settings.deterministic}, to_string(all.settings.costs));
-    for (const auto& each : all.addresses) text += each + "\n";
+    for (std::size_t each = 0; each < all.addresses.size(); ++each)
+        text += fmt::format("{} {}\n", all.hosts.host(static_cast<rank>(each)), all.addresses[each]);
     return text;
 }
 
@@ -51,7 +60,14 @@ bool read_members(std::string_view text, membership& into) {
     into.calibrate = rest[0] == '1';
     into.settings.deterministic = rest[1] == '1';
     into.settings.costs = *costs;
-    for (auto& each : into.addresses) each = line();
+    std::vector<int> hosts;
+    for (auto& each : into.addresses) {
+        const std::string_view both = line();
+        const auto host = std::from_chars(both.data(), both.data() + both.size(), hosts.emplace_back());
+        if (host.ec != std::errc{} || host.ptr == both.data() + both.size() || *host.ptr != ' ') return false;
+        each = both.substr(static_cast<std::size_t>(host.ptr + 1 - both.data()));
+    }
+    into.hosts = host_map(hosts);
     return !into.addresses.back().empty() && text.empty();
 }
 
@@ -64,16 +80,24 @@ failure not_joined(const membership& who, error code, std::string cause) {
     return failure(std::move(why));
 }
 
-/// Rank 0: the addresses of all. Who is late is named on every rank.
-task<> collect(store& meeting, const std::string& job, membership& all, time_point deadline) {
+/// Rank 0: the addresses of all, and who shares a host. Who is late is named on every rank.
+task<> collect(store& meeting, const std::string& job, membership& all, const std::string& mine, time_point deadline) {
     std::string missing;
+    std::map<std::string, int> names{{mine.substr(0, mine.find(' ')), 0}};
+    std::vector<int> hosts(all.addresses.size());
     for (rank each = 1; each < static_cast<rank>(all.addresses.size()); ++each) {
         // When one is late the others are only looked for, not waited for.
         const time_point limit = missing.empty() ? deadline : deadline + std::chrono::milliseconds(100);
-        auto address = co_await meeting.get(address_key(job, each), limit);
-        if (address) all.addresses[static_cast<std::size_t>(each)] = *address;
-        else missing += fmt::format("{}{}", missing.empty() ? "" : ", ", each);
+        auto told = co_await meeting.get(address_key(job, each), limit);
+        if (told) {
+            const auto space = std::min(told->find(' '), told->size());
+            hosts[static_cast<std::size_t>(each)] = names.try_emplace(told->substr(0, space), static_cast<int>(names.size())).first->second;
+            all.addresses[static_cast<std::size_t>(each)] = told->substr(std::min(space + 1, told->size()));
+        } else {
+            missing += fmt::format("{}{}", missing.empty() ? "" : ", ", each);
+        }
     }
+    all.hosts = host_map(hosts);
     std::string text = write_members(all);
     if (!missing.empty()) text = fmt::format("!of {} ranks these did not come in time: {}", all.addresses.size(), missing);
     auto published = co_await meeting.set(members_key(job), text, deadline + std::chrono::seconds(1));
@@ -115,10 +139,11 @@ task<std::unique_ptr<communicator>> join_over(std::shared_ptr<context::state> ho
         transport& network = home->network(listen_address(who));
         home->door().expect(mine.job);
         const std::string address = network.address();
+        const std::string reached = contact(home->options(), who.me, address);
         mine.addresses[static_cast<std::size_t>(who.me)] = address;
-        auto told = co_await meeting.set(address_key(job, who.me), address, deadline);
+        auto told = co_await meeting.set(address_key(job, who.me), reached, deadline);
         told.value();
-        if (who.me == 0) co_await collect(meeting, job, mine, deadline);
+        if (who.me == 0) co_await collect(meeting, job, mine, reached, deadline);
         else co_await look_up(meeting, job, mine, deadline);
     }
     std::unique_ptr<detail::group, detail::group_deleter> formed(new detail::group(home, std::move(mine)));

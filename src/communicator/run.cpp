@@ -11,8 +11,10 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 namespace tutti {
 namespace {
@@ -82,6 +84,15 @@ bool read_transport(context_options& into) {
     return true;
 }
 
+/// False when it makes no sense.
+bool read_host(context_options& into) {
+    const char* const text = std::getenv("TUTTI_HOST");
+    if (!text) return true;
+    const char* const end = text + std::strlen(text);
+    const auto [last, error] = std::from_chars(text, end, into.host);
+    return error == std::errc() && last == end && into.host >= 0;
+}
+
 task<int> returning_zero(std::function<task<>(communicator&)>& main, communicator& world) {
     auto work = main(world);
     co_await std::move(work);
@@ -93,6 +104,8 @@ task<int> returning_zero(std::function<task<>(communicator&)>& main, communicato
 result<context_options> with_environment(context_options options) {
     if (!read_transport(options))
         return failure(error::invalid_argument, fmt::format("TUTTI_TRANSPORT={} is not auto, tcp or shm", std::getenv("TUTTI_TRANSPORT")));
+    if (!read_host(options))
+        return failure(error::invalid_argument, fmt::format("TUTTI_HOST={} is not a whole number from 0 on", std::getenv("TUTTI_HOST")));
     if (!read_costs(options))
         return failure(error::invalid_argument, fmt::format("TUTTI_COSTS={} is not understood; measure is, and {}",
                                                             std::getenv("TUTTI_COSTS"), to_string(cost_model{})));

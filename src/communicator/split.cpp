@@ -41,8 +41,13 @@ task<std::unique_ptr<communicator>> finish_split(std::shared_ptr<context::state>
     const std::vector<rank> members = members_of(*said);
     const rank was = child.me;
     std::vector<std::string> addresses;
-    for (const rank each : members) addresses.push_back(child.addresses[static_cast<std::size_t>(each)]);
+    std::vector<int> hosts;
+    for (const rank each : members) {
+        addresses.push_back(child.addresses[static_cast<std::size_t>(each)]);
+        hosts.push_back(child.hosts.host(each));
+    }
     child.addresses = std::move(addresses);
+    child.hosts = host_map(hosts);
     child.me = static_cast<rank>(std::find(members.begin(), members.end(), was) - members.begin());
     future<std::unique_ptr<communicator>> forming = detail::spawn(*home, form(home, std::move(child)));
     co_return co_await std::move(forming);

@@ -6,14 +6,17 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+#include <optional>
+
 namespace tutti {
 
-static chooser chooser_of(const engine_settings& settings, int size) {
-    return chooser(size, settings.costs, settings.forced, default_slice_bytes, settings.deterministic);
+static chooser chooser_of(const engine_settings& settings, const engine_identity& who) {
+    return chooser(who.size, settings.costs, settings.forced, default_slice_bytes, settings.deterministic, who.hosts);
 }
 
 engine::engine(event_loop& loop, engine_identity who, engine_settings settings, engine_observer& observer)
-    : loop_(loop), who_(std::move(who)), settings_(std::move(settings)), choose_(chooser_of(settings_, who_.size)), observer_(&observer),
+    : loop_(loop), who_(std::move(who)), settings_(std::move(settings)), choose_(chooser_of(settings_, who_)), observer_(&observer),
       ports_(static_cast<std::size_t>(who_.size) * lane_kinds) {}
 
 engine::~engine() { TUTTI_CHECK(shut_, "an engine is shut down before it is destroyed"); }
@@ -30,18 +33,26 @@ static std::size_t vector_bytes(const request& what, int size) noexcept {
 void engine::reprice(const cost_model& costs) {
     engine_settings other = settings_;
     other.costs = costs;
-    chooser choose = chooser_of(other, who_.size);
+    chooser choose = chooser_of(other, who_);
     const std::lock_guard lock(guard_);
     TUTTI_CHECK(pending_ == 0, "costs change while nothing is under way");
     settings_.costs = costs;
     choose_ = std::move(choose);
 }
 
+/// Within a host what was combined is sent on while it is in the caches. Between hosts enough is under way to hide the delay of a round.
+/// Several lanes bring slices in any order, so none shall wait for the last round of another.
+std::size_t engine::segment() const noexcept {
+    if (settings_.lanes > 1) return std::numeric_limits<std::size_t>::max();
+    if (settings_.segment > 0) return settings_.segment;
+    return who_.hosts.count() == 1 ? 1 : 16;
+}
+
 engine::prepared& engine::prepare(const request& what, std::uint8_t& number) {
     const algorithm& chosen = choose_.choose(what.kind, vector_bytes(what, who_.size), what.op.ordered());
     number = static_cast<std::uint8_t>(tutti::number(chosen));
     prepared& found = programs_[{static_cast<int>(what.kind), number, what.root}];
-    if (!found.plan) found.plan = compile(chosen, {who_.me, who_.size, what.root});
+    if (!found.plan) found.plan = compile(chosen, {who_.me, who_.size, what.root, &who_.hosts});
     return found;
 }
 

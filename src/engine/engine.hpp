@@ -10,7 +10,6 @@
 #include "engine/port.hpp"
 
 #include <array>
-#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -21,12 +20,12 @@ namespace tutti {
 /// What all ranks of a group must have alike, because it decides what goes over the wire. Agreed when the group forms.
 struct engine_settings {
     std::size_t slice_bytes = default_slice_bytes;  // a transfer travels in pieces of about this size
-    std::size_t segment = 1;                    // slices that go through all rounds before the next ones do
+    std::size_t segment = 0;                    // slices that go through all rounds before the next ones do; 0: as engine::segment says
     std::size_t small_bytes = 64 * KiB;         // up to here an operation uses the small lane
     int lanes = 1;                              // for bulk data between two ranks, at most most_lanes
     cost_model costs;
     bool deterministic = false;                 // only algorithms that combine in one order and grouping, the forced ones too
-    std::vector<const algorithm*> forced;       // taken whatever they cost, where they serve the size
+    std::vector<const algorithm*> forced;       // taken whatever they cost, where they serve the group
     std::size_t pending_limit = 1 << 20;        // operations under way on one communicator, and as many messages
     message_settings messages;
 };
@@ -36,6 +35,7 @@ struct engine_identity {
     std::uint32_t epoch = 0;
     rank me = 0;
     int size = 1;
+    host_map hosts;
 };
 
 /// Told, on the loop and without the guard, what the engine cannot do itself.
@@ -126,8 +126,7 @@ private:
     void too_early(const operation& running);
     port& port_to(rank peer, lane_kind kind);
     lane_kind lane_of(const request& what) const noexcept;
-    /// Several lanes bring slices in any order, so none shall wait for the last round of another.
-    std::size_t segment() const noexcept { return settings_.lanes == 1 ? settings_.segment : std::numeric_limits<std::size_t>::max(); }
+    std::size_t segment() const noexcept;
     operation* find(std::uint64_t sequence) noexcept;
     operation& accept(const request& what, duration default_deadline, bool& alone);
     void post_fresh() noexcept;

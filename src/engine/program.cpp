@@ -61,7 +61,7 @@ int largest_transfer(const schedule& plan) noexcept {
 
 std::shared_ptr<const program> compile(const algorithm& algorithm, place where) {
     int largest = 0;
-    for (rank each = 0; each < where.size; ++each) largest = std::max(largest, largest_transfer(algorithm.build({each, where.size, 0})));
+    for (rank each = 0; each < where.size; ++each) largest = std::max(largest, largest_transfer(algorithm.build({each, where.size, 0, where.hosts})));
     return std::make_shared<const program>(algorithm.build(where), largest);
 }
 

@@ -15,7 +15,11 @@ bool receives(const step& one) noexcept { return one.what == action::recv || one
 /// Rounds as nodes. Each begins with the end of the round before; it ends when its own work is done and all that it receives has come.
 class chain::graph {
 public:
-    graph(std::span<const schedule> plans, const chain_prices& prices) : plans_(plans), prices_(prices), first_(plans.size() + 1) {
+    graph(std::span<const schedule> plans, const chain_prices& prices, const host_map& hosts)
+        : plans_(plans),
+          prices_(prices),
+          hosts_(hosts),
+          first_(plans.size() + 1) {
         for (std::size_t me = 0; me < size(); ++me) first_[me + 1] = first_[me] + static_cast<std::size_t>(plans[me].rounds());
         sort_sends();
         find_sources();
@@ -49,11 +53,15 @@ private:
     };
 
     std::size_t size() const noexcept { return plans_.size(); }
-    line price(std::size_t who, int messages, long moved, long reduced) const noexcept {
+    bool far(std::size_t who, const step& one) const noexcept { return hosts_.host(static_cast<rank>(who)) != hosts_.host(one.peer); }
+    /// Of the blocks moved `far` are so between hosts.
+    line price(std::size_t who, int messages, long moved, long far, long reduced) const noexcept {
         const shape& cut = plans_[who].spaces();
         const double whole = std::max({1, cut.input, cut.output});
         return {messages * prices_.message,
-                (static_cast<double>(moved) * prices_.moved_byte + static_cast<double>(reduced) * prices_.reduced_byte) / whole};
+                (static_cast<double>(moved - far) * prices_.moved_byte + static_cast<double>(far) * prices_.far_moved_byte +
+                 static_cast<double>(reduced) * prices_.reduced_byte) /
+                    whole};
     }
 
     template <class Visit>
@@ -69,7 +77,7 @@ private:
             for (const step& one : round) {
                 if (one.what != action::send) continue;
                 visit(me * size() + static_cast<std::size_t>(one.peer), source{node, ahead});
-                ahead = ahead + price(me, 1, one.here.count, 0);
+                ahead = ahead + price(me, 1, one.here.count, far(me, one) ? one.here.count : 0, 0);
             }
         });
     }
@@ -88,22 +96,27 @@ private:
         std::vector<std::size_t> next(send_begin_.begin(), send_begin_.end() - 1);
         each_round([&](std::size_t me, std::size_t, std::span<const step> round) {
             int messages = 0;
-            long sent = 0, received = 0, reduced = 0, copied = 0;
+            long sent = 0, received = 0, reduced = 0, copied = 0, far_sent = 0, far_received = 0;
+            double hop = 0;  // the longest
             source_begin_.push_back(sources_.size());
             for (const step& one : round) {
                 messages += one.what != action::copy;
-                if (one.what == action::send) sent += one.here.count;
                 if (one.what == action::copy) copied += one.here.count;
+                const long between = one.what != action::copy && far(me, one) ? one.here.count : 0;
+                if (one.what == action::send) sent += one.here.count, far_sent += between;
                 if (!receives(one)) continue;
+                const double wait = far(me, one) ? prices_.far_hop : prices_.hop;
+                hop = std::max(hop, wait);
+                far_received += between;
                 const long added = one.what == action::recv_reduce ? one.here.count : 0;
                 received += one.here.count;
                 reduced += added;
                 source from = sends_[next[static_cast<std::size_t>(one.peer) * size() + me]++];
-                from.until = from.until + price(me, 1, one.here.count, added) + line{prices_.hop, 0};
+                from.until = from.until + price(me, 1, one.here.count, between, added) + line{wait, 0};
                 sources_.push_back(from);
             }
-            work_.push_back(price(me, messages, std::max(sent, received) + copied, reduced));
-            if (source_begin_.back() < sources_.size()) work_.back().fixed += prices_.hop;
+            work_.push_back(price(me, messages, std::max(sent, received) + copied, std::max(far_sent, far_received), reduced) +
+                            line{hop, 0});
         });
         source_begin_.push_back(sources_.size());
     }
@@ -132,6 +145,7 @@ private:
 
     std::span<const schedule> plans_;
     const chain_prices prices_;
+    const host_map& hosts_;
     std::vector<std::size_t> first_;         // node of each rank's first round
     std::vector<line> work_;                 // by node
     std::vector<std::size_t> source_begin_;  // by node, into sources_
@@ -142,9 +156,9 @@ private:
     std::vector<std::size_t> order_;
 };
 
-chain::chain(std::span<const schedule> plans, const chain_prices& prices) {
+chain::chain(std::span<const schedule> plans, const chain_prices& prices, const host_map& hosts) {
     constexpr double most_bytes = 0x1p50;
-    const graph all(plans, prices);
+    const graph all(plans, prices, hosts);
     const line low = all.longest(0), high = all.longest(most_bytes);
     lines_ = {low, high};
     find_between(all, 0, low, most_bytes, high);

@@ -1,6 +1,7 @@
 // The longest chain through a set of plans: who waits for whom, round after round, until the last rank has ended.
 #pragma once
 
+#include "schedule/host_map.hpp"
 #include "schedule/schedule.hpp"
 
 #include <vector>
@@ -13,6 +14,8 @@ struct chain_prices {
     double message = 0;     // a send or recv
     double moved_byte = 0;  // sent or received, the larger of both in a round, or copied
     double reduced_byte = 0;
+    double far_hop = 0;         // instead of `hop`, from another host
+    double far_moved_byte = 0;  // instead of `moved_byte`, to or from another host
 };
 
 /// By whole rounds: a round ends when its rank has done its own part and all that it receives has come, each `hop` after it was sent; the
@@ -22,7 +25,7 @@ class chain {
 public:
     chain() = default;
     /// One plan for each rank, verified.
-    chain(std::span<const schedule> plans, const chain_prices& prices);
+    chain(std::span<const schedule> plans, const chain_prices& prices, const host_map& hosts = {});
 
     double seconds(double vector_bytes) const noexcept;
 

@@ -2,13 +2,15 @@
 // makes n blocks S n/whole bytes.
 #pragma once
 
+#include "schedule/host_map.hpp"
 #include "schedule/schedule.hpp"
 
 namespace tutti {
 
 struct cost {
     int rounds = 0;
-    int exchanges = 0;  // rounds in which something is sent or received; the others only copy
+    int exchanges = 0;      // rounds in which something is sent or received; the others only copy
+    int far_exchanges = 0;  // of these: with another host
     int steps = 0;
     int messages = 0;   // sends and recvs
     int whole = 1;      // blocks of the whole vector: the larger of input and output
@@ -16,14 +18,17 @@ struct cost {
     long received = 0;  // what is reduced included
     long reduced = 0;
     long copied = 0;
-    long serial = 0;  // sent or received, the larger in each round: what a link that does both at once is busy with
-    long spread = 0;  // sent to peers other than the one that gets most
+    long serial = 0;                      // sent or received, the larger in each round: what a link that does both at once is busy with
+    long spread = 0;                      // sent to peers other than the one that gets most
+    long far_sent = 0, far_received = 0;  // to and from other hosts
+    long far_serial = 0;                  // the larger of both in each round
 
     /// Of a vector of `vector_bytes`.
     double bytes(long blocks, double vector_bytes) const noexcept { return vector_bytes * static_cast<double>(blocks) / whole; }
     friend bool operator==(const cost&, const cost&) = default;
 };
 
-cost count(const schedule& plan);
+/// Of rank `me`'s plan. Who is on another host matters to what is `far` only.
+cost count(const schedule& plan, rank me = 0, const host_map& hosts = {});
 
 }  // namespace tutti

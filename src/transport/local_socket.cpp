@@ -48,13 +48,14 @@ bool credentials_at(int handle, ucred& who) noexcept {
 
 }  // namespace
 
-result<std::string> host_identity() {
+result<std::string> host_identity(int played) {
     std::string boot;
     std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
     char network[64];
     const auto length = ::readlink("/proc/self/ns/net", network, sizeof network);
     if (boot.empty() || length <= 0) return failure(error::system, "/proc does not say which host this is");
-    return fmt::format("{}.{}", boot, std::string_view(network, static_cast<std::size_t>(length)));
+    const std::string_view space(network, static_cast<std::size_t>(length));
+    return played == 0 ? fmt::format("{}.{}", boot, space) : fmt::format("{}.{}.{}", boot, space, played);
 }
 
 result<file_handle> listen_locally(std::string& name) {

@@ -14,8 +14,9 @@ namespace tutti {
 
 using local_protocol = asio::local::stream_protocol;
 
-/// Processes with the same identity can reach each other's local sockets: same boot, same network namespace. It stands for one host.
-result<std::string> host_identity();
+/// Processes with the same identity can reach each other's local sockets: same boot, same network namespace. It stands for one host, and has
+/// no spaces. With another number than 0 it is one of several hosts that are played on this one.
+result<std::string> host_identity(int played = 0);
 
 /// Listens without blocking at a name that nobody can guess, which is written to `name`.
 result<file_handle> listen_locally(std::string& name);

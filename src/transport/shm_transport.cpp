@@ -8,8 +8,8 @@
 
 namespace tutti {
 
-result<std::unique_ptr<shm_transport>> shm_transport::listen(event_loop& loop, std::shared_ptr<arena> mine) {
-    auto host = host_identity();
+result<std::unique_ptr<shm_transport>> shm_transport::listen(event_loop& loop, std::shared_ptr<arena> mine, int played) {
+    auto host = host_identity(played);
     if (!host) return host.failure();
     std::string name;
     auto file = listen_locally(name);

@@ -18,8 +18,10 @@ namespace tutti {
 /// On a loop in real time. It outlives the tasks it made; links may outlive it. Talks to processes of the same user only.
 class shm_transport final : public transport {
 public:
-    /// Listens when it returns. What lies in `mine` need not be copied to be sent. Fails with error::system, saying what is missing.
-    static result<std::unique_ptr<shm_transport>> listen(event_loop& loop, std::shared_ptr<arena> mine = std::make_shared<arena>(true));
+    /// Listens when it returns. What lies in `mine` need not be copied to be sent. `played` is which of the hosts that are played on this one.
+    /// Fails with error::system, saying what is missing.
+    static result<std::unique_ptr<shm_transport>> listen(event_loop& loop, std::shared_ptr<arena> mine = std::make_shared<arena>(true),
+                                                         int played = 0);
     ~shm_transport() override { close(); }
 
     /// "shm1:HOST/NAME": the version of what is shared, the host's identity, and the name of a local socket.

@@ -16,12 +16,13 @@ template <class Check>
 void for_every_plan(int largest, Check check) {
     for (const algorithm& entry : catalogue())
         for (int size = 1; size <= largest; ++size)
-            for (const rank root : roots(entry.kind, size)) {
-                if (!serves(entry, size)) continue;
-                const verdict found = check(entry, size, root);
-                INFO(name(entry.kind), " ", entry.name, ", ", size, " ranks, root ", root, ": ", name(found.what), ": ", found.why);
-                CHECK(found.correct());
-            }
+            for (const host_map& hosts : host_maps(entry, size))
+                for (const rank root : roots(entry.kind, size)) {
+                    const verdict found = check(entry, size, root, hosts);
+                    INFO(name(entry.kind), " ", entry.name, ", ", size, " ranks, ", hosts.count(), " hosts, root ", root, ": ",
+                         name(found.what), ": ", found.why);
+                    CHECK(found.correct());
+                }
 }
 
 }  // namespace
@@ -51,8 +52,32 @@ TEST_CASE("every collective of the catalogue is served at every size") {
     }
 }
 
+TEST_CASE("what wants hosts is checked on even and uneven ones, and serves no group that has no layers") {
+    const std::vector<int> alone{0, 1, 2, 3}, together{5, 5, 5, 5};
+    for (const algorithm& entry : catalogue()) {
+        CAPTURE(name(entry.kind));
+        CAPTURE(entry.name);
+        if (!entry.fits) {
+            CHECK(host_maps(entry, 4).size() == (serves(entry, 4) ? 1 : 0));
+            continue;
+        }
+        CHECK_FALSE(serves(entry, 4));
+        CHECK_FALSE(serves(entry, 4, host_map(alone)));
+        CHECK_FALSE(serves(entry, 4, host_map(together)));
+        CHECK(host_maps(entry, 1).empty());
+        CHECK(host_maps(entry, 2).empty());
+        const bool uneven_too = host_maps(entry, 3).size() > 1;
+        for (const int size : {8, 12, 24}) {
+            bool even = false, uneven = false;
+            for (const host_map& hosts : host_maps(entry, size)) (hosts.even() ? even : uneven) = true;
+            CHECK(even);
+            CHECK(uneven == uneven_too);
+        }
+    }
+}
+
 TEST_CASE("every plan in the catalogue is correct for every size and root") {
-    for_every_plan(33, [](const algorithm& entry, int size, rank root) { return verify(entry, size, root); });
+    for_every_plan(33, [](const algorithm& entry, int size, rank root, const host_map& hosts) { return verify(entry, size, root, hosts); });
 }
 
 TEST_CASE("every plan in the catalogue is correct in slices, whatever the order of events, over one lane or several") {
@@ -75,7 +100,9 @@ TEST_CASE("every plan in the catalogue is correct in slices, whatever the order 
             CAPTURE(cut.segment);
             CAPTURE(cut.lanes);
             CAPTURE(seed);
-            for_every_plan(10, [&](const algorithm& entry, int size, rank root) { return verify_sliced(entry, size, root, cut, seed); });
+            for_every_plan(10, [&](const algorithm& entry, int size, rank root, const host_map& hosts) {
+                return verify_sliced(entry, size, root, hosts, cut, seed);
+            });
         }
 }
 
@@ -87,13 +114,14 @@ TEST_CASE("the algorithms marked as ordered combine in the order of ranks at eve
         }
         bool always = true;
         for (int size = 1; size <= 33; ++size)
-            for (const rank root : roots(entry.kind, size)) {
-                if (!serves(entry, size)) continue;
-                const verdict found = verify_ordered(entry, size, root);
-                INFO(name(entry.kind), " ", entry.name, ", ", size, " ranks, root ", root, ": ", name(found.what), ": ", found.why);
-                CHECK((found.correct() || (!entry.ordered && found.what == flaw::not_in_order)));
-                always &= found.correct();
-            }
+            for (const host_map& hosts : host_maps(entry, size))
+                for (const rank root : roots(entry.kind, size)) {
+                    const verdict found = verify_ordered(entry, size, root, hosts);
+                    INFO(name(entry.kind), " ", entry.name, ", ", size, " ranks, ", hosts.count(), " hosts, root ", root, ": ",
+                         name(found.what), ": ", found.why);
+                    CHECK((found.correct() || (!entry.ordered && found.what == flaw::not_in_order)));
+                    always &= found.correct();
+                }
         CAPTURE(name(entry.kind));
         CAPTURE(entry.name);
         CHECK(always == entry.ordered);
@@ -110,14 +138,14 @@ TEST_CASE("the algorithms marked as grouped combine in the one order and groupin
         }
         bool always = true;
         for (int size = 1; size <= 33; ++size)
-            for (const rank root : roots(entry.kind, size)) {
-                if (!serves(entry, size)) continue;
-                const verdict found = verify_grouped(entry, size, root);
-                INFO(size, " ranks, root ", root, ": ", name(found.what), ": ", found.why);
-                CHECK((found.correct() || (!entry.grouped && found.what == flaw::other_grouping)));
-                CHECK((found.correct() || !deterministic(entry, size)));
-                always &= found.correct();
-            }
+            for (const host_map& hosts : host_maps(entry, size))
+                for (const rank root : roots(entry.kind, size)) {
+                    const verdict found = verify_grouped(entry, size, root, hosts);
+                    INFO(size, " ranks, ", hosts.count(), " hosts, root ", root, ": ", name(found.what), ": ", found.why);
+                    CHECK((found.correct() || (!entry.grouped && found.what == flaw::other_grouping)));
+                    CHECK((found.correct() || !deterministic(entry, size)));
+                    always &= found.correct();
+                }
         CHECK(always == entry.grouped);
         CHECK((entry.ordered || !entry.grouped));
     }
@@ -125,6 +153,7 @@ TEST_CASE("the algorithms marked as grouped combine in the one order and groupin
 
 TEST_CASE("with one rank a plan is empty, or one copy where input becomes output") {
     for (const algorithm& entry : catalogue()) {
+        if (!serves(entry, 1)) continue;
         CAPTURE(entry.name);
         const schedule plan = entry.build({0, 1, 0});
         const bool copies = plan.spaces().input > 0;

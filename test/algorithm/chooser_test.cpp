@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 using namespace tutti;
 
 namespace {
@@ -154,6 +156,60 @@ TEST_CASE("the model decides: free rounds make the ring win, dear rounds the sta
     dear_rounds.round = 1;
     CHECK(chooser(4, free_rounds).choose(collective::all_reduce, 1).name == "ring");
     CHECK(chooser(33, dear_rounds).choose(collective::all_reduce, 1).name == "star");
+}
+
+TEST_CASE("where ranks share hosts and a network is between them, the choice knows of both") {
+    struct layered_row {
+        int hosts, ranks;
+        collective kind;
+        std::size_t bytes;
+        std::string_view expected;
+    };
+    const layered_row rows[] = {
+        {4, 8, all_reduce, 16 * KiB, "leaders"},
+        {4, 8, all_reduce, 64 * MiB, "parts"},
+        {2, 3, all_reduce, 64 * MiB, "parts"},
+        {3, 6, all_reduce, 20'000, "leaders_ring"},
+        {4, 8, barrier, 0, "leaders"},
+        {4, 8, broadcast, 256 * KiB, "leaders_scatter"},
+        {3, 6, broadcast, 64, "leaders"},
+        {3, 6, reduce, 64 * KiB, "leaders"},
+        {4, 8, all_gather, 64 * KiB, "leaders"},
+        // Partners that double from neighbours on keep to their host as long as they can.
+        {4, 8, all_reduce, 64, "recursive_doubling"},
+        {4, 8, broadcast, 64, "tree"},
+    };
+    for (const layered_row& one : rows) {
+        std::vector<int> numbers;
+        for (rank each = 0; each < one.hosts * one.ranks; ++each) numbers.push_back(each / one.ranks);
+        CAPTURE(one.hosts);
+        CAPTURE(name(one.kind));
+        CAPTURE(one.bytes);
+        CHECK(chooser(one.hosts * one.ranks, {}, {}, default_slice_bytes, false, host_map(numbers)).choose(one.kind, one.bytes).name ==
+              one.expected);
+    }
+}
+
+TEST_CASE("uneven hosts and ranks in turns are served, one host or ranks alone need no layers") {
+    const auto names = [](std::vector<int> numbers) {
+        std::vector<std::string_view> all;
+        const chooser choices(static_cast<int>(numbers.size()), {}, {}, default_slice_bytes, false, host_map(numbers));
+        for (const collective kind : {all_reduce, broadcast, reduce, all_gather, barrier})
+            for (const chooser::range& each : choices.ranges(kind)) all.push_back(each.choice->name);
+        return all;
+    };
+    const auto layered = [&](std::vector<int> numbers) {
+        const auto all = names(std::move(numbers));
+        return std::count_if(all.begin(), all.end(), [](std::string_view each) { return each.starts_with("leaders") || each == "parts"; });
+    };
+    CHECK(layered({0, 0, 0, 0, 1, 1, 1, 2}) > 0);
+    CHECK(layered({0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2}) > 0);
+    CHECK(layered({4, 4, 4, 4}) == 0);
+    CHECK(layered({1, 2, 3, 4}) == 0);
+    const algorithm* const parts = find(all_reduce, "parts");
+    const std::vector<int> even{0, 0, 1, 1}, uneven{0, 0, 0, 1};
+    CHECK(&chooser(4, {}, std::span(&parts, 1), default_slice_bytes, false, host_map(even)).choose(all_reduce, 4) == parts);
+    CHECK(&chooser(4, {}, std::span(&parts, 1), default_slice_bytes, false, host_map(uneven)).choose(all_reduce, 4) != parts);
 }
 
 TEST_CASE("large groups are counted at their ends only, and nothing is missed there") {

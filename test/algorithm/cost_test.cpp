@@ -17,17 +17,18 @@ bool power_of_two(int size) { return std::has_single_bit(static_cast<unsigned>(s
 // What a busiest rank does: rounds, and bytes of a vector of one byte.
 struct busiest {
     int rounds = 0;
-    double sent = 0, reduced = 0;
+    double sent = 0, reduced = 0, far_sent = 0;
     int messages = 0;
 };
 
-busiest busiest_of(const algorithm& entry, int size) {
+busiest busiest_of(const algorithm& entry, int size, const host_map& hosts = {}) {
     busiest most;
     for (rank me = 0; me < size; ++me) {
-        const cost mine = count(entry.build({me, size, 0}));
+        const cost mine = count(entry.build({me, size, 0, &hosts}), me, hosts);
         most.rounds = std::max(most.rounds, mine.rounds);
         most.sent = std::max(most.sent, mine.bytes(mine.sent, 1));
         most.reduced = std::max(most.reduced, mine.bytes(mine.reduced, 1));
+        most.far_sent = std::max(most.far_sent, mine.bytes(mine.far_sent, 1));
         most.messages = std::max(most.messages, mine.messages);
     }
     return most;
@@ -48,6 +49,7 @@ double half_below(int p) { return std::max(p - (1 << (log2_up(p) - 1)), log2_up(
 double folding(int p) { return power_of_two(p) ? 0 : 1; }
 int core(int p) { return static_cast<int>(std::bit_floor(static_cast<unsigned>(p))); }
 double core_share(int p) { return share(core(p)); }
+double doubling(int p) { return log2_down(p) + folding(p); }
 
 struct claim {
     collective kind;
@@ -101,10 +103,42 @@ const claim claims[] = {
     {collective::reduce_scatter_v, "halving", [](int p) { return log2_down(p) + folding(p) + (p > 2); }, [](int p) { return p > 2 ? 1 : share(p); }, nullptr},
 };
 
+/// Of algorithms that know of hosts: as many ranks on each.
+using layered_formula = double (*)(int hosts, int ranks);
+struct layered_claim {
+    collective kind;
+    std::string_view name;
+    layered_formula rounds, sent, reduced;
+    formula far_sent;  // by hosts; of one rank
+    layered_formula far_share = nullptr;  // of far_sent; null: all
+};
+double no_bytes(int, int) { return 0; }
+
+const layered_claim layered_claims[] = {
+    {collective::all_reduce, "leaders", [](int h, int l) { return two_depths(l) + log2_down(h) + 2 * folding(h); },
+     [](int h, int l) { return tree_depth(l) + doubling(h); }, [](int h, int l) { return tree_depth(l) + doubling(h); }, doubling},
+    {collective::all_reduce, "leaders_ring", [](int h, int l) { return two_depths(l) + twice_others(h); },
+     [](int h, int l) { return tree_depth(l) + two_shares(h); }, [](int h, int l) { return tree_depth(l) + share(h); }, two_shares},
+    {collective::all_reduce, "parts", [](int h, int l) { return twice_others(l) + twice_others(h); },
+     [](int h, int l) { return two_shares(h * l); }, [](int h, int l) { return share(h * l); }, two_shares,
+     [](int, int l) { return 1.0 / l; }},
+    {collective::broadcast, "leaders", [](int h, int l) { return tree_depth(h) + tree_depth(l); },
+     [](int h, int l) { return tree_depth(h) + tree_depth(l); }, no_bytes, tree_depth},
+    {collective::broadcast, "leaders_scatter", [](int h, int l) { return tree_depth(h) + others(h) + tree_depth(l); },
+     [](int h, int l) { return two_shares(h) + tree_depth(l); }, no_bytes, two_shares},
+    {collective::reduce, "leaders", [](int h, int l) { return tree_depth(h) + tree_depth(l); }, [](int, int) { return 1.0; },
+     [](int h, int l) { return tree_depth(h) + tree_depth(l); }, one},
+    {collective::barrier, "leaders", [](int h, int l) { return two_depths(l) + tree_depth(h); }, nullptr, nullptr, nullptr},
+    {collective::all_gather, "leaders", [](int h, int l) { return 1 + tree_depth(h) + tree_depth(l); },
+     [](int h, int l) { return share(h) + tree_depth(l); }, no_bytes, share},
+    {collective::all_gather_v, "leaders", [](int h, int l) { return 1 + tree_depth(h) + tree_depth(l); },
+     [](int h, int l) { return share(h) + tree_depth(l); }, no_bytes, share},
+};
+
 }  // namespace
 
 TEST_CASE("every algorithm costs what its comment claims") {
-    CHECK(std::size(claims) == catalogue().size());
+    CHECK(std::size(claims) + std::size(layered_claims) == catalogue().size());
     for (const claim& it : claims)
         for (int size = 2; size <= 33; ++size) {
             const algorithm* entry = find(it.kind, it.name);
@@ -118,6 +152,29 @@ TEST_CASE("every algorithm costs what its comment claims") {
             if (it.sent) CHECK(most.sent == doctest::Approx(it.sent(size)));
             if (it.reduced) CHECK(most.reduced == doctest::Approx(it.reduced(size)));
         }
+}
+
+TEST_CASE("every algorithm that knows of hosts costs what its comment claims, with ranks in a row or in turns") {
+    for (const layered_claim& it : layered_claims)
+        for (const int hosts : {2, 3, 4, 5, 7, 8})
+            for (const int ranks : {2, 3, 4, 5, 8})
+                for (const bool in_turns : {false, true}) {
+                    const algorithm* entry = find(it.kind, it.name);
+                    REQUIRE(entry != nullptr);
+                    std::vector<int> numbers;
+                    for (rank each = 0; each < hosts * ranks; ++each) numbers.push_back(in_turns ? each % hosts : each / ranks);
+                    CAPTURE(name(it.kind));
+                    CAPTURE(it.name);
+                    CAPTURE(hosts);
+                    CAPTURE(ranks);
+                    CAPTURE(in_turns);
+                    const busiest most = busiest_of(*entry, hosts * ranks, host_map(numbers));
+                    CHECK(most.rounds == it.rounds(hosts, ranks));
+                    if (it.sent) CHECK(most.sent == doctest::Approx(it.sent(hosts, ranks)));
+                    if (it.reduced) CHECK(most.reduced == doctest::Approx(it.reduced(hosts, ranks)));
+                    const double far_share = it.far_share ? it.far_share(hosts, ranks) : 1;
+                    if (it.far_sent) CHECK(most.far_sent == doctest::Approx(it.far_sent(hosts) * far_share));
+                }
 }
 
 TEST_CASE("Bruck's all_to_all sends half the vector in each round when the size is a power of two, in one message each way") {

@@ -32,6 +32,35 @@ bool finished_at_one_rank(const world& all, const blocks& result) {
     return finishers == 1;
 }
 
+// Whether nothing of a block has left its rank up to a round: what was added to it by then forms one sum, there alone, which all others get
+// as a whole.
+bool formed_alone(const rounds& mine, std::size_t until, const blocks& which) {
+    for (std::size_t round = 0; round <= until; ++round)
+        for (const step& line : mine[round])
+            if (line.what == action::send && overlap(line.here, which)) return false;
+    return true;
+}
+
+// Whether a rank of a broadcast had a block before a round.
+bool had_before(const world& healthy, const damaged_place& where, const blocks& which) {
+    if (where.kind != collective::broadcast) return false;
+    if (static_cast<rank>(where.who) == where.root) return true;
+    for (std::size_t round = 0; round < where.round; ++round)
+        for (const step& line : healthy[where.who][round])
+            if (line.what == action::recv && line.here.where == which.where && line.here.first <= which.first &&
+                line.here.first + line.here.count >= which.first + which.count)
+                return true;
+    return false;
+}
+
+// Whether something lands where another step of the round reads or writes.
+bool lands_on_others(const std::vector<step>& round) {
+    for (const step& line : round)
+        for (const step& other : round)
+            if (&line != &other && line.what == action::recv && uses(other, line.here)) return true;
+    return false;
+}
+
 // Collectives in which no two ranks hold the same result, whose bits would have to be the same.
 bool one_holder(collective kind) {
     using enum collective;
@@ -119,11 +148,18 @@ bool independent_rounds(const world& healthy, const world& damaged, const damage
         for (const step& other : healthy[where.who][where.round + 1]) {
             if (one_channel(one, other)) return false;
             if (one.what == action::recv_reduce && other.what == action::recv_reduce && one.here == other.here) {
-                if (!swapped || one_holder(where.kind) || finished_at_one_rank(healthy, one.here)) continue;
+                if (!swapped || one_holder(where.kind) || finished_at_one_rank(healthy, one.here) ||
+                    formed_alone(healthy[where.who], where.round + 1, one.here))
+                    continue;
                 return false;
             }
             // When the rounds are merged, copies and additions at the end of the same round keep their order, and come after the sends.
             if (!swapped && (one.what == action::send || at_end(one)) && at_end(other)) continue;
+            // One after the other, what lands and was there already changes nothing.
+            const auto again = [&](const step& line) {
+                return swapped && line.what == action::recv && had_before(healthy, where, line.here);
+            };
+            if (again(one) || again(other)) continue;
             if (one.what != action::send && uses(other, one.here)) return false;
             if (other.what != action::send && uses(one, other.here)) return false;
         }
@@ -131,24 +167,19 @@ bool independent_rounds(const world& healthy, const world& damaged, const damage
 }
 
 bool still_a_barrier(const world& damaged, const damaged_place& where) {
-    if (where.kind != collective::barrier) return false;
+    if (where.kind != collective::barrier || lands_on_others(damaged[where.who][where.round])) return false;
     const waiting graph(damaged, false);  // a send may end early
     for (std::size_t who = 0; who < damaged.size(); ++who)
         if (!graph.holds_all_back(who)) return false;
     return !waiting(damaged, true).circle();
 }
 
+bool only_heard_more(const world& healthy, const damaged_place& where) {
+    return where.kind == collective::barrier && healthy[where.who][where.round][where.index].what == action::recv;
+}
+
 bool had_it_already(const world& healthy, const damaged_place& recv_place) {
-    if (recv_place.kind != collective::broadcast) return false;
-    const rounds& mine = healthy[recv_place.who];
-    const blocks& dropped = mine[recv_place.round][recv_place.index].here;
-    if (static_cast<rank>(recv_place.who) == recv_place.root) return true;
-    for (std::size_t round = 0; round < recv_place.round; ++round)
-        for (const step& line : mine[round])
-            if (line.what == action::recv && line.here.where == dropped.where && line.here.first <= dropped.first &&
-                line.here.first + line.here.count >= dropped.first + dropped.count)
-                return true;
-    return false;
+    return had_before(healthy, recv_place, healthy[recv_place.who][recv_place.round][recv_place.index].here);
 }
 
 }  // namespace tutti

@@ -22,10 +22,12 @@ struct damaged_place {
 /// The step was doubled, is a copy, and nothing after it in the round writes to what it reads or writes.
 bool same_copy_again(const world& healthy, const damaged_place& where);
 /// This round and the next were swapped or merged, and neither notices: they share no channel, neither writes what the other uses
-/// (but for additions to one sum that is finished at one rank), and nobody waits in a circle.
+/// (but for what is there already, and for additions to one sum that is finished, or formed before it leaves, at one rank), and nobody waits in a circle.
 bool independent_rounds(const world& healthy, const world& damaged, const damaged_place& where, bool swapped);
-/// A barrier in which still nobody can end before all have begun.
+/// A barrier in which still nobody can end before all have begun, and nothing lands where the same round reads.
 bool still_a_barrier(const world& damaged, const damaged_place& where);
+/// A recv of a barrier became a recv_reduce: whom this rank had heard of before is not forgotten, and hearing twice is allowed.
+bool only_heard_more(const world& healthy, const damaged_place& where);
 /// A recv, and its send, of a broadcast were dropped, but the receiver had the block already. (In a broadcast block k only ever holds
 /// the root's block k, since nothing is reduced and sizes forbid other places.)
 bool had_it_already(const world& healthy, const damaged_place& recv_place);

@@ -36,6 +36,12 @@ TEST_CASE("four contributions are combined by these formulas") {
         {all_reduce, "halving_doubling", 0, 3, 1, 1, "((0+1)+(2+3))"},
         {all_reduce, "ring", 0, 3, 0, 0, "(((0+1)+2)+3)"},
         {all_reduce, "ring", 0, 3, 2, 2, "((0+(2+3))+1)"},
+        {all_reduce, "leaders", 0, 3, 0, 0, "((0+1)+(2+3))"},
+        {all_reduce, "leaders_ring", 0, 3, 0, 0, "((0+1)+(2+3))"},
+        {all_reduce, "leaders_ring", 0, 3, 1, 1, "((0+1)+(2+3))"},
+        {all_reduce, "parts", 0, 3, 0, 0, "((0+1)+(2+3))"},
+        {all_reduce, "parts", 0, 0, 3, 3, "((0+1)+(2+3))"},
+        {reduce, "leaders", 1, 1, 0, 0, "((0+1)+(2+3))"},
         {reduce, "tree", 0, 0, 0, 0, "((0+1)+(2+3))"},
         {reduce, "tree", 1, 1, 0, 0, "((1+2)+(0+3))"},
         {reduce, "ordered_tree", 1, 1, 0, 0, "((0+1)+(2+3))"},
@@ -48,12 +54,15 @@ TEST_CASE("four contributions are combined by these formulas") {
         {scan, "chain", 0, 3, 0, 0, "(((0+1)+2)+3)"},
         {exclusive_scan, "doubling", 0, 3, 0, 0, "(0+(1+2))"},
     };
+    // Ranks 0 and 1 share a host, 2 and 3 another.
+    const std::vector<int> numbers{0, 0, 1, 1};
+    const host_map hosts(numbers);
     for (const row& each : rows) {
         CAPTURE(name(each.kind));
         CAPTURE(each.name);
         CAPTURE(each.who);
         const algorithm& entry = *find(each.kind, each.name);
-        const auto plans = build_all(entry, 4, each.root);
+        const auto plans = build_all(entry, 4, each.root, hosts);
         const matching pairs(plans);
         const contract promise = expected(entry.kind, 4, each.root, plans[0].spaces().output);
         expressions formulas;

@@ -112,6 +112,32 @@ TEST_CASE("measured over a network that is known, costs are that network's, on a
     }
 }
 
+TEST_CASE("measured on several hosts, what is between them is fitted and what is within stays") {
+    line_options line;
+    line.latency = std::chrono::microseconds(200);
+    line.bytes_per_second = 1e8;
+    for (const int ranks_per_host : {1, 2}) {
+        CAPTURE(ranks_per_host);
+        const seen all = join_simulated(4, line, [&](rank me) {
+            context_options options = with(me == 0);
+            options.host = me / ranks_per_host;
+            return options;
+        });
+        for (const auto& each : all.costs) CHECK(each == all.costs[0]);
+        for (const auto& each : all.children) CHECK(each == all.costs[0]);
+        const cost_model found = all.costs[0], usual;
+        // Lines within a host are as slow here, which the fit lays on those between: on rounds, which are measured first.
+        CHECK(found.far_round > 150e-6);
+        CHECK(found.far_round < 800e-6);
+        if (ranks_per_host == 1) CHECK(found.far_byte > 2e-9);  // some lines are used at once
+        CHECK(found.far_byte < 20e-9);
+        CHECK(found.round == usual.round);
+        CHECK(found.message == usual.message);
+        CHECK(found.sent_byte == usual.sent_byte);
+        CHECK(found.window_bytes == usual.window_bytes);
+    }
+}
+
 TEST_CASE("a slower network is measured as slower, and what only another rank asks for is not done") {
     line_options line;
     line.latency = std::chrono::milliseconds(2);

@@ -29,7 +29,7 @@ constexpr row all_kinds[] = {{"auto", transport_kind::automatic},
                              {"shm, 3 lanes", transport_kind::shm, 3}};
 
 /// Every rank is a thread with a loop of its own; its bytes move on the thread of its context.
-void run_over(const row& how, int size, const test::rank_body& body) {
+void run_over(const row& how, int size, const test::rank_body& body, int ranks_per_host = 1 << 20) {
     memory_table table;
     std::vector<std::string> errors(static_cast<std::size_t>(size));
     std::vector<std::thread> threads;
@@ -39,6 +39,7 @@ void run_over(const row& how, int size, const test::rank_body& body) {
                 context_options options;
                 options.transport = how.kind;
                 options.lanes = how.lanes;
+                options.host = me / ranks_per_host;
                 context home(options);
                 event_loop loop;
                 run(loop, join_and_work(home, me, size, table, body));
@@ -127,6 +128,18 @@ task<> look_at_routes(communicator& world, const std::string& begin) {
     }
 }
 
+task<> look_at_hosts(communicator& world, int ranks_per_host, bool near_in_memory) {
+    std::vector<float> from(4 * 100), to(4 * 100);
+    co_await world.all_to_all(from, to);
+    CHECK(world.hosts() == 2);
+    for (rank each = 0; each < world.size(); ++each) {
+        const std::string route = world.route(each);
+        CAPTURE(route);
+        const bool near = each / ranks_per_host == world.rank() / ranks_per_host;
+        if (each != world.rank()) CHECK(route.starts_with(near && near_in_memory ? "shm" : "127.0.0.1:"));
+    }
+}
+
 /// All sizes and steps of a job's usual calls, on memory that need not be copied.
 task<> sum_shared(communicator& world) {
     for (const std::size_t count : {0u, 1u, 5u, 1000u, 4099u, 100'003u, 3'000'017u}) {
@@ -179,6 +192,18 @@ TEST_CASE("ranks of one host share memory unless they are told not to, and say s
         const std::string begin = each.kind == transport_kind::tcp ? "127.0.0.1:" : "shm";
         run_over(each, 3, [&begin](communicator& world) { return look_at_routes(world, begin); });
     }
+}
+
+TEST_CASE("ranks that play two hosts share memory within and use TCP between, and collectives are right") {
+    const programme all = test::mixed(4, {0, 1, 100, 5000, 100'000}, 5);
+    for (const row& each : {row{"auto", transport_kind::automatic}, row{"tcp", transport_kind::tcp}}) {
+        CAPTURE(each.name);
+        const bool near_in_memory = each.kind == transport_kind::automatic;
+        run_over(each, 4, [&](communicator& world) { return look_at_hosts(world, 2, near_in_memory); }, 2);
+        run_over(each, 4, [&](communicator& world) { return test::rehearse(world, all); }, 2);
+        run_over(each, 4, [&](communicator& world) { return test::rehearse_at_once(world, all); }, 2);
+    }
+    run_over({"auto", transport_kind::automatic}, 4, sum_shared, 2);
 }
 
 TEST_CASE("a rank that may share memory only does not join ranks over TCP, and says why") {

@@ -1,5 +1,7 @@
 #include "engine/program.hpp"
 
+#include "algorithm/expected.hpp"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -40,22 +42,24 @@ template <class Check>
 void for_every_plan(Check check) {
     for (const algorithm& entry : catalogue())
         for (const int size : {1, 2, 3, 4, 5, 7, 8, 9, 16, 33})
-            for (rank me = 0; me < size; ++me) {
-                if (!serves(entry, size)) continue;
-                CAPTURE(name(entry.kind));
-                CAPTURE(entry.name);
-                CAPTURE(size);
-                CAPTURE(me);
-                check(entry, size, me);
-            }
+            for (const host_map& hosts : host_maps(entry, size))
+                for (rank me = 0; me < size; ++me) {
+                    CAPTURE(name(entry.kind));
+                    CAPTURE(entry.name);
+                    CAPTURE(size);
+                    CAPTURE(hosts.count());
+                    CAPTURE(me);
+                    check(entry, place{me, size, 0, &hosts});
+                }
 }
 
 }  // namespace
 
 TEST_CASE("a program sorts every plan of the catalogue by peer, and loses no step") {
-    for_every_plan([](const algorithm& entry, int size, rank me) {
-        const auto made = compile(entry, {me, size, size / 2});
-        CHECK(made->plan() == entry.build({me, size, size / 2}));
+    for_every_plan([](const algorithm& entry, place at) {
+        at.root = at.size / 2;
+        const auto made = compile(entry, at);
+        CHECK(made->plan() == entry.build(at));
         CHECK(made->first_step(made->plan().rounds()) == static_cast<int>(made->plan().steps().size()));
         check_channels(*made, made->senders(), sends);
         check_channels(*made, made->receivers(), receives);
@@ -63,25 +67,25 @@ TEST_CASE("a program sorts every plan of the catalogue by peer, and loses no ste
 }
 
 TEST_CASE("all ranks of a program know the same longest transfer, whatever its root, and no transfer is longer") {
-    for_every_plan([](const algorithm& entry, int size, rank me) {
-        const int largest = compile(entry, {0, size, 0})->largest_transfer();
+    for_every_plan([](const algorithm& entry, place at) {
+        const int largest = compile(entry, {0, at.size, 0, at.hosts})->largest_transfer();
         CHECK(largest >= 1);
-        const auto made = compile(entry, {me, size, size - 1});
+        const auto made = compile(entry, {at.me, at.size, at.size - 1, at.hosts});
         CHECK(made->largest_transfer() == largest);
         CHECK(largest_transfer(made->plan()) <= largest);
     });
 }
 
 TEST_CASE("no plan reduces more transfers of one peer in a round than a port has places for") {
-    for_every_plan([](const algorithm& entry, int size, rank me) {
-        const auto made = compile(entry, {me, size, 0});
+    for_every_plan([](const algorithm& entry, place at) {
+        const auto made = compile(entry, at);
         for (const program::channel& each : made->receivers())
             for (const program::group& group : each.groups) {
-                const auto reduces = [&](int at) {
-                    return made->plan().steps()[static_cast<std::size_t>(made->step_order()[static_cast<std::size_t>(at)])].what == action::recv_reduce;
+                const auto reduces = [&](int index) {
+                    return made->plan().steps()[static_cast<std::size_t>(made->step_order()[static_cast<std::size_t>(index)])].what == action::recv_reduce;
                 };
                 int reductions = 0;
-                for (int at = group.first; at < group.first + group.count; ++at) reductions += reduces(at) ? 1 : 0;
+                for (int index = group.first; index < group.first + group.count; ++index) reductions += reduces(index) ? 1 : 0;
                 CHECK(reductions <= 2);
             }
     });

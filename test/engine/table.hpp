@@ -21,8 +21,8 @@ public:
     /// One rank's place: remembers what its engine reports.
     class seat final : private engine_observer {
     public:
-        seat(table& at, rank me, int size, const engine_settings& settings)
-            : at_(at), me_(me), engine_(new class engine(at.loop_, engine_identity{"table", 7, me, size}, settings, *this)) {}
+        seat(table& at, rank me, int size, const engine_settings& settings, const host_map& hosts)
+            : at_(at), me_(me), engine_(new class engine(at.loop_, engine_identity{"table", 7, me, size, hosts}, settings, *this)) {}
         ~seat() { engine_->shut_down(); }
 
         class engine& engine() noexcept { return *engine_; }
@@ -69,8 +69,9 @@ public:
         std::shared_ptr<class engine> engine_;
     };
 
-    explicit table(int size, engine_settings settings = engine_settings(), std::size_t capacity_bytes = 256 * KiB) : capacity_bytes_(capacity_bytes) {
-        for (rank me = 0; me < size; ++me) seats_.push_back(std::make_unique<seat>(*this, me, size, settings));
+    explicit table(int size, engine_settings settings = engine_settings(), std::size_t capacity_bytes = 256 * KiB, const host_map& hosts = {})
+        : capacity_bytes_(capacity_bytes) {
+        for (rank me = 0; me < size; ++me) seats_.push_back(std::make_unique<seat>(*this, me, size, settings, hosts));
     }
 
     seat& at(rank me) { return *seats_[static_cast<std::size_t>(me)]; }

@@ -130,6 +130,24 @@ TEST_CASE("a rank holds one descriptor for each link in shared memory, and a lis
               std::string::npos);
 }
 
+TEST_CASE("a job plays two hosts on one: memory within, TCP between") {
+    const std::string program = std::getenv("TUTTI_RANK_PROGRAM");
+    const outcome all = tutti_run(shells(ranks, "TUTTI_HOST=$((RANK / 2)) exec " + program + " hosts"));
+    INFO(all.err);
+    CHECK(all.code == 0);
+    const char* const told[] = {"me shm tcp tcp", "shm me tcp tcp", "tcp tcp me shm", "tcp tcp shm me"};
+    for (int rank = 0; rank < ranks; ++rank)
+        CHECK(all.out.find(of_rank(rank) + "rank " + std::to_string(rank) + " of 2 hosts: " + told[rank]) != std::string::npos);
+}
+
+TEST_CASE("a host that is no number is told before anything is tried") {
+    const with_variable chosen("TUTTI_HOST", "two");
+    command job(part("idle"));
+    const outcome& all = job.wait();
+    CHECK(all.code == 2);
+    for (int rank = 0; rank < ranks; ++rank) CHECK(says(all, rank, "TUTTI_HOST=two is not a whole number from 0 on"));
+}
+
 TEST_CASE("a transport that does not exist is told before anything is tried") {
     const with_variable chosen("TUTTI_TRANSPORT", "pigeon");
     command job(part("idle"));

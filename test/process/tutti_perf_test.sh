@@ -73,6 +73,15 @@ expect '[(row["algorithm"], row["count"], row["wrong"]) for row in rows] == [(wa
     all_reduce --list "$list" --type f16
 said=$("$launcher" -n 3 --no-prefix -- "$perf" all_gather --algorithm recursive_doubling 2>&1)
 case $said in *"recursive_doubling does not serve 3 ranks"*) ;; *) echo "an algorithm for powers of two, on 3 ranks: says '$said'"; failed=1 ;; esac
+said=$("$launcher" -n 3 --no-prefix -- "$perf" all_reduce --algorithm leaders 2>&1)
+case $said in *"leaders does not serve 3 ranks"*) ;; *) echo "an algorithm for several hosts, on one: says '$said'"; failed=1 ;; esac
+on_two_hosts='TUTTI_HOST=$((RANK / 2)) exec "$0" "$@"'
+for algorithm in leaders leaders_ring parts; do
+    said=$("$launcher" -n 4 --no-prefix -- sh -c "$on_two_hosts" "$perf" all_reduce --algorithm $algorithm --bytes 4,100003 --iters 2 --seconds 0.01 --json "$json" 2>&1)
+    case $said in *"4 ranks on 2 hosts"*) ;; *) echo "$algorithm on two hosts: says '$said'"; failed=1 ;; esac
+    python3 -c 'import json, sys; rows = json.load(open(sys.argv[1])); sys.exit([(row["algorithm"], row["wrong"]) for row in rows] != [(sys.argv[2], 0)] * 2)' "$json" $algorithm ||
+        { echo "$algorithm on two hosts: says $(cat "$json")"; failed=1; }
+done
 complain "there is no operation 'all_redoce'; there are all_reduce" all_redoce
 TUTTI_DETERMINISTIC=maybe complain "TUTTI_DETERMINISTIC=maybe is not 0 or 1" all_reduce
 said=$("$launcher" -n 3 --no-prefix -- "$perf" all_reduce --algorithm ring --deterministic 2>&1)

@@ -31,6 +31,17 @@ expect 0 "dissemination from 0 bytes" choose barrier --ranks 4 --costs round=0
 expect 0 "0.16           0.15     1.07      13       1 " simulate --ranks 8 --latency 10us --bandwidth 100Gbit --bytes 1MB --slice 10kB
 expect 0 "not simulated: 67108864 transfers of 2 unlike ranks are too many to simulate; --slice 4 would do" \
     simulate --collective broadcast --ranks 2 --latency 1us --bandwidth 1GB --bytes 64MiB --slice 1B
+expect 0 "all_reduce      parts               57 of 57 correct" verify all_reduce parts
+expect 0 "several hosts of several ranks" list
+expect 0 "round 1: recv_reduce from 2 output[0]" print all_reduce leaders --ranks 4 --hosts 2 --rank 0
+expect 0 "rank 2 of 4: 2 rounds" print all_reduce leaders --ranks 4 --hosts 0,1,0,1
+expect 0 "all_reduce of 1048576 bytes, 4 ranks on 2 hosts" cost all_reduce --ranks 4 --bytes 1MiB --hosts 2
+expect 0 "parts from 22414 bytes" choose all_reduce --ranks 6 --hosts 3
+expect 0 "parts from 1 bytes" choose all_reduce --ranks 6 --hosts 0,0,0,1,1,1 --bytes 1..8 --costs round=0,message=0,far_round=0
+expect 2 "all_reduce parts does not serve 4 ranks on 2 hosts" print all_reduce parts --ranks 4 --hosts 3
+expect 2 "all_reduce leaders does not serve 4 ranks" print all_reduce leaders --ranks 4
+expect 2 "--hosts takes ranks for each host, or the host of each rank as 0,0,1,1; '2,x' is neither" cost all_reduce --ranks 2 --bytes 4 --hosts 2,x
+expect 2 "--hosts 0,1 says where 2 ranks are, of 3" choose all_reduce --ranks 3 --hosts 0,1
 expect 2 "A subcommand is required"
 expect 2 "--costs takes numbers" choose all_reduce --ranks 4 --costs round=-1
 expect 2 "--bytes takes a number and one of" choose all_reduce --ranks 4 --bytes 4..x

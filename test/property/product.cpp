@@ -70,7 +70,9 @@ std::array<int, sample_case::factors> levels() {
 bool possible(const sample_case& one) {
     using enum collective;
     const collective kind = one.what().entry->kind;
-    if (!serves(*one.what().entry, one.size())) return false;
+    std::vector<int> hosts;
+    for (rank me = 0; me < one.size(); ++me) hosts.push_back(host_of(*one.what().entry, me));
+    if (!serves(*one.what().entry, one.size(), host_map(hosts))) return false;
     if (kind == barrier) return one.where() == place::beside && one.at[by_count] == 0;
     if (kind == all_to_all || kind == all_to_all_v) return one.where() == place::beside;
     return kind != broadcast || one.where() == place::in_place;  // which has one buffer
@@ -99,7 +101,7 @@ std::vector<sample_case> covering_sample() {
         for (int turn = 0; turn < turns; ++turn) {
             sample_case one;
             const int way = turn ^ bits;
-            one.at = {subject, (turn + size) % limits[by_size], (turn + count) % limits[by_count], way % 2, way / 2 % 2, way / 4 % 2};
+            one.at = {subject, (turn + size) % limits[by_size], (turn + count) % limits[by_count], way % 2, (turn + bits) % limits[by_lane], way / 4 % 2};
             if (subjects()[static_cast<std::size_t>(subject)].entry->kind == collective::barrier) one.at[by_count] = 0;
             all.push_back(nearest_possible(one));
         }

@@ -26,6 +26,9 @@ const std::vector<subject>& subjects();
 
 inline constexpr int sizes[] = {1, 2, 3, 4, 5, 7, 8};
 
+/// Which host a rank plays, for algorithms that want several: two ranks on each.
+constexpr int host_of(const algorithm& entry, rank me) noexcept { return entry.fits ? me / 2 : 0; }
+
 /// Elements, of a group of so many ranks. The last is longer than some slices.
 constexpr std::array<std::size_t, 8> counts_for(int size) noexcept {
     const auto ranks = static_cast<std::size_t>(size);
@@ -39,8 +42,9 @@ inline constexpr place places[] = {place::beside, place::in_place};
 struct way {
     const char* name;
     std::size_t small_bytes;  // up to here the small lane
+    int bulk = 1;
 };
-inline constexpr way lanes[] = {{"the small lane", std::size_t{1} << 40}, {"a bulk lane", 0}};
+inline constexpr way lanes[] = {{"the small lane", std::size_t{1} << 40}, {"a bulk lane", 0}, {"three bulk lanes", 0, 3}};
 inline constexpr std::size_t slices[] = {1000, 256 * KiB};  // bytes
 
 /// A level of each factor, by its place in the lists above.

@@ -68,6 +68,7 @@ void run_series(std::span<const sample_case> cases) {
     context_options options;
     options.slice_bytes = first.slice_bytes();
     options.small_bytes = first.lane().small_bytes;
+    options.lanes = first.lane().bulk;
     series all(cases);
     event_loop loop(event_loop::virtual_time);
     memory_network network;
@@ -75,6 +76,7 @@ void run_series(std::span<const sample_case> cases) {
     std::vector<std::unique_ptr<context>> homes;
     std::vector<task<>> ranks;
     for (rank me = 0; me < first.size(); ++me) {
+        options.host = test::host_of(forced, me);
         homes.push_back(std::make_unique<context>(loop, std::make_unique<memory_transport>(loop, network), options));
         homes.back()->inner().force({&forced});
         ranks.push_back(one_rank(*homes.back(), me, first.size(), memory_store(table), forced, all));

@@ -65,3 +65,32 @@ TEST_CASE("one chain is the longest for few bytes and another for many") {
     CHECK(both.seconds(112) == Approx(220 + 2.24));  // they cross at about 112.2
     CHECK(both.seconds(113) == Approx(110 + 113));
 }
+
+TEST_CASE("a hop and bytes from another host have prices of their own, in both ends' rounds") {
+    chain_prices far = prices;
+    far.far_hop = 1000;
+    far.far_moved_byte = 3;
+    const std::vector<int> numbers{0, 0, 1};
+    const host_map hosts(numbers);
+    // 0 to 1 on its host, and 1 to 2 on another.
+    schedule middle({.output = 1});
+    middle.round(recv(0, output(0)));
+    middle.round(send(2, output(0)));
+    const std::vector plans{one(send(1, output(0))), middle, one(recv(1, output(0)))};
+    CHECK(chain(plans, far, hosts).seconds(5) == Approx(100 + 10 + 5 + 1000 + 10 + 15));
+    CHECK(chain(plans, far).seconds(5) == Approx(2 * (100 + 10 + 5)));
+}
+
+TEST_CASE("who sends to another host and receives from its own is as long at it as the dearer of both") {
+    chain_prices far = prices;
+    far.far_hop = 1000;
+    far.far_moved_byte = 3;
+    const std::vector<int> numbers{0, 0, 1};
+    schedule both({.output = 2});
+    both.round(send(2, output(0)), recv(0, output(1)));
+    schedule left({.output = 2}), right({.output = 2});
+    left.round(send(1, output(1)));
+    right.round(recv(1, output(0)));
+    const std::vector plans{left, both, right};
+    CHECK(chain(plans, far, host_map(numbers)).seconds(1000) == Approx(1000 + 10 + 1500));
+}

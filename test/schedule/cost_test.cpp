@@ -29,3 +29,21 @@ TEST_CASE("an empty plan costs nothing") {
     CHECK(count(schedule()) == cost{});
     CHECK(count(schedule()).bytes(0, 100) == 0);
 }
+
+TEST_CASE("what goes to other hosts is counted apart, in each round the larger of sent and received") {
+    schedule plan({.output = 4});
+    plan.round(send(1, output(0, 3)), send(2, output(3)), recv(3, output(1, 2)));
+    plan.round(recv_reduce(1, output(0)));
+    plan.round(send(2, output(0, 4)));
+    const std::vector<int> numbers{0, 0, 1, 2};
+    const cost total = count(plan, 0, host_map(numbers));
+    CHECK(total.far_exchanges == 2);
+    CHECK(total.far_sent == 5);
+    CHECK(total.far_received == 2);
+    CHECK(total.far_serial == 6);  // 2 received in the first round, 4 sent in the last
+    CHECK(total.serial == 9);
+    const cost near = count(plan);
+    CHECK(near.far_exchanges == 0);
+    CHECK(near.far_serial == 0);
+    CHECK(near.serial == total.serial);
+}

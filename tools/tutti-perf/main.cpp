@@ -20,14 +20,14 @@ namespace {
 using namespace perf;
 
 /// A number without machine and date is a rumour.
-std::string preface(const options& given, int ranks) {
+std::string preface(const options& given, const std::string& ranks) {
     char host[256] = "unknown", date[32];
     ::gethostname(host, sizeof host - 1);
     const std::time_t now = std::time(nullptr);
     std::strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", std::gmtime(&now));
     const std::string list = given.list.empty() ? "" : fmt::format(" of {} ({} tensors)", given.list, tensors_of(given.list).size());
     const bool in_place = !given.list.empty() || given.what->in_place(given.in_place);
-    return fmt::format("# {}{}, {} ranks, {}{}; host {}, {} cores, {}\n", given.what->name, list, ranks,
+    return fmt::format("# {}{}, {}, {}{}; host {}, {} cores, {}\n", given.what->name, list, ranks,
                        in_place ? "in place" : "out of place", given.arena ? ", memory from the arena" : "", host,
                        std::thread::hardware_concurrency(), date);
 }
@@ -45,7 +45,11 @@ int complain(bool speaks, const std::string& text) {
 tutti::task<int> measure_all(tutti::communicator& world, const options& given, int local_ranks, const tutti::engine& inside,
                              std::ofstream& json) {
     const bool speaks = world.rank() == 0;
-    if (speaks) print(preface(given, world.size()) + heading());
+    const std::string ranks =
+        world.hosts() > 1 ? fmt::format("{} ranks on {} hosts", world.size(), world.hosts()) : fmt::format("{} ranks", world.size());
+    if (given.forced != nullptr && !serves(*given.forced, world.size(), inside.who().hosts))
+        co_return complain(speaks, fmt::format("{} does not serve {}", given.forced->name, ranks));
+    if (speaks) print(preface(given, ranks) + heading());
     std::vector<row> all;
     bool wrong = false;
     const report tell = [&](const row& made, const std::string& note) {
@@ -84,8 +88,6 @@ int main(int argc, char** argv) {
     if (const int* code = std::get_if<int>(&parsed)) return *code;
     const options& given = std::get<options>(parsed);
     if (!who) return complain(true, who.failure().what());
-    if (given.forced != nullptr && !serves(*given.forced, who->size))
-        return complain(speaks, fmt::format("{} does not serve {} ranks", given.forced->name, who->size));
     std::ofstream json;
     try {
         if (!given.list.empty()) tensors_of(given.list);

@@ -48,13 +48,14 @@ void choose(const choose_options& given) {
     const auto [first, last] = kind == collective::barrier ? std::pair<std::size_t, std::size_t>{} : range_in(given.bytes);
     const cost_model costs = costs_given(given.costs);
     const std::size_t slice_bytes = slice_in(given.slice);
-    const chooser choices(given.size, costs, {}, slice_bytes, given.deterministic);
+    const host_map hosts = hosts_given(given.hosts, given.size);
+    const chooser choices(given.size, costs, {}, slice_bytes, given.deterministic, hosts);
     std::vector<candidate> all;
     for (const algorithm& entry : catalogue())
-        if (entry.kind == kind && serves(entry, given.size) && (!given.deterministic || deterministic(entry, given.size)))
-            all.push_back({&entry, estimate(entry, given.size, costs, slice_bytes)});
+        if (entry.kind == kind && serves(entry, given.size, hosts) && (!given.deterministic || deterministic(entry, given.size)))
+            all.push_back({&entry, estimate(entry, given.size, costs, slice_bytes, hosts)});
 
-    fmt::print("{}{}, {} ranks, slices of {}; costs: {}\n", given.deterministic ? "deterministic " : "", given.kind, given.size, size_text(static_cast<double>(slice_bytes)),
+    fmt::print("{}{}, {}, slices of {}; costs: {}\n", given.deterministic ? "deterministic " : "", given.kind, ranks_text(given.size, hosts), size_text(static_cast<double>(slice_bytes)),
                to_string(costs));
     std::vector<std::size_t> points{first};
     for (const chooser::range& next : choices.ranges(kind)) {

@@ -9,7 +9,7 @@ struct choose_options {
     std::string kind;
     int size = 4;
     std::string bytes = "4..1GiB";
-    std::string costs;
+    std::string costs, hosts;
     std::string slice = "256KiB";
     bool deterministic = false;
 };

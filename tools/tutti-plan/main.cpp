@@ -34,7 +34,7 @@ struct options {
     int slices = 1;
     std::uint32_t seed = 1;
     std::size_t bytes = 0;
-    std::string costs;
+    std::string costs, hosts;
 };
 
 int number_in(std::string_view text) {
@@ -54,6 +54,7 @@ std::pair<int, int> range_in(std::string_view text) {
 }
 
 std::string sizes_served(const algorithm& entry) {
+    if (entry.fits) return "several hosts of several ranks: --hosts";
     if (!entry.serves) return "every size";
     std::vector<int> sizes;
     for (int size = 1; size <= 33; ++size)
@@ -67,13 +68,15 @@ void list() {
 
 void print(const options& given) {
     const algorithm& entry = algorithm_named(given.kind, given.name);
-    if (!serves(entry, given.size)) throw bad_input(fmt::format("{} {} does not serve {} ranks", given.kind, given.name, given.size));
+    const host_map hosts = hosts_given(given.hosts, given.size);
+    if (!serves(entry, given.size, hosts))
+        throw bad_input(fmt::format("{} {} does not serve {}", given.kind, given.name, ranks_text(given.size, hosts)));
     if (given.only >= given.size) throw bad_input(fmt::format("--rank {}: ranks are 0 to {}", given.only, given.size - 1));
     if (given.root >= given.size) throw bad_input(fmt::format("--root {}: ranks are 0 to {}", given.root, given.size - 1));
     if (given.root > 0 && !has_root(entry.kind)) throw bad_input(fmt::format("{} has no root", given.kind));
     for (rank me = 0; me < given.size; ++me) {
         if (given.only >= 0 && me != given.only) continue;
-        const schedule plan = entry.build({me, given.size, given.root});
+        const schedule plan = entry.build({me, given.size, given.root, &hosts});
         const shape& cut = plan.spaces();
         fmt::print("rank {} of {}: {} rounds, {} steps; blocks: {} input, {} output, {} scratch\n{}", me, given.size, plan.rounds(),
                    plan.steps().size(), cut.input, cut.output, cut.scratch, to_string(plan));
@@ -84,15 +87,16 @@ void print(const options& given) {
 bool verify_sizes(const algorithm& entry, std::pair<int, int> sizes, const options& given) {
     int worlds = 0, wrong = 0;
     for (int size = sizes.first; size <= sizes.second; ++size)
-        for (const rank root : roots(entry.kind, size)) {
-            if (!serves(entry, size)) continue;
-            const verdict found =
-                given.slices == 1 ? verify(entry, size, root) : verify_sliced(entry, size, root, {.slices = given.slices}, given.seed);
-            ++worlds;
-            if (found.correct()) continue;
-            ++wrong;
-            fmt::print("{} {}, {} ranks, root {}: {}: {}\n", name(entry.kind), entry.name, size, root, name(found.what), found.why);
-        }
+        for (const host_map& hosts : host_maps(entry, size))
+            for (const rank root : roots(entry.kind, size)) {
+                const verdict found = given.slices == 1 ? verify(entry, size, root, hosts)
+                                                        : verify_sliced(entry, size, root, hosts, {.slices = given.slices}, given.seed);
+                ++worlds;
+                if (found.correct()) continue;
+                ++wrong;
+                fmt::print("{} {}, {}, root {}: {}: {}\n", name(entry.kind), entry.name, ranks_text(size, hosts), root, name(found.what),
+                           found.why);
+            }
     fmt::print("{:<15} {:<19} {} of {} correct\n", name(entry.kind), entry.name, worlds - wrong, worlds);
     return wrong == 0;
 }
@@ -112,24 +116,29 @@ void costs(options given) {
     const collective kind = collective_named(given.kind);
     if (kind == collective::barrier) given.bytes = 0;
     const cost_model costs = costs_given(given.costs);
-    const chooser choices(given.size, costs);
+    const host_map hosts = hosts_given(given.hosts, given.size);
+    const chooser choices(given.size, costs, {}, default_slice_bytes, false, hosts);
     const algorithm& choice = choices.choose(kind, given.bytes);
-    fmt::print("{} of {} bytes, {} ranks; each number is the largest of any rank\n", given.kind, given.bytes, given.size);
-    fmt::print("{:<19} {:>7} {:>9} {:>14} {:>14} {:>14}\n", "algorithm", "rounds", "messages", "sent bytes", "reduced bytes",
-               "estimated us");
+    fmt::print("{} of {} bytes, {}; each number is the largest of any rank\n", given.kind, given.bytes, ranks_text(given.size, hosts));
+    const bool between = hosts.count() > 1;
+    fmt::print("{:<19} {:>7} {:>9} {:>14} {:>14} {:>14}{}\n", "algorithm", "rounds", "messages", "sent bytes", "reduced bytes",
+               "estimated us", between ? "  sent to other hosts" : "");
     for (const algorithm& entry : catalogue()) {
-        if (entry.kind != kind || !serves(entry, given.size)) continue;
+        if (entry.kind != kind || !serves(entry, given.size, hosts)) continue;
         int rounds = 0, messages = 0;
-        double sent = 0, reduced = 0;
+        double sent = 0, reduced = 0, far = 0;
         for (rank me = 0; me < given.size; ++me) {
-            const cost mine = count(entry.build({me, given.size, 0}));
+            const cost mine = count(entry.build({me, given.size, 0, &hosts}), me, hosts);
             rounds = std::max(rounds, mine.rounds);
             messages = std::max(messages, mine.messages);
             sent = std::max(sent, mine.bytes(mine.sent, static_cast<double>(given.bytes)));
             reduced = std::max(reduced, mine.bytes(mine.reduced, static_cast<double>(given.bytes)));
+            far = std::max(far, mine.bytes(mine.far_sent, static_cast<double>(given.bytes)));
         }
-        fmt::print("{:<19} {:>7} {:>9} {:>14.0f} {:>14.0f} {:>14.2f}{}\n", entry.name, rounds, messages, sent, reduced,
-                   estimate(entry, given.size, costs).seconds(static_cast<double>(given.bytes)) * 1e6, &entry == &choice ? "  chosen" : "");
+        const estimate takes(entry, given.size, costs, default_slice_bytes, hosts);
+        fmt::print("{:<19} {:>7} {:>9} {:>14.0f} {:>14.0f} {:>14.2f}{}{}\n", entry.name, rounds, messages, sent, reduced,
+                   takes.seconds(static_cast<double>(given.bytes)) * 1e6, between ? fmt::format("  {:>19.0f}", far) : "",
+                   &entry == &choice ? "  chosen" : "");
     }
     std::vector<std::string> ranges;
     for (const chooser::range& next : choices.ranges(kind))
@@ -143,6 +152,7 @@ void add_choose(CLI::App& app, choose_options& given) {
     choosing->add_option("--ranks", given.size, "how many ranks")->required()->check(CLI::Range(1, most_ranks));
     choosing->add_option("--bytes", given.bytes, "of the whole vector, a range")->capture_default_str();
     choosing->add_option("--costs", given.costs, "other costs than the default ones: round=8e-6,message=1e-6,...");
+    choosing->add_option("--hosts", given.hosts, "ranks on each host, or the host of each rank: 4, or 0,0,1,1; all on one by default");
     choosing->add_option("--slice", given.slice, "bytes of a slice")->capture_default_str();
     choosing->add_flag("--deterministic", given.deterministic, "only algorithms that combine in one order and grouping");
     choosing->callback([&] { choose(given); });
@@ -184,6 +194,7 @@ int run(int argc, char** argv) {
     printing->add_option("--ranks", given.size, "how many ranks")->required()->check(CLI::Range(1, most_ranks));
     printing->add_option("--rank", given.only, "only this one")->check(CLI::Range(0, most_ranks - 1));
     printing->add_option("--root", given.root, "of the collectives that have one; 0 by default")->check(CLI::Range(0, most_ranks - 1));
+    printing->add_option("--hosts", given.hosts, "ranks on each host, or the host of each rank: 4, or 0,0,1,1; all on one by default");
     printing->callback([&] { print(given); });
 
     int code = 0;
@@ -205,6 +216,7 @@ int run(int argc, char** argv) {
         ->transform(
             CLI::Validator([](std::string& text) { return text.starts_with('-') ? "cannot be negative: " + text : std::string(); }, ""));
     counting->add_option("--costs", given.costs, "other costs than the default ones: round=8e-6,message=1e-6,...");
+    counting->add_option("--hosts", given.hosts, "ranks on each host, or the host of each rank: 4, or 0,0,1,1; all on one by default");
     counting->callback([&] { costs(given); });
 
     const auto called = [&](const CLI::App* command) { return command->get_name() == argv[1]; };

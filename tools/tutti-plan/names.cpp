@@ -71,11 +71,37 @@ cost_model costs_given(const std::string& text) {
     throw bad_input(fmt::format("--costs takes numbers in seconds and bytes, as in {}; '{}' is not that", to_string(cost_model{}), text));
 }
 
+host_map hosts_given(const std::string& text, int size) {
+    if (text.empty()) return {};
+    std::vector<int> numbers;
+    for (std::string_view rest = text; !rest.empty();) {
+        const std::string_view item = rest.substr(0, rest.find(','));
+        int number = 0;
+        const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), number);
+        if (error != std::errc() || end != item.data() + item.size() || number < 0)
+            throw bad_input(fmt::format("--hosts takes ranks for each host, or the host of each rank as 0,0,1,1; '{}' is neither", text));
+        numbers.push_back(number);
+        rest.remove_prefix(std::min(item.size() + 1, rest.size()));
+    }
+    if (numbers.size() == 1 && numbers[0] > 0) {
+        const int each = numbers[0];
+        numbers.clear();
+        for (rank one = 0; one < size; ++one) numbers.push_back(one / each);
+    }
+    if (static_cast<int>(numbers.size()) != size)
+        throw bad_input(fmt::format("--hosts {} says where {} ranks are, of {}", text, numbers.size(), size));
+    return host_map(numbers);
+}
+
 std::string size_text(double bytes) {
     constexpr std::string_view names[] = {"", "KiB", "MiB", "GiB", "TiB"};
     std::size_t index = 0;
     for (; index + 1 < std::size(names) && bytes >= 1024 && std::fmod(bytes, 1024) == 0; ++index) bytes /= 1024;
     return fmt::format("{:.0f}{}", bytes, names[index]);
+}
+
+std::string ranks_text(int size, const host_map& hosts) {
+    return hosts.count() > 1 ? fmt::format("{} ranks on {} hosts", size, hosts.count()) : fmt::format("{} ranks", size);
 }
 
 }  // namespace plan

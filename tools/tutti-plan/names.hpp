@@ -30,7 +30,12 @@ double rate_in(const std::string& option, const std::string& text);
 /// "round=8e-6,message=1e-6".
 tutti::cost_model costs_given(const std::string& text);
 
+/// "4": so many ranks on each host, one after the other; "0,1,0,1": the host of each rank; empty: all on one.
+tutti::host_map hosts_given(const std::string& text, int size);
+
 /// "64KiB", or bytes where that is not exact.
 std::string size_text(double bytes);
+/// "4 ranks", "4 ranks on 2 hosts".
+std::string ranks_text(int size, const tutti::host_map& hosts);
 
 }  // namespace plan
