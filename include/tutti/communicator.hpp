@@ -111,6 +111,16 @@ public:
         return shared_array<T>(allocate_bytes(count, sizeof(T)), count);
     }
 
+    /// What `co_await` would give or throw, for an operation of this communicator; but this thread does nothing else until the end, not even
+    /// for its loop's other work: it makes the progress itself where it may, and neither yields nor sleeps. For few small operations, on a core
+    /// of one's own. Throws error::invalid_argument on the loop that makes this communicator's progress, and for an empty future.
+    template <class T>
+    T spin(future<T> started) {
+        const detail::state_reference state = started.take_state();
+        spin_until(state);
+        return detail::take<T>(*state.get());
+    }
+
     /// Combines `data` over all ranks, in place, on all ranks: the same bits everywhere.
     future<> all_reduce(buffer data, reduction op, call_options options = {});
     /// The same out of place. `to` has as many elements as `from`, and may be `from`.
@@ -315,6 +325,7 @@ public:
 
 private:
     detail::arena_memory allocate_bytes(std::size_t count, std::size_t element_bytes);
+    void spin_until(const detail::state_reference& end) const;
 
     std::unique_ptr<detail::group, detail::group_deleter> group_;
 };

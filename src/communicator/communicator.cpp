@@ -4,6 +4,7 @@
 #include "communicator/group.hpp"
 #include "communicator/home.hpp"
 #include "engine/repeated_call.hpp"
+#include "runtime/shift.hpp"
 
 #include <fmt/format.h>
 
@@ -50,6 +51,14 @@ void detail::arena_deleter::operator()(std::byte* memory) const noexcept { from-
 detail::arena_memory communicator::allocate_bytes(std::size_t count, std::size_t element_bytes) {
     if (count > std::numeric_limits<std::size_t>::max() / 2 / element_bytes) throw std::bad_alloc();
     return group_->home().allocate(count * element_bytes);
+}
+
+void communicator::spin_until(const detail::state_reference& end) const {
+    detail::check_awaitable(end);
+    event_loop& progress = group_->home().loop();
+    if (progress.here())
+        throw failure(error::invalid_argument, fmt::format("rank {} of {} called spin on the loop that makes the progress; co_await there", rank(), name()));
+    detail::spin_until(progress, *end.get());
 }
 
 std::string communicator::route(tutti::rank peer) const { return group_->engine().route(peer); }

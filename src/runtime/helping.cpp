@@ -11,6 +11,9 @@ namespace {
 // How long the helper may be away before the owner takes over. Looking costs the owner a wake-up, so it looks less and less often.
 constexpr std::chrono::microseconds shortest_absence{200};
 constexpr std::chrono::microseconds longest_absence{10000};
+// Of a thread that spins: the sockets that are not tried, and timers.
+constexpr int tries_between_polls = 256;
+constexpr int looks_between_tries = 1024;
 
 }  // namespace
 
@@ -120,7 +123,35 @@ void event_loop::impl::end_shift() {
     else if (!by_helper) call_the_owner();
 }
 
+/// As many turns as there are until `end` is done.
+void event_loop::impl::rush(const detail::future_state& end) {
+    for (int tries = 1; !end.done() && !stopping.load(std::memory_order_relaxed); ++tries) {
+        take_remote();
+        run_batch();
+        if (end.done()) return;
+        try_eager();
+        if (tries % tries_between_polls != 0) continue;
+        if (!timers.empty()) fire_timers(self.now());
+        poll_io(batch);
+    }
+}
+
 namespace detail {
+
+void spin_until(event_loop& loop, const future_state& end) {
+    event_loop::impl& state = loop.inner();
+    while (!end.done()) {
+        if (!state.begin_shift(true)) {  // somebody else makes the progress, as yet
+            for (int looks = 0; looks < looks_between_tries && !end.done(); ++looks) {}
+            continue;
+        }
+        {
+            const presence here(loop);
+            state.rush(end);
+        }
+        state.end_shift();
+    }
+}
 
 shift::shift(event_loop& loop) : loop_(loop), driving_(loop.inner().begin_shift(false)) {
     if (driving_) here_.emplace(loop);

@@ -116,6 +116,7 @@ struct event_loop::impl {
     bool drive_helped() noexcept;
     bool begin_shift(bool wait_for_it);
     void end_shift();
+    void rush(const detail::future_state& end);
 };
 
 }  // namespace tutti

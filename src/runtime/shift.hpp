@@ -1,6 +1,7 @@
 // Being on a loop for a while without being the thread that runs it.
 #pragma once
 
+#include <tutti/detail/future_state.hpp>
 #include <tutti/event_loop.hpp>
 
 #include <optional>
@@ -35,5 +36,9 @@ private:
     const bool driving_;
     std::optional<presence> here_;
 };
+
+/// Returns when `end` is done, and does nothing else until then: runs the turns of `loop` where this thread may, without sleeping or yielding.
+/// Not on `loop`.
+void spin_until(event_loop& loop, const future_state& end);
 
 }  // namespace tutti::detail

@@ -21,12 +21,15 @@ struct row {
     const char* name;
     transport_kind kind;
     int lanes = 1;
+    bool helped = false;  // by the rank's loop
 };
 constexpr row all_kinds[] = {{"auto", transport_kind::automatic},
                              {"tcp", transport_kind::tcp},
                              {"shm", transport_kind::shm},
                              {"tcp, 4 lanes", transport_kind::tcp, 4},
-                             {"shm, 3 lanes", transport_kind::shm, 3}};
+                             {"shm, 3 lanes", transport_kind::shm, 3},
+                             {"tcp, helped", transport_kind::tcp, 1, true},
+                             {"shm, helped", transport_kind::shm, 1, true}};
 
 /// Every rank is a thread with a loop of its own; its bytes move on the thread of its context.
 void run_over(const row& how, int size, const test::rank_body& body, int ranks_per_host = 1 << 20) {
@@ -42,6 +45,7 @@ void run_over(const row& how, int size, const test::rank_body& body, int ranks_p
                 options.host = me / ranks_per_host;
                 context home(options);
                 event_loop loop;
+                if (how.helped) loop.help(&home.progress());
                 run(loop, join_and_work(home, me, size, table, body));
             } catch (const std::exception& why) {
                 errors[static_cast<std::size_t>(me)] = why.what();
@@ -72,6 +76,26 @@ bool computes_until(const future<>& ended) {
     const auto limit = steady::now() + std::chrono::minutes(1);
     while (!ended.ready() && steady::now() < limit) {}
     return ended.ready();
+}
+
+task<> spin_for_each(communicator& world) {
+    for (int turn = 1; turn <= 100; ++turn) {
+        std::vector<int> data(turn % 10 == 0 ? 50'000 : 1, turn + world.rank());
+        world.spin(world.all_reduce(data, sum));
+        if (data.back() != 2 * turn + 1) FAIL("a sum of ", data.size(), " is ", data.back());
+    }
+    std::vector<int> mine(1, world.rank());
+    std::vector<double> theirs(1);
+    bool told = false;
+    try {
+        if (world.rank() == 0) world.spin(world.all_reduce(mine, sum));
+        else world.spin(world.all_reduce(theirs, sum));
+    } catch (const failure& why) {
+        told = why.code() == error::mismatch;
+    }
+    CHECK(told);
+    CHECK_THROWS_WITH_AS(world.spin(future<>()), "the future is empty: it has been awaited before, or was never given an operation", failure);
+    co_return;
 }
 
 task<> compute_meanwhile(communicator& world) {
@@ -176,6 +200,8 @@ TEST_CASE("32 MiB are summed over every transport") { run_over_each(3, sum_a_lot
 TEST_CASE("memory that ranks of a host share serves like any other, over every transport") {
     for (const int size : {2, 3, 4}) run_over_each(size, sum_shared);
 }
+
+TEST_CASE("a thread may spin until an operation ends, well or not") { run_over_each(2, spin_for_each); }
 
 TEST_CASE("a collective ends while its caller computes and never yields") { run_over_each(2, compute_meanwhile); }
 

@@ -58,6 +58,7 @@ TUTTI_COSTS=round complain "TUTTI_COSTS=round is not understood; measure is, and
 measure all_reduce --algorithm halving_doubling --transport tcp --lanes 4
 measure all_reduce --transport shm --lanes 2
 measure all_reduce --overlap 1
+measure all_reduce --spin
 columns='["op", "bytes", "count", "type", "reduce_op", "ranks", "transport", "algorithm", "time_us_min", "time_us_median", "time_us_p99", "algbw_GBps", "busbw_GBps", "cpu_s_per_GB", "wrong"]'
 expect "[list(row) for row in rows] == [$columns]" reduce --bytes 12
 expect '[row["algorithm"] for row in rows] == ["tree"]' all_reduce --bytes 12 --algorithm tree
@@ -82,6 +83,7 @@ for algorithm in leaders leaders_ring parts; do
     python3 -c 'import json, sys; rows = json.load(open(sys.argv[1])); sys.exit([(row["algorithm"], row["wrong"]) for row in rows] != [(sys.argv[2], 0)] * 2)' "$json" $algorithm ||
         { echo "$algorithm on two hosts: says $(cat "$json")"; failed=1; }
 done
+complain "--spin is for one call; ping_pong is several" ping_pong --spin
 complain "there is no operation 'all_redoce'; there are all_reduce" all_redoce
 TUTTI_DETERMINISTIC=maybe complain "TUTTI_DETERMINISTIC=maybe is not 0 or 1" all_reduce
 said=$("$launcher" -n 3 --no-prefix -- "$perf" all_reduce --algorithm ring --deterministic 2>&1)

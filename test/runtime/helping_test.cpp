@@ -1,5 +1,6 @@
 #include "runtime/shift.hpp"
 
+#include <tutti/detail/future_source.hpp>
 #include <tutti/event_loop.hpp>
 #include <tutti/task.hpp>
 
@@ -137,6 +138,33 @@ TEST_CASE("a shift is on the loop while nobody else is") {
         while (each.ran == 0) std::this_thread::yield();
     CHECK(posted == 100);
     CHECK(shifts > 0);
+}
+
+TEST_CASE("a thread that spins until a future's end runs the loop while it may, and needs nobody else to") {
+    struct ending final : detail::runnable {
+        detail::future_source<>* source = nullptr;
+        std::thread::id ran_by;
+        void run() noexcept override {
+            ran_by = std::this_thread::get_id();
+            source->set();
+        }
+    };
+    for (const bool helped : {true, false}) {
+        pair both;
+        if (!helped) both.mine.help(nullptr);
+        int here = 0;
+        for (int turn = 0; turn < 200; ++turn) {
+            auto [waited, source] = detail::make_future<>();
+            ending work;
+            work.source = &source;
+            both.other.post(work);
+            const auto state = waited.take_state();
+            detail::spin_until(both.other, *state.get());
+            CHECK(state->done());
+            here += work.ran_by == std::this_thread::get_id() ? 1 : 0;
+        }
+        CHECK((here > 0) == helped);
+    }
 }
 
 TEST_CASE("one loop helps another once, and virtual time helps nobody") {

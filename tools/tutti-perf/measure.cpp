@@ -20,6 +20,16 @@ struct single {
     future<> operator()() { return what.start(world); }
 };
 
+/// One call, after which this thread does nothing else until its end.
+struct spinning {
+    communicator& world;
+    trial& what;
+    std::suspend_never operator()() {
+        world.spin(what.start(world));
+        return {};
+    }
+};
+
 /// Several calls, one after the other.
 struct sequel {
     communicator& world;
@@ -114,8 +124,10 @@ task<> measure_size(communicator& world, const options& given, std::uint64_t byt
     trial what(given, given.count_for(bytes, world.size()), world);
     single call{world, what};
     sequel calls{world, what};
+    spinning spun{world, what};
     row made;
     if (what.played()) made = co_await measure_work(world, given, what, calls, inside);
+    else if (given.spin) made = co_await measure_work(world, given, what, spun, inside);
     else made = co_await measure_work(world, given, what, call, inside);
     tell(made, "");
     if (given.overlap_ms > 0) co_await measure_beside(world, given, local_ranks, what, made, tell);

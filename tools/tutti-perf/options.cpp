@@ -108,6 +108,7 @@ void add_options(CLI::App& app, words& typed, options& given) {
     app.add_option("--overlap", given.overlap_ms, "Also compute for so many milliseconds while the operation is under way")
         ->check(CLI::Range(0.001, most_overlap_ms))
         ->excludes("--list");
+    app.add_flag("--spin", given.spin, "Wait by communicator::spin instead of co_await")->excludes("--list")->excludes("--overlap");
     app.add_flag("--deterministic", given.deterministic, "Only by algorithms that combine in one order and grouping");
     app.add_flag("--check,!--no-check", given.check, "Look at the result of one operation of each size; on by default");
     app.add_option("--json", given.json, "Write the results to this file, too");
@@ -139,7 +140,8 @@ options made_of(const words& typed, options given) {
     if (given.what->kind == collective::barrier) given.bytes = {0};
     if (given.in_place && !given.what->in_place(true)) throw bad_input(fmt::format("{} does not work in place", typed.kind));
     if (!given.list.empty() && given.what->kind != collective::all_reduce) throw bad_input("--list is for all_reduce");
-    if (given.overlap_ms > 0 && given.what->play) throw bad_input(fmt::format("--overlap is for one call; {} is several", typed.kind));
+    if ((given.overlap_ms > 0 || given.spin) && given.what->play)
+        throw bad_input(fmt::format("{} is for one call; {} is several", given.spin ? "--spin" : "--overlap", typed.kind));
     return given;
 }
 

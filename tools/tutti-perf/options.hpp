@@ -32,6 +32,7 @@ struct options {
     int iterations = 0;                              // in a batch; 0: as many as fit
     double seconds = 1;                              // for the measured part of one size
     bool in_place = false;
+    bool spin = false;
     bool arena = false;  // memory from communicator::allocate
     bool check = true;
     bool deterministic = false;
