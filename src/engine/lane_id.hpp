@@ -1,6 +1,7 @@
 // Which lane between two ranks of a communicator: what it carries, and which it is where several carry the same.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 
 namespace tutti {
