@@ -12,8 +12,8 @@ int others(int size) { return size - 1; }
 bool layered(const host_map& hosts) { return hosts.layered(); }
 bool even(const host_map& hosts) { return hosts.even(); }
 
-// The fifth column says which combine in the order of ranks, the last which do so in the one grouping of the deterministic mode; tests prove
-// both for all rows, and that neither is missing anywhere.
+// The fifth column says which combine in the order of ranks, the seventh which do so in the one grouping of the deterministic mode; tests
+// prove both for all rows, and that neither is missing anywhere. The eighth says which hosts a row serves.
 // Of two algorithms that cost the same, the first is chosen. New ones go to the end: the place is the number on the wire.
 constexpr algorithm table[] = {
     {collective::all_reduce, "ring", ring_all_reduce, nullptr},

@@ -53,7 +53,8 @@ schedule tree_reduce(place at) {
     return plan;
 }
 
-// To rank 0 in the order of ranks, and from there to the root. Ceil(log2(P)) rounds, and one more if the root is another; rank 0 receives and reduces S ceil(log2(P)) bytes.
+// To rank 0 in the order of ranks, and from there to the root. Ceil(log2(P)) rounds, and one more if the root is another; rank 0 receives and
+// reduces S ceil(log2(P)) bytes.
 schedule ordered_tree_reduce(place at) {
     schedule plan({.output = 1});
     collect_in_order(plan, at);

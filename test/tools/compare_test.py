@@ -142,8 +142,9 @@ class Contenders(unittest.TestCase):
         for program in ("tools/tutti-run", "tools/tutti-perf", "bench/raw-sockets"):
             (self.folder / program).parent.mkdir(exist_ok=True)
             (self.folder / program).write_text("")
-        names = [each.name for each in contenders.everybody(self.folder, "tcp", None, [], ["Mine=./mine"])]
+        names = [each.name for each in contenders.everybody(self.folder, "tcp", None, None, ["Mine=./mine"])]
         self.assertEqual(names, ["Tutti", *(name for name, _ in contenders.RAW.values()), "Mine"])
+        self.assertEqual([each.name for each in contenders.everybody(self.folder, "tcp", "./driver", [], [])], ["Tutti"])
         self.assertEqual([each.name for each in contenders.everybody(self.folder, "shm", "./driver", ["ompi_shm"], [])],
                          ["Tutti", "Tutti, arena", "Open MPI"])
         for transport, driver, chosen, commands, complaint in (
@@ -152,7 +153,7 @@ class Contenders(unittest.TestCase):
             with self.subTest(complaint), self.assertRaisesRegex(Complaint, complaint):
                 contenders.everybody(self.folder, transport, driver, chosen, commands)
         with self.assertRaisesRegex(Complaint, "is not there"):
-            contenders.everybody(self.folder / "other", "tcp", None, [], [])
+            contenders.everybody(self.folder / "other", "tcp", None, None, [])
 
 
 class Report(unittest.TestCase):

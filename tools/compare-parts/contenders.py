@@ -150,18 +150,18 @@ def raw(build, word):
 
 
 def everybody(build, transport, driver, chosen, commands):
-    """Tutti first; over shared memory also with buffers from its arena. `chosen`: words, or none for all there are. `commands`: texts NAME=COMMAND."""
+    """Tutti first; over shared memory also with buffers from its arena. `chosen`: words, or None for all there are. `commands`: texts NAME=COMMAND."""
     for program in ("tools/tutti-run", "tools/tutti-perf", "bench/raw-sockets"):
         if not (build / program).exists():
             raise Complaint(f"{build / program} is not there; tools/build makes it, and --build names another folder")
     own = RAW if transport == "tcp" else {}
     driven = DRIVEN[transport]
-    for word in chosen:
+    for word in chosen or []:
         if word not in own and word not in driven:
             raise Complaint(f"--peers: there is no '{word}' over {transport}; there are {', '.join([*own, *driven])}")
         if word in driven and not driver:
             raise Complaint(f"--peers {word} needs a --driver")
-    words = chosen or [*own, *(driven if driver else [])]
+    words = [*own, *(driven if driver else [])] if chosen is None else chosen
     peers = [raw(build, word) if word in own else Driven(driver, word, driven[word]) for word in words]
     for text in commands:
         name, equals, command = text.partition("=")

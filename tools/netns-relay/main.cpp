@@ -79,7 +79,7 @@ public:
             for (std::size_t each = 0; each < cards_.size(); ++each) {
                 const bool free = cards_[each].sent_until <= at + burst && underway_.size() < most_underway;
                 asked[each] = {cards_[each].device, static_cast<short>(free ? POLLIN : 0), 0};
-                if (!free) wake = std::min(wake, cards_[each].sent_until - burst);
+                if (cards_[each].sent_until > at + burst) wake = std::min(wake, cards_[each].sent_until - burst);
             }
             const nanoseconds left = std::max<nanoseconds>(0, wake - now());
             const timespec time{left / 1'000'000'000, left % 1'000'000'000};

@@ -55,7 +55,8 @@ void choose(const choose_options& given) {
         if (entry.kind == kind && serves(entry, given.size, hosts) && (!given.deterministic || deterministic(entry, given.size)))
             all.push_back({&entry, estimate(entry, given.size, costs, slice_bytes, hosts)});
 
-    fmt::print("{}{}, {}, slices of {}; costs: {}\n", given.deterministic ? "deterministic " : "", given.kind, ranks_text(given.size, hosts), size_text(static_cast<double>(slice_bytes)),
+    fmt::print("{}{}, {}, slices of {}; costs: {}\n", given.deterministic ? "deterministic " : "", given.kind,
+               ranks_text(given.size, hosts), size_text(static_cast<double>(slice_bytes)),
                to_string(costs));
     std::vector<std::size_t> points{first};
     for (const chooser::range& next : choices.ranges(kind)) {

@@ -10,7 +10,7 @@ struct choose_options {
     int size = 4;
     std::string bytes = "4..1GiB";
     std::string costs, hosts;
-    std::string slice = "256KiB";
+    std::string slice = "512KiB";
     bool deterministic = false;
 };
 

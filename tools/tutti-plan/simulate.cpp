@@ -48,6 +48,7 @@ void simulate(const simulate_words& given) {
     const double bytes = kind == collective::barrier ? 0 : bytes_in("--bytes", given.bytes);
     simulate_options how;
     how.slice_bytes = bytes_in("--slice", given.slice);
+    how.segment = 16;  // as between hosts
     if (how.slice_bytes < 1) throw bad_input("--slice takes one byte or more");
     fmt::print("{} of {}, {} ranks; latency {}, {} each way, {} a message, {}; slices of {}\n", given.kind, size_text(bytes), given.size,
                given.latency, given.bandwidth, given.overhead,

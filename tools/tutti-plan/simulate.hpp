@@ -8,7 +8,7 @@ namespace plan {
 struct simulate_words {
     std::string kind = "all_reduce", name = "all";
     int size = 4;
-    std::string bytes, latency, bandwidth, overhead = "0us", reduce_bandwidth, slice = "256KiB";
+    std::string bytes, latency, bandwidth, overhead = "0us", reduce_bandwidth, slice = "512KiB";
 };
 
 void simulate(const simulate_words& given);
