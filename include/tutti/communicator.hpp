@@ -113,9 +113,11 @@ public:
 
     /// What `co_await` would give or throw, for an operation of this communicator; but this thread does nothing else until the end, not even
     /// for its loop's other work: it makes the progress itself where it may, and neither yields nor sleeps. For few small operations, on a core
-    /// of one's own. Throws error::invalid_argument on the loop that makes this communicator's progress, and for an empty future.
+    /// of one's own. Throws error::invalid_argument on the loop that makes this communicator's progress, where the future stays as it was, and
+    /// for an empty future.
     template <class T>
-    T spin(future<T> started) {
+    T spin(future<T>&& started) {
+        check_spin();
         const detail::state_reference state = started.take_state();
         spin_until(state);
         return detail::take<T>(*state.get());
@@ -325,6 +327,7 @@ public:
 
 private:
     detail::arena_memory allocate_bytes(std::size_t count, std::size_t element_bytes);
+    void check_spin() const;
     void spin_until(const detail::state_reference& end) const;
 
     std::unique_ptr<detail::group, detail::group_deleter> group_;

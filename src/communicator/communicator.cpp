@@ -53,12 +53,14 @@ detail::arena_memory communicator::allocate_bytes(std::size_t count, std::size_t
     return group_->home().allocate(count * element_bytes);
 }
 
+void communicator::check_spin() const {
+    if (group_->home().loop().here())
+        throw failure(error::invalid_argument, fmt::format("rank {} of {} called spin on the loop that makes the progress; co_await there", rank(), name()));
+}
+
 void communicator::spin_until(const detail::state_reference& end) const {
     detail::check_awaitable(end);
-    event_loop& progress = group_->home().loop();
-    if (progress.here())
-        throw failure(error::invalid_argument, fmt::format("rank {} of {} called spin on the loop that makes the progress; co_await there", rank(), name()));
-    detail::spin_until(progress, *end.get());
+    detail::spin_until(group_->home().loop(), *end.get());
 }
 
 std::string communicator::route(tutti::rank peer) const { return group_->engine().route(peer); }

@@ -271,7 +271,7 @@ void group::link_lost(rank peer, lane_id which, std::error_code why) noexcept { 
 task<> group::judge(rank peer, lane_id which, std::error_code code) {
     co_await sleep_for(home_->options().lost_link);
     if (failure_ || closed_) co_return;
-    if (has_left(peer)) {  // before it had this lane
+    if (has_left(peer)) {  // before it had this lane, or the lane broke afterwards
         engine_->peer_left(peer, which);
         co_return;
     }
@@ -292,7 +292,7 @@ void group::heard_goodbye(rank who) noexcept {
 }
 
 void group::announce_departures() noexcept {
-    // A lane that is being handed over, or is there, brings the goodbye in its place, behind the data.
+    // A lane that is there brings the goodbye in its place, behind the data; one that is being made has a while to do so.
     const std::vector<rank> gone = std::exchange(departing_, {});
     for (const rank who : gone)
         for (const lane_kind kind : {lane_kind::bulk, lane_kind::small, lane_kind::point})

@@ -103,7 +103,6 @@ public:
 
 private:
     friend class port;
-    friend class track;
     friend class messenger;
 
     using plan_key = std::array<int, 3>;  // collective, algorithm, root

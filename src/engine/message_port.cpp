@@ -331,6 +331,7 @@ void message_port::peer_left() noexcept {
 }
 
 void message_port::lost(std::error_code why) noexcept {
+    broken_ = true;
     if (left_ && !pending() && !owner_.match().waiting(peer_)) return;
     owner_.lost(peer_, why);
 }

@@ -18,6 +18,8 @@ public:
     rank peer() const noexcept { return peer_; }
     bool attached() const noexcept { return lane_ != nullptr; }
     bool left() const noexcept { return left_; }
+    /// The lane is there, and nothing will come over it any more.
+    bool broken() const noexcept { return broken_; }
     bool flushed() const noexcept { return !lane_ || lane_->flushed(); }
     /// A message to or from this peer that has not ended, if there is one; receives that match nothing yet are not known here.
     message* pending() const noexcept;
@@ -95,6 +97,7 @@ private:
     messenger& owner_;
     const rank peer_;
     std::unique_ptr<lane> lane_;
+    bool broken_ = false;
     bool left_ = false;
 
     // To the peer.

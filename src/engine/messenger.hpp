@@ -34,7 +34,7 @@ public:
     // For the engine, with its guard held.
 
     void attach(rank peer, std::unique_ptr<link> over);
-    /// The peer said goodbye before a lane was made.
+    /// The peer has said goodbye, and not over a lane: there is none, or it broke before.
     void peer_left(rank peer) noexcept;
     bool under_way() const noexcept { return pending_ > 0; }
     /// Whether bytes are still to be sent.
@@ -102,6 +102,7 @@ private:
     engine& engine_;
     matcher matcher_;
     std::vector<std::unique_ptr<message_port>> ports_;  // by peer; null until used
+    bool said_goodbye_ = false;
     int left_ = 0;                                      // ranks that have said goodbye
     std::uint64_t calls_ = 0;
     std::uint64_t numbered_here_ = 0;  // messages to this rank itself

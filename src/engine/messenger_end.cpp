@@ -12,10 +12,13 @@ namespace tutti {
 
 void messenger::attach(rank peer, std::unique_ptr<link> over) {
     message_port& at = port_to(peer);
-    if (!at.attached()) at.attach(std::move(over));
+    if (at.attached()) return;
+    at.attach(std::move(over));
+    if (said_goodbye_) at.say_goodbye();
 }
 
 void messenger::say_goodbye() noexcept {
+    said_goodbye_ = true;
     for (auto& each : ports_)
         if (each) each->say_goodbye();
 }
@@ -49,7 +52,7 @@ void messenger::lost(rank peer, std::error_code why) noexcept {
 
 void messenger::peer_left(rank peer) noexcept {
     message_port& at = port_to(peer);
-    if (!at.attached()) at.peer_left();
+    if (!at.attached() || at.broken()) at.peer_left();
 }
 
 void messenger::peer_left(message_port& at) noexcept {

@@ -115,7 +115,7 @@ public:
     bool may_begin(int round, std::size_t slice) noexcept;
     /// The same for a send, which is also not more than `ahead` slices ahead of what has ended in its round.
     bool may_send(int round, std::size_t slice, std::size_t ahead) noexcept;
-    /// The same where slices end in any order: no more than `ahead` that have not ended are before it.
+    /// The same where slices end in any order: what has ended counts, wherever it is.
     bool may_send_among(int round, std::size_t slice, std::size_t ahead) noexcept;
     std::size_t transfer_bytes(int step, std::size_t slice) const noexcept;
     void runs_of(int step, std::size_t slice, std::vector<std::span<std::byte>>& into) const;

@@ -151,7 +151,7 @@ track* port::idle_track(std::size_t bytes) noexcept {
         found = &next;
         fewest = there;
     }
-    // Half of them: the frame comes on top.
+    // Half of windows_of_a_lane: the frame comes on top.
     if (!found || (busy && fewest > std::max(bytes, found->over->window()))) return nullptr;
     turn_ = static_cast<std::size_t>(found->index() + 1) % tracks_.size();
     return found;

@@ -13,7 +13,8 @@ constexpr std::chrono::microseconds shortest_absence{200};
 constexpr std::chrono::microseconds longest_absence{10000};
 // Of a thread that spins: the sockets that are not tried, and timers.
 constexpr int tries_between_polls = 256;
-constexpr int looks_between_tries = 1024;
+// At the end it waits for, while somebody else drives.
+constexpr int looks_between_wishes = 1024;
 
 }  // namespace
 
@@ -100,12 +101,15 @@ bool event_loop::impl::drive_helped() noexcept {
     return true;
 }
 
-bool event_loop::impl::begin_shift(bool wait_for_it) {
+bool event_loop::impl::begin_shift(bool wished) {
     const std::lock_guard lock(mutex);
     if (stopping || !helper) return false;
     if (driven_by != driver::nobody) {
-        if (wait_for_it) wanted = true;
-        if (wait_for_it && asleep_in) wake();
+        // Another thread than the helper's does not wish itself into the helper's place.
+        if (wished && (driven_by == driver::owner || event_loop::current() == &helper.load()->self)) {
+            wanted = true;
+            if (asleep_in) wake();
+        }
         return false;
     }
     driven_by = driver::helper;
@@ -118,9 +122,12 @@ void event_loop::impl::end_shift() {
     driven_by = driver::nobody;
     impl* const own = helper;
     const bool by_helper = own && event_loop::current() == &own->self;
-    if (!own || resting || stopping) rest.notify_one();
-    else if (wanted.exchange(false)) own->nudge();
-    else if (!by_helper) call_the_owner();
+    if (!own || resting || stopping) {
+        rest.notify_one();
+        return;
+    }
+    if (wanted.exchange(false)) own->nudge();
+    if (!by_helper) call_the_owner();
 }
 
 /// As many turns as there are until `end` is done.
@@ -141,19 +148,12 @@ namespace detail {
 void spin_until(event_loop& loop, const future_state& end) {
     event_loop::impl& state = loop.inner();
     while (!end.done()) {
-        if (!state.begin_shift(true)) {  // somebody else makes the progress, as yet
-            for (int looks = 0; looks < looks_between_tries && !end.done(); ++looks) {}
-            continue;
-        }
-        {
-            const presence here(loop);
-            state.rush(end);
-        }
-        state.end_shift();
+        if (const shift here(loop, true); here) state.rush(end);
+        else for (int looks = 0; looks < looks_between_wishes && !end.done(); ++looks) {}  // somebody else makes the progress
     }
 }
 
-shift::shift(event_loop& loop) : loop_(loop), driving_(loop.inner().begin_shift(false)) {
+shift::shift(event_loop& loop, bool wished) : loop_(loop), driving_(loop.inner().begin_shift(wished)) {
     if (driving_) here_.emplace(loop);
 }
 

@@ -114,7 +114,7 @@ struct event_loop::impl {
     void give_the_wheel();
     void call_the_owner();
     bool drive_helped() noexcept;
-    bool begin_shift(bool wait_for_it);
+    bool begin_shift(bool wished);
     void end_shift();
     void rush(const detail::future_state& end);
 };

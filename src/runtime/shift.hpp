@@ -21,10 +21,10 @@ private:
 };
 
 /// While it lives and is true, this thread is on the loop and nobody else is. It is true when the loop has a helper and nobody runs it at
-/// the moment; it never waits.
+/// the moment; it never waits. With `wished` an owner who runs it hears that somebody would like to.
 class shift {
 public:
-    explicit shift(event_loop& loop);
+    explicit shift(event_loop& loop, bool wished = false);
     shift(const shift&) = delete;
     shift& operator=(const shift&) = delete;
     ~shift();

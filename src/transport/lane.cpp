@@ -168,11 +168,7 @@ void lane::pump_send() noexcept {
         budget -= std::min(budget, bytes);
         sent_bytes(bytes);
     }
-    if (lent_first_ && !waiting_returned_) {
-        waiting_returned_ = true;
-        waited_beyond_ = returned_;
-        near_->when_returned(returned_, repaid_);
-    }
+    await_return();
     pumping_ = false;
 }
 

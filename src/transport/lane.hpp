@@ -87,6 +87,7 @@ private:
     void repaid() noexcept;
     void refer(outgoing& what) noexcept;
     void take_returned() noexcept;
+    void await_return() noexcept;
     void pump_send() noexcept;
     void pump_recv() noexcept;
     void gather_batch();

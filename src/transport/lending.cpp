@@ -46,7 +46,16 @@ void lane::repaid() noexcept {
     if (state_ == state::ended) return;
     if (lent_first_ && near_->returned() == waited_beyond_) return send_failed(error::peer_died);
     take_returned();
-    if (!pumping_) pump_send();
+    flush();
+    await_return();
+}
+
+/// Once for all that is lent.
+void lane::await_return() noexcept {
+    if (!lent_first_ || waiting_returned_) return;
+    waiting_returned_ = true;
+    waited_beyond_ = returned_;
+    near_->when_returned(returned_, repaid_);
 }
 
 // ---- receiving

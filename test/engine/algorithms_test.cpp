@@ -177,6 +177,7 @@ TEST_CASE("every algorithm gives the serial result for every type, operator, siz
         for (const int size : {1, 2, 3, 4, 5, 7, 8})
             for (const auto& [slice_bytes, lanes] : {row{64}, row{256 * KiB}, row{64, size % 2 == 0 ? 2 : 4}})
                 for (const host_map& hosts : some_hosts(entry, size)) {
+                    if (lanes > 1 && size != 3 && size != 8) continue;
                     CAPTURE(lanes);
                     CAPTURE(name(entry.kind));
                     CAPTURE(entry.name);

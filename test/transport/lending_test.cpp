@@ -39,7 +39,7 @@ struct lending_road {
         near_end = both.one.get();
         way = std::make_unique<road>(loop, std::move(both.one), std::move(both.other));
     }
-    void send(lent& one) {
+    void send(outgoing& one) {
         const std::lock_guard lock(way->guard);
         way->near.send(one);
         way->near.flush();
@@ -94,6 +94,28 @@ TEST_CASE("lent and copied frames keep their order") {
         CHECK(on.way->there.payloads[index] == random_bytes(index % 3 == 0 ? 100 + index : 140'000 + 10'007 * index, index + 1));
         CHECK(all[index].times_sent == 1);
     }
+}
+
+TEST_CASE("a frame is given back while the ring is full of what follows it") {
+    lending_road on;
+    lent first(*on.mine, 0, random_bytes(300'000, 2));
+    parcel second(1, random_bytes(2'000'000, 3), 1);
+    on.way->there.parks_from = 0;
+    on.send(first);
+    on.send(second);
+    on.settle();
+    CHECK(first.times_sent == 0);
+    on.way->there.parks_from = 1;
+    on.way->resume();
+    on.settle();
+    CHECK(first.times_sent == 1);
+    CHECK(second.times_sent == 0);
+    on.way->there.parks_from = ~std::uint64_t{0};
+    on.way->resume();
+    on.settle();
+    CHECK(second.times_sent == 1);
+    REQUIRE(on.way->there.payloads.size() == 2);
+    CHECK(on.way->there.payloads[1] == second.payload);
 }
 
 TEST_CASE("a reference beyond the arena, or to an arena that never came, ends the lane with protocol_error") {
