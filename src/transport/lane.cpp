@@ -212,7 +212,7 @@ bool lane::ask_owner() noexcept {
     switch (owner_.arrived(head_, runs_)) {
         case landing::park: return false;
         case landing::refuse:
-            if (state_ != state::ended) state_ = state::ended;
+            state_ = state::ended;
             return false;
         case landing::through:
             through_ = true;
@@ -294,15 +294,7 @@ void lane::pump_recv() noexcept {
     reading_ = true;
     std::size_t budget = turn_bytes;
     while (state_ != state::ended) {
-        if (state_ == state::header && !take_header()) {
-            if (state_ == state::ended) break;
-            runs_.clear();
-            run_ = 0;
-            missing_ = 0;
-            if (!recv_more(budget)) break;
-            continue;
-        }
-        if (state_ == state::references && !take_references()) {
+        if ((state_ == state::header && !take_header()) || (state_ == state::references && !take_references())) {
             if (state_ == state::ended) break;
             runs_.clear();
             run_ = 0;

@@ -155,16 +155,6 @@ std::vector<host_map> some_hosts(const algorithm& entry, int size) {
     return all;
 }
 
-engine_settings only(const algorithm& entry, std::size_t slice_bytes, int lanes = 1) {
-    engine_settings settings;
-    settings.forced = {&entry};
-    settings.slice_bytes = slice_bytes;
-    settings.segment = slice_bytes == 64 ? 3 : 1;
-    settings.small_bytes = 512;
-    settings.lanes = lanes;
-    return settings;
-}
-
 }  // namespace
 
 TEST_CASE("every algorithm gives the serial result for every type, operator, size, slice size and number of lanes, in place or not") {
@@ -185,7 +175,7 @@ TEST_CASE("every algorithm gives the serial result for every type, operator, siz
                     CAPTURE(hosts.count());
                     CAPTURE(slice_bytes);
                     // Links that hold less than a frame in the one case, and everything in the other.
-                    test::table table(size, only(entry, slice_bytes, lanes), slice_bytes == 64 ? 100 : 256 * KiB, hosts);
+                    test::table table(size, test::only(entry, slice_bytes, lanes), slice_bytes == 64 ? 100 : 256 * KiB, hosts);
                     check_every_call(entry, table, turn += 7);
                 }
 }
@@ -199,7 +189,7 @@ TEST_CASE("every algorithm moves a large vector") {
                     CAPTURE(entry.name);
                     CAPTURE(size);
                     CAPTURE(lanes);
-                    test::table table(size, only(entry, 16 * KiB, lanes), 256 * KiB, hosts);
+                    test::table table(size, test::only(entry, 16 * KiB, lanes), 256 * KiB, hosts);
                     const call what{entry.kind, data_type::f32, sum, 0, 50'021};
                     CHECK(carry_out(table, what, oracle(what, size, 3), place_of_output::beside) == "right");
                 }
@@ -210,7 +200,7 @@ TEST_CASE("an operation takes every root of every algorithm that has one") {
         for (const int size : {2, 3, 5, 8})
             for (const host_map& hosts : some_hosts(entry, size)) {
                 if (!has_root(entry.kind)) continue;
-                test::table table(size, only(entry, 64), 256 * KiB, hosts);
+                test::table table(size, test::only(entry, 64), 256 * KiB, hosts);
                 for (rank root = 0; root < size; ++root) {
                     CAPTURE(entry.name);
                     CAPTURE(size);
@@ -227,7 +217,7 @@ TEST_CASE("every ordered algorithm combines with a user's operator in the order 
             for (const std::size_t slice_bytes : {std::size_t{64}, 256 * KiB}) {
                 const auto hosts = some_hosts(entry, size);
                 if (!reduces(entry.kind) || hosts.empty()) continue;
-                test::table table(size, only(entry, slice_bytes), slice_bytes == 64 ? 100 : 256 * KiB, hosts.back());
+                test::table table(size, test::only(entry, slice_bytes), slice_bytes == 64 ? 100 : 256 * KiB, hosts.back());
                 for (const std::size_t count : {0u, 1u, 2u, 7u, 17u, 501u})
                     for (const rank root : {0, size - 1})
                         for (const auto where : {place_of_output::beside, place_of_output::in_place}) {
@@ -254,7 +244,7 @@ TEST_CASE("elements of no type are moved by every algorithm, whatever their size
             for (const std::size_t opaque_bytes : {1u, 3u, 24u, 1000u}) {
                 const auto hosts = some_hosts(entry, size);
                 if (reduces(entry.kind) || entry.kind == collective::barrier || hosts.empty()) continue;
-                test::table table(size, only(entry, 256), 256 * KiB, hosts.back());
+                test::table table(size, test::only(entry, 256), 256 * KiB, hosts.back());
                 for (const std::size_t count : {0u, 1u, 7u, 50u}) {
                     CAPTURE(name(entry.kind));
                     CAPTURE(entry.name);
@@ -274,7 +264,7 @@ TEST_CASE("sums of fractions are as good as their type, and bit for bit the same
             for (const reduce_op op : {reduce_op::sum, reduce_op::avg}) {
                 const int size = 6;
                 const auto hosts = some_hosts(entry, size);
-                test::table table(size, only(entry, 200), 256 * KiB, hosts.front());
+                test::table table(size, test::only(entry, 200), 256 * KiB, hosts.front());
                 const call what{entry.kind, type, op, 0, 501};
                 const oracle truth(what, size, 11, test::contents::random);
                 std::vector<std::unique_ptr<part_of_call>> parts;

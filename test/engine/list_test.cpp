@@ -45,15 +45,6 @@ test::call next_call(std::size_t count, int turn) {
     return {collective::all_reduce, test::type_for(op, static_cast<std::size_t>(turn)), op, 0, count};
 }
 
-engine_settings only(const algorithm& entry, std::size_t slice_bytes) {
-    engine_settings settings;
-    settings.forced = {&entry};
-    settings.slice_bytes = slice_bytes;
-    settings.segment = slice_bytes == 64 ? 3 : 1;
-    settings.small_bytes = 512;
-    return settings;
-}
-
 }  // namespace
 
 TEST_CASE("every algorithm combines every list of buffers where they are") {
@@ -66,7 +57,7 @@ TEST_CASE("every algorithm combines every list of buffers where they are") {
                 CAPTURE(size);
                 CAPTURE(slice_bytes);
                 // Links that hold less than a frame in the one case, and everything in the other.
-                test::table table(size, only(entry, slice_bytes), slice_bytes == 64 ? 100 : 256 * KiB);
+                test::table table(size, test::only(entry, slice_bytes), slice_bytes == 64 ? 100 : 256 * KiB);
                 for (const auto& counts : test::awkward_lists()) {
                     CAPTURE(&counts - test::awkward_lists().data());
                     const test::call what = next_call(test::total(counts), turn += 3);

@@ -16,6 +16,17 @@
 
 namespace tutti::test {
 
+/// With one algorithm, which has several slices of most vectors, and several of those in a segment, where slices have 64 bytes.
+inline engine_settings only(const algorithm& entry, std::size_t slice_bytes, int lanes = 1) {
+    engine_settings settings;
+    settings.forced = {&entry};
+    settings.slice_bytes = slice_bytes;
+    settings.segment = slice_bytes == 64 ? 3 : 1;
+    settings.small_bytes = 512;
+    settings.lanes = lanes;
+    return settings;
+}
+
 class table {
 public:
     /// One rank's place: remembers what its engine reports.
