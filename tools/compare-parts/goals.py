@@ -94,24 +94,31 @@ class Goal:
         bound = self.most if self.most is not None else self.least
         return f"{sign} {100 * bound:.0f} %" if self.percent else f"{sign} {bound:g}"
 
+    def values(self, results):
+        """[(what, ratio or None, against whom)]"""
+        return [(what, *self.value(results, what)) for what in self.whats]
+
+    def worst(self, results):
+        ratios = [ratio for _, ratio, _ in self.values(results) if ratio is not None]
+        return (max if self.most is not None else min)(ratios, default=None)
+
     def row(self, results):
         """None when nothing of it was measured."""
-        cells, worst = [], None
-        complete = True
-        for what in self.whats:
-            ratio, whose = self.value(results, what)
-            label = amount(what) if isinstance(what, int) else WAYS[what][1]
-            if ratio is None:
-                complete = False
-                cells.append(f"{label}: -")
-                continue
-            cells.append(f"{label}: {self.shown(ratio)}" + f" ({whose})" * bool(whose))
-            if worst is None or (ratio > worst if self.most is not None else ratio < worst):
-                worst = ratio
+        worst = self.worst(results)
         if worst is None:
             return None
+        cells, complete = [], True
+        for what, ratio, whose in self.values(results):
+            label = amount(what) if isinstance(what, int) else WAYS[what][1]
+            complete &= ratio is not None
+            cells.append(f"{label}: -" if ratio is None else f"{label}: {self.shown(ratio)}" + f" ({whose})" * bool(whose))
         met = "**no**" if not self.reached(worst) else "yes" if complete else "not all measured"
-        return [self.text, self.wanted(), self.shown(worst), met, "; ".join(cells)]
+        return [self.text, self.wanted(), self.shown(worst), met, self.shown(self.worst(with_least(results))), "; ".join(cells)]
+
+
+def with_least(results):
+    """As if the least batch of each were its median."""
+    return {name: {what: dataclasses.replace(one, median_us=one.least_us) for what, one in times.items()} for name, times in results.items()}
 
 
 def tcp_goals():
@@ -159,12 +166,14 @@ IDLE = "a rank that waits for nothing: of a core"
 def idle_row(idle):
     if not idle:
         return None
-    return [IDLE, "0.0 %", f"{max(idle):.1f} %", "yes" if max(idle) < 0.05 else "**no**", ", ".join(f"{one:.2f} %" for one in idle)]
+    return [IDLE, "0.0 %", f"{max(idle):.1f} %", "yes" if max(idle) < 0.05 else "**no**", f"{min(idle):.1f} %",
+            ", ".join(f"{one:.2f} %" for one in idle)]
 
 
 EXPLAINED = """Ratios of medians in the same run; the worst counts, and in brackets stands whom it is against. Libraries are all others but plain
 sockets. An all-reduce of S bytes on 2 ranks moves at least S bytes each way: the streams move exactly these, both ways at once, over sockets with
-the congestion control of Tutti's links, and reduce nothing. The share of that limit is their time by Tutti's."""
+the congestion control of Tutti's links, and reduce nothing. The share of that limit is their time by Tutti's. `worst of least` is the worst ratio where everybody's least batch of all rounds
+counts in place of the median: what other work on the machine disturbed is not in it."""
 
 
 def section(results, idle):
@@ -174,7 +183,7 @@ def section(results, idle):
     missing = [text for text, row in rows.items() if not row]
     lines = ["## Goals", "", EXPLAINED, ""]
     if measured:
-        lines += [markdown(["goal", "wanted", "worst", "met", "all"], measured, ":--"), ""]
+        lines += [markdown(["goal", "wanted", "worst", "met", "worst of least", "all"], measured, ":--"), ""]
     if missing:
         lines += ["Not measured: " + "; ".join(missing) + ".", ""]
     return "\n".join(lines)
