@@ -171,9 +171,9 @@ def idle_row(idle):
 
 
 EXPLAINED = """Ratios of medians in the same run; the worst counts, and in brackets stands whom it is against. Libraries are all others but plain
-sockets. An all-reduce of S bytes on 2 ranks moves at least S bytes each way: the streams move exactly these, both ways at once, over sockets with
-the congestion control of Tutti's links, and reduce nothing. The share of that limit is their time by Tutti's. `worst of least` is the worst ratio where everybody's least batch of all rounds
-counts in place of the median: what other work on the machine disturbed is not in it."""
+sockets. An all-reduce of S bytes on 2 ranks moves at least S bytes each way: the streams move exactly these, both ways at once, over sockets
+with the congestion control of Tutti's links, and reduce nothing. The share of that limit is their time by Tutti's. `worst of least` is the
+worst ratio where everybody's least batch of all rounds counts in place of the median: what other work disturbed is not in it."""
 
 
 def section(results, idle):
