@@ -132,6 +132,7 @@ void event_loop::impl::end_shift() {
 
 /// As many turns as there are until `end` is done.
 void event_loop::impl::rush(const detail::future_state& end) {
+    crowded = false;
     for (int tries = 1; !end.done() && !stopping.load(std::memory_order_relaxed); ++tries) {
         take_remote();
         run_batch();

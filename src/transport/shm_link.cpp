@@ -100,7 +100,10 @@ public:
     }
     moved try_recv(std::span<const std::span<std::byte>> parts) noexcept override {
         moved done;
-        if (receiver_) done = receiver_->recv(parts);
+        if (receiver_) {
+            receiver_->keep_pace(reader_.undisturbed());
+            done = receiver_->recv(parts);
+        }
         if (done.bytes > 0) received();
         if (done.bytes == 0 && !done.code) done.code = gone_;
         return done;
@@ -162,6 +165,7 @@ private:
         return done;
     }
     void skip(std::size_t bytes) noexcept override {
+        receiver_->keep_pace(reader_.undisturbed());
         receiver_->skip(bytes);
         received();
     }
