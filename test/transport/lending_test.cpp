@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include <fstream>
+
 namespace tutti::test {
 namespace {
 
@@ -56,6 +58,14 @@ struct lending_road {
     std::unique_ptr<road> way;
 };
 
+/// How often memory of arenas is mapped in this process.
+std::size_t mapped_arenas() {
+    std::ifstream all("/proc/self/maps");
+    std::size_t found = 0;
+    for (std::string line; std::getline(all, line);) found += line.find("tutti-arena") != std::string::npos ? 1 : 0;
+    return found;
+}
+
 }  // namespace
 
 TEST_CASE("a lent payload arrives like any other, and its frame is sent when it has been given back") {
@@ -94,6 +104,34 @@ TEST_CASE("lent and copied frames keep their order") {
         CHECK(on.way->there.payloads[index] == random_bytes(index % 3 == 0 ? 100 + index : 140'000 + 10'007 * index, index + 1));
         CHECK(all[index].times_sent == 1);
     }
+}
+
+TEST_CASE("an arena is mapped once, however many lanes lend from it") {
+    event_loop loop;
+    const auto mine = std::make_shared<arena>(true);
+    const auto client = std::move(shm_transport::listen(loop, mine)).value();
+    const auto server = std::move(shm_transport::listen(loop)).value();
+    const bytes what = random_bytes(200'000, 7);
+    std::deque<lent> payloads;
+    std::deque<road> ways;
+    const auto before = mapped_arenas();
+    for (std::uint64_t lane = 0; lane < 3; ++lane) {
+        auto both = run(loop, open(loop, *client, *server));
+        ways.emplace_back(loop, std::move(both.one), std::move(both.other));
+        payloads.emplace_back(*mine, 0, what);
+        const std::lock_guard lock(ways.back().guard);
+        ways.back().near.send(payloads.back());
+        ways.back().near.flush();
+    }
+    const later enough{loop, std::chrono::milliseconds(20), [&loop] { loop.stop(); }};
+    loop.run();
+    for (auto& each : ways) {
+        REQUIRE(each.there.payloads.size() == 1);
+        CHECK(each.there.payloads[0] == what);
+    }
+    CHECK(mapped_arenas() == before + 2);  // to write and to read
+    ways.clear();
+    CHECK(mapped_arenas() == before + 1);
 }
 
 TEST_CASE("a frame is given back while the ring is full of what follows it") {
