@@ -70,8 +70,8 @@ TEST_CASE("a receiver that keeps pace writes into each line that it has read, an
         }
         CHECK(got == sent);
         for (std::size_t line = 0; line < ring_bytes; line += 64)
-            REQUIRE(std::count(ring.bytes.begin() + static_cast<std::ptrdiff_t>(line), ring.bytes.begin() + static_cast<std::ptrdiff_t>(line) + 64,
-                               std::byte{0}) > 0);
+            REQUIRE(std::count(ring.bytes.begin() + static_cast<std::ptrdiff_t>(line),
+                               ring.bytes.begin() + static_cast<std::ptrdiff_t>(line) + 64, std::byte{0}) > 0);
     }
 }
 
