@@ -169,6 +169,7 @@ private:
         receiver_->skip(bytes);
         received();
     }
+    bool undisturbed() const noexcept override { return reader_.undisturbed(); }
     std::optional<reference> locate(std::span<const std::byte> run) noexcept override {
         const auto offset = mine_->locate(run);
         if (!offset || gone_ || !sender_) return std::nullopt;
