@@ -55,14 +55,12 @@ engine::prepared& engine::prepare(const request& what, std::uint8_t& number) {
     return found;
 }
 
-operation& engine::take_from(operation_list& free) {
+operation& engine::first_of(operation_list& free) {
     if (!free.first) {
         owned_.push_back(std::make_unique<operation>());
         free.push(*owned_.back());
     }
-    operation& taken = *free.first;
-    free.remove(taken);
-    return taken;
+    return *free.first;
 }
 
 operation& engine::issue(const request& what, duration default_deadline) {
@@ -77,15 +75,18 @@ operation& engine::accept(const request& what, duration default_deadline, bool& 
     descriptor described = describe(what);
     if (pending_ == settings_.pending_limit) too_many(described);
     prepared* const ready = failure_ || shut_ ? nullptr : &prepare(what, described.algorithm);
-    operation& made = take_from(ready ? ready->free : free_);
+    operation_list& free = ready ? ready->free : free_;
+    operation& made = first_of(free);  // where it stays until nothing fails any more
     made.what = described;
     made.epoch = who_.epoch;
-    made.begin(shared_from_this(), what);
+    made.begin(nullptr, what);
+    if (ready) made.plan(ready->plan, who_.me, who_.size, settings_.slice_bytes, segment());
+    free.remove(made);
+    made.owner_ = shared_from_this();
     if (!ready) {
         refuse(made);
         return made;
     }
-    made.plan(ready->plan, who_.me, who_.size, settings_.slice_bytes, segment());
     if (made.asked.deadline == duration{}) made.asked.deadline = default_deadline;
     alone = enter(made);
     return made;

@@ -114,10 +114,11 @@ private:
     };
 
     prepared& prepare(const request& what, std::uint8_t& number);
-    operation& take_from(operation_list& free);
+    operation& first_of(operation_list& free);
     operation_list& home_of(const operation& which) noexcept;
     operation& start_again(detail::repeated_call& call, bool& alone);
-    operation& add_to(detail::repeated_call& call, operation_list& from, const request& what, const descriptor& described);
+    operation& add_to(detail::repeated_call& call, operation_list& from, const request& what, const descriptor& described,
+                      const std::shared_ptr<const program>& plan);
     bool enter(operation& made) noexcept;
     void start_alone() noexcept;
     void refuse(operation& made);

@@ -159,6 +159,11 @@ std::size_t operation::transfer_bytes(int index, std::size_t slice) const noexce
     return count * memory.element_bytes;
 }
 
+bool operation::writes_soon() const noexcept {
+    constexpr std::size_t cached_bytes = 2 * MiB;  // of a core, and a little more
+    return asked.kind == collective::all_reduce && asked.count * asked.element_bytes() < cached_bytes;
+}
+
 template <class Byte>
 void operation::append_runs(const blocks& moved, std::size_t slice, std::vector<std::span<Byte>>& into) const {
     const layout& memory = space_of(moved.where);

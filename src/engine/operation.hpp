@@ -118,6 +118,8 @@ public:
     /// The same where slices end in any order: what has ended counts, wherever it is.
     bool may_send_among(int round, std::size_t slice, std::size_t ahead) noexcept;
     std::size_t transfer_bytes(int step, std::size_t slice) const noexcept;
+    /// Whether memory that is sent is written again before it has left the caches: a later round, or the next operation, puts the sum there.
+    bool writes_soon() const noexcept;
     void runs_of(int step, std::size_t slice, std::vector<std::span<std::byte>>& into) const;
     void runs_of(int step, std::size_t slice, std::vector<std::span<const std::byte>>& into) const;
     /// Whether what arrives may be combined before all of the slice is there. Elements of any size may lie across the end of a ring.

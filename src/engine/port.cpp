@@ -91,8 +91,10 @@ void port::count(Channel& channel, const cursor& done, const frame& head) noexce
     }
 }
 
-static void describe(frame& head, const cursor& at, std::size_t bytes) noexcept {
+static void describe(outgoing& made, const cursor& at, std::size_t bytes) noexcept {
     const operation& of = at.of();
+    made.soon_written = of.writes_soon();
+    frame& head = made.head;
     head.kind = frame_kind::data;
     head.epoch = of.epoch;
     head.sequence = of.sequence;
@@ -115,7 +117,7 @@ void port::feed_alone() noexcept {
         const std::size_t bytes = of.transfer_bytes(next.at.step(), next.at.slice());
         const std::size_t ahead = std::max<std::size_t>(1, over->window() / std::max<std::size_t>(1, bytes));
         if (!of.may_send(next.at.round(), next.at.slice(), ahead)) break;
-        describe(next.head, next.at, bytes);
+        describe(next, next.at, bytes);
         next.head.place = next.place;
         next.queued = true;
         if (next.at.last()) senders_.pop();  // the next operation's frames may follow in the same batch
@@ -171,7 +173,7 @@ void port::feed_together() noexcept {
         on->outgoing.from = &next;
         on->outgoing.at = at;
         on->outgoing.head.place = next.next_place++;
-        describe(on->outgoing.head, at, bytes);
+        describe(on->outgoing, at, bytes);
         next.next_at.next();
         if (at.last()) senders_.pop();
         on->over->send(on->outgoing);

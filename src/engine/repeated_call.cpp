@@ -13,20 +13,24 @@ std::unique_ptr<detail::repeated_call> engine::keep(const request& what, duratio
     const std::lock_guard lock(guard_);
     descriptor described = describe(what);
     prepared* const ready = failure_ || shut_ ? nullptr : &prepare(what, described.algorithm);
-    operation& model = add_to(*call, ready ? ready->free : free_, what, described);
+    operation& model = add_to(*call, ready ? ready->free : free_, what, described, ready ? ready->plan : nullptr);
     if (model.asked.deadline == duration{}) model.asked.deadline = default_deadline;
-    if (ready) model.plan(ready->plan, who_.me, who_.size, settings_.slice_bytes, segment());
     return call;
 }
 
-operation& engine::add_to(detail::repeated_call& call, operation_list& from, const request& what, const descriptor& described) {
-    operation& made = take_from(from);
-    call.all.push_back(&made);
-    call.free.push(made);
-    made.call = &call;
+/// An operation becomes the call's when all is made: if memory runs out before, it stays where it was, and is made anew for somebody else.
+operation& engine::add_to(detail::repeated_call& call, operation_list& from, const request& what, const descriptor& described,
+                          const std::shared_ptr<const program>& plan) {
+    call.all.reserve(call.all.size() + 1);
+    operation& made = first_of(from);
     made.what = described;
     made.epoch = who_.epoch;
     made.begin(nullptr, what);  // it belongs to the engine alone until it is issued
+    if (plan) made.plan(plan, who_.me, who_.size, settings_.slice_bytes, segment());
+    from.remove(made);
+    made.call = &call;
+    call.all.push_back(&made);
+    call.free.push(made);
     return made;
 }
 
@@ -42,11 +46,9 @@ operation& engine::start_again(detail::repeated_call& call, bool& alone) {
     const operation& model = *call.all.front();
     if (pending_ == settings_.pending_limit) too_many(model.what);
     if (call.last && !call.last->ended) too_early(*call.last);
-    if (!call.free.first) {
-        operation& another = add_to(call, home_of(model), model.asked, model.what);
-        if (model.plan_) another.plan(model.plan_, who_.me, who_.size, settings_.slice_bytes, segment());
-    }
-    operation& next = take_from(call.free);
+    if (!call.free.first) add_to(call, home_of(model), model.asked, model.what, model.plan_);
+    operation& next = *call.free.first;
+    call.free.remove(next);
     next.again(shared_from_this());
     if (failure_ || shut_) {
         refuse(next);

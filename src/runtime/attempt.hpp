@@ -16,6 +16,8 @@ public:
     void expect(bool soon) noexcept;
     /// Something has moved: the loop goes on trying instead of sleeping.
     void stir() noexcept;
+    /// Whether nobody else wanted the core when the loop last yielded.
+    bool undisturbed() const noexcept;
 
     /// For the loop, which has taken it out of its list.
     void tried() noexcept { waiting_ = false; }

@@ -8,9 +8,10 @@
 namespace tutti {
 namespace {
 
-// How long the helper may be away before the owner takes over. Looking costs the owner a wake-up, so it looks less and less often.
-constexpr std::chrono::microseconds shortest_absence{200};
-constexpr std::chrono::microseconds longest_absence{10000};
+// How long the owner waits between two looks for the helper. It takes over when one has not been seen from one look to the next, so after at
+// most twice as long. Looking costs the owner a wake-up, so it looks less and less often.
+constexpr std::chrono::microseconds shortest_patience{200};
+constexpr std::chrono::microseconds longest_patience{10000};
 // Of a thread that spins: the sockets that are not tried, and timers.
 constexpr int tries_between_polls = 256;
 // At the end it waits for, while somebody else drives.
@@ -51,7 +52,7 @@ void event_loop::impl::nudge() {
 /// Returns when the owner drives, or the loop shall stop; the helper does not drive then.
 void event_loop::impl::take_the_wheel() {
     std::unique_lock lock(mutex);
-    auto patience = shortest_absence;
+    auto patience = shortest_patience;
     for (auto seen = shifts;; seen = shifts) {
         if (driven_by == driver::nobody && (!helper || needed || stopping)) break;
         if (driven_by == driver::helper && asleep_in) {
@@ -62,7 +63,7 @@ void event_loop::impl::take_the_wheel() {
         }
         rest.wait_for(lock, patience);
         if (driven_by == driver::nobody && seen == shifts) break;
-        patience = std::min(2 * patience, longest_absence);
+        patience = std::min(2 * patience, longest_patience);
     }
     needed = false;
     driven_by = driver::owner;
@@ -132,6 +133,7 @@ void event_loop::impl::end_shift() {
 
 /// As many turns as there are until `end` is done.
 void event_loop::impl::rush(const detail::future_state& end) {
+    crowded = false;
     for (int tries = 1; !end.done() && !stopping.load(std::memory_order_relaxed); ++tries) {
         take_remote();
         run_batch();

@@ -34,6 +34,8 @@ void attempt::expect(bool soon) noexcept {
 
 void attempt::stir() noexcept { loop_.inner().stirred = true; }
 
+bool attempt::undisturbed() const noexcept { return !loop_.inner().crowded; }
+
 void attempt::ready() noexcept {
     if (!waiting_) return;
     waiting_ = false;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <utility>
 
 namespace tutti {
 namespace {
@@ -100,6 +101,18 @@ std::optional<std::uint64_t> arena::locate(std::span<const std::byte> run) const
     const auto begin = reinterpret_cast<std::uintptr_t>(memory_.data()), at = reinterpret_cast<std::uintptr_t>(run.data());
     if (!memory_ || at < begin || at - begin > memory_.size() || memory_.size() - (at - begin) < run.size()) return std::nullopt;
     return at - begin;
+}
+
+result<std::shared_ptr<const mapping>> arena::of_other(const file_handle& file) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(others_, [](const auto& each) { return each.second.expired(); });
+    auto& place = others_[identity_of(file)];
+    if (auto known = place.lock()) return known;
+    auto memory = mapping::of(file, mapping::access::read);
+    if (!memory) return memory.failure();
+    auto made = std::make_shared<const mapping>(std::move(*memory));
+    place = made;
+    return made;
 }
 
 std::string arena::why_not() const {

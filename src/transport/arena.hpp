@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -29,6 +30,8 @@ public:
     std::optional<std::uint64_t> locate(std::span<const std::byte> run) const noexcept;
     /// For those who shall read it; none before the first allocation.
     const file_handle& file() const noexcept { return file_; }
+    /// The arena of another process, to read. It is mapped once, however many links lend from it.
+    result<std::shared_ptr<const mapping>> of_other(const file_handle& file);
     /// Why memory is not shared although it should be; empty when it is.
     std::string why_not() const;
 
@@ -43,6 +46,7 @@ private:
     file_handle file_;
     mapping memory_;
     std::map<std::size_t, std::size_t> free_;  // bytes by offset; neighbours are one
+    std::map<file_identity, std::weak_ptr<const mapping>> others_;
 };
 
 }  // namespace tutti

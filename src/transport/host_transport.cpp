@@ -18,7 +18,7 @@ task<result<std::unique_ptr<link>>> host_transport::connect(std::string address,
     const std::string near = space == std::string::npos ? "" : address.substr(space + 1);
     std::optional<failure> why;
     if (near_->door().open() && near_->reaches(near)) {
-        auto made = near_->try_connect(near);
+        auto made = co_await near_->queue_up(near, deadline);
         if (made) co_return std::move(*made);
         why = made.failure();
     }

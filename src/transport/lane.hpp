@@ -20,6 +20,7 @@ namespace tutti {
 class outgoing {
 public:
     frame head;
+    bool soon_written = false;         // the payload's memory will be written again while it is in the caches
     outgoing* next_in_lane = nullptr;  // the lane's
 
     /// Appends the runs of the payload, head.payload_bytes in all. Asked again after a partial send: the answer must be the same.

@@ -21,7 +21,7 @@ static_assert([] {
 /// Whether a payload can be lent instead of copied is decided once.
 void lane::refer(outgoing& what) noexcept {
     what.head.references = 0;
-    if (!near_ || what.head.payload_bytes < lent_from) return;
+    if (!near_ || what.head.payload_bytes < lent_from || (what.soon_written && near_->undisturbed())) return;
     send_runs_.clear();
     what.gather(send_runs_);
     if (send_runs_.size() > most_references) return;

@@ -24,6 +24,8 @@ public:
     virtual void skip(std::size_t bytes) noexcept = 0;
 
     // Lending: the sender of a reference leaves that memory alone until it has been given back. What is lent is given back in order.
+    /// Whether each side has a core of its own: what the other reads stays in its cache, and is slow to write here as long as it does.
+    virtual bool undisturbed() const noexcept = 0;
     /// None for memory that the other side cannot read.
     virtual std::optional<reference> locate(std::span<const std::byte> run) noexcept = 0;
     /// How often the other side has given something back, since the beginning.

@@ -32,6 +32,12 @@ result<file_handle> make_shared_file(const char* name, std::size_t bytes) {
     return file;
 }
 
+file_identity identity_of(const file_handle& file) noexcept {
+    struct stat about {};
+    if (::fstat(file.number(), &about) != 0) return {};
+    return {about.st_dev, about.st_ino};
+}
+
 result<mapping> mapping::of(const file_handle& file, access how) {
     struct stat about {};
     const int seals = ::fcntl(file.number(), F_GET_SEALS);

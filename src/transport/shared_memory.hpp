@@ -4,6 +4,7 @@
 #include <tutti/result.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 
@@ -32,6 +33,10 @@ private:
 
 /// A file of `bytes` zeros that can neither grow nor shrink any more, so that no access to its memory ever fails for its size.
 result<file_handle> make_shared_file(const char* name, std::size_t bytes);
+
+/// Tells files apart that are open at the same time.
+using file_identity = std::pair<std::uint64_t, std::uint64_t>;
+file_identity identity_of(const file_handle& file) noexcept;
 
 /// A file, or all of one, in this process's memory.
 class mapping {

@@ -100,7 +100,10 @@ public:
     }
     moved try_recv(std::span<const std::span<std::byte>> parts) noexcept override {
         moved done;
-        if (receiver_) done = receiver_->recv(parts);
+        if (receiver_) {
+            receiver_->keep_pace(reader_.undisturbed());
+            done = receiver_->recv(parts);
+        }
         if (done.bytes > 0) received();
         if (done.bytes == 0 && !done.code) done.code = gone_;
         return done;
@@ -126,7 +129,7 @@ public:
         receiver_.reset();
         out_ = in_ = nullptr;
         memory_ = mapping();
-        theirs_ = mapping();
+        theirs_.reset();
     }
 
     std::string peer() const override { return peer_; }
@@ -162,9 +165,11 @@ private:
         return done;
     }
     void skip(std::size_t bytes) noexcept override {
+        receiver_->keep_pace(reader_.undisturbed());
         receiver_->skip(bytes);
         received();
     }
+    bool undisturbed() const noexcept override { return reader_.undisturbed(); }
     std::optional<reference> locate(std::span<const std::byte> run) noexcept override {
         const auto offset = mine_->locate(run);
         if (!offset || gone_ || !sender_) return std::nullopt;
@@ -182,8 +187,8 @@ private:
             hear();
             for (shm_wait* each : {&reader_, &writer_, &lender_}) each->look();
         }
-        if (what.offset > theirs_.size() || theirs_.size() - what.offset < what.bytes) return {};
-        return {theirs_.data() + what.offset, static_cast<std::size_t>(what.bytes)};
+        if (!theirs_ || what.offset > theirs_->size() || theirs_->size() - what.offset < what.bytes) return {};
+        return {theirs_->data() + what.offset, static_cast<std::size_t>(what.bytes)};
     }
     void revoke() noexcept override {
         if (!out_) return;
@@ -206,7 +211,7 @@ private:
         else attach(std::move(*memory), 1);
     }
     void take_arena(const file_handle& from) noexcept {
-        auto memory = mapping::of(from, mapping::access::read);
+        auto memory = mine_->of_other(from);
         if (memory) theirs_ = std::move(*memory);
     }
     void received() noexcept {
@@ -228,7 +233,7 @@ private:
     const std::string peer_;
     const std::shared_ptr<arena> mine_;
     bool arena_sent_ = false;
-    mapping theirs_;  // the other side's arena, once it has lent something
+    std::shared_ptr<const mapping> theirs_;  // the other side's arena, once it has lent something
     mapping memory_;
     ring_state* out_ = nullptr;
     ring_state* in_ = nullptr;

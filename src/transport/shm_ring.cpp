@@ -12,8 +12,16 @@ constexpr std::size_t chunk_bytes = 32 * KiB;
 constexpr std::size_t worthwhile_bytes = ring_bytes / 4;
 
 constexpr std::size_t grain = 64;
+constexpr std::size_t cache_line = 64;
 
 std::size_t place_of(std::uint64_t position) noexcept { return static_cast<std::size_t>(position % ring_bytes); }
+
+/// Writes into each cache line of what has been read. A line that the reader's core has only read stays in its cache, and the sender's next
+/// write to it waits for that cache to drop it, line by line: about 9 GB/s. One that it has written moves to the sender as a whole: 70 GB/s.
+void take_over(std::byte* bytes, std::size_t count) noexcept {
+    for (std::size_t at = 0; at < count; at += cache_line) *const_cast<volatile std::byte*>(bytes + at) = std::byte{0};
+    if (count > 0) *const_cast<volatile std::byte*>(bytes + count - 1) = std::byte{0};
+}
 
 }  // namespace
 
@@ -68,6 +76,7 @@ moved ring_receiver::recv(std::span<const std::span<std::byte>> parts) noexcept 
             const std::size_t at = place_of(received_);
             const std::size_t bytes = std::min({part.size(), there, ring_bytes - at, chunk_bytes});
             std::memcpy(part.data(), over_.bytes + at, bytes);
+            if (keeps_pace_) take_over(over_.bytes + at, bytes);
             part = part.subspan(bytes);
             received_ += bytes;
             there -= bytes;
@@ -89,6 +98,7 @@ moved ring_receiver::peek(std::span<const std::byte>& run) noexcept {
 }
 
 void ring_receiver::skip(std::size_t bytes) noexcept {
+    if (keeps_pace_) take_over(over_.bytes + place_of(received_), bytes);
     received_ += bytes;
     over_.state->received.store(received_);
 }

@@ -60,6 +60,8 @@ class ring_receiver {
 public:
     explicit ring_receiver(ring over) noexcept : over_(over) {}
 
+    /// Whether the memory that has been read shall be taken over for the sender; see take_over.
+    void keep_pace(bool so) noexcept { keeps_pace_ = so; }
     /// Copies what has come, as far as there is place for it.
     moved recv(std::span<const std::span<std::byte>> parts) noexcept;
     /// The same bytes where they lie, as far as they lie together, and the step beyond them.
@@ -78,6 +80,7 @@ private:
     std::uint64_t sent_ = 0;  // as last seen
     std::uint64_t received_ = 0;
     bool broken_ = false;
+    bool keeps_pace_ = false;
 };
 
 }  // namespace tutti

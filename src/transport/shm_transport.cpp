@@ -51,6 +51,16 @@ task<result<std::unique_ptr<link>>> shm_transport::connect(std::string address, 
     co_return tries.why();
 }
 
+task<result<std::unique_ptr<link>>> shm_transport::queue_up(std::string address, time_point deadline) {
+    attempts tries{loop_, connecting_, address, deadline, std::random_device{}()};
+    while (tries.open()) {
+        auto made = try_connect(address);
+        if (made || made.failure().code() != std::errc::resource_unavailable_try_again) co_return made;
+        co_await tries.again(made.failure().details().cause);
+    }
+    co_return tries.why();
+}
+
 void shm_transport::close() noexcept {
     connecting_.close();
     entrance_.close();

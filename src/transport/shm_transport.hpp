@@ -33,6 +33,8 @@ public:
 
     /// Whether an address is one of this host.
     bool reaches(std::string_view address) const noexcept { return address.starts_with(here_); }
+    /// Attempts as long as too many others wait to be accepted there, at an address that this transport reaches. Any other reason ends it.
+    task<result<std::unique_ptr<link>>> queue_up(std::string address, time_point deadline);
     /// One attempt, at an address that this transport reaches.
     result<std::unique_ptr<link>> try_connect(const std::string& address);
     /// For a transport that accepts from several.

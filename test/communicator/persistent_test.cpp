@@ -6,6 +6,7 @@
 #include "support/scattered.hpp"
 
 #include <array>
+#include <new>
 
 using namespace tutti;
 using test::part;
@@ -61,6 +62,32 @@ task<> repeat_list(communicator& world) {
         held.push_back(average.start());
         while (!held.back().ready()) co_await yield();
         REQUIRE(memory.joined() == truth.expected(world.rank()));
+    }
+    for (auto& each : held) co_await std::move(each);
+}
+
+/// How often it took until there was memory enough.
+std::size_t start_with_little_memory(persistent& call, std::vector<future<>>& held) {
+    for (std::size_t times = 0;; ++times) {
+        const test::scarce_memory now(times);
+        try {
+            held.push_back(call.start());
+            return times;
+        } catch (const std::bad_alloc&) {}
+    }
+}
+
+task<> run_out_of_memory(communicator& world) {
+    std::vector<float> data(50'000, 1);
+    persistent call([&](call_options how) { return world.all_reduce(data, max, how); });
+    std::vector<future<>> held;  // so each start needs an operation more
+    held.reserve(3);
+    for (int turn = 0; turn < 3; ++turn) {
+        std::fill(data.begin(), data.end(), static_cast<float>(world.rank() + turn));
+        const std::size_t times = start_with_little_memory(call, held);
+        if (turn > 0) CHECK(times > 0);
+        while (!held.back().ready()) co_await yield();
+        CHECK(data == std::vector<float>(50'000, static_cast<float>(world.size() - 1 + turn)));
     }
     for (auto& each : held) co_await std::move(each);
 }
@@ -198,6 +225,7 @@ TEST_CASE("every collective may be made once and started often") {
 }
 
 TEST_CASE("a list of buffers may be started often, whoever still holds the futures") { run_ranks(4, repeat_list, slices_of(256)); }
+TEST_CASE("a start that finds no memory changes nothing, and may be tried again") { run_ranks(2, run_out_of_memory); }
 TEST_CASE("a persistent call may go while it is under way") { run_ranks(3, outlive); }
 TEST_CASE("a start before the end of the one before is an error on all ranks") { run_ranks(3, start_too_early); }
 TEST_CASE("a persistent call with wrong arguments fails the communicator, and every start says why") { run_ranks(3, make_wrongly); }

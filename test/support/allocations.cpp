@@ -2,14 +2,19 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <limits>
 #include <new>
 
 namespace {
 
 std::atomic<std::size_t> count{0};
 thread_local std::size_t own_count = 0;
+constexpr std::size_t plenty = std::numeric_limits<std::size_t>::max();
+thread_local std::size_t left = plenty;
 
 [[maybe_unused]] void* counted(std::size_t bytes) noexcept {
+    if (left == 0) return nullptr;
+    if (left != plenty) --left;
     count.fetch_add(1, std::memory_order_relaxed);
     ++own_count;
     return std::malloc(bytes == 0 ? 1 : bytes);
@@ -36,5 +41,8 @@ namespace tutti::test {
 
 std::size_t allocations() noexcept { return count.load(std::memory_order_relaxed); }
 std::size_t own_allocations() noexcept { return own_count; }
+
+scarce_memory::scarce_memory(std::size_t times) noexcept { left = times; }
+scarce_memory::~scarce_memory() { left = plenty; }
 
 }  // namespace tutti::test

@@ -1,5 +1,5 @@
-// How often operator new has been called: a program that lists allocations.cpp replaces it. ThreadSanitizer does not allow that; there
-// nothing is counted.
+// How often operator new has been called, and what happens when it fails: a program that lists allocations.cpp replaces it.
+// ThreadSanitizer does not allow that; there nothing is counted, and nothing fails.
 #pragma once
 
 #include <cstddef>
@@ -10,5 +10,14 @@ namespace tutti::test {
 std::size_t allocations() noexcept;
 /// By the calling thread.
 std::size_t own_allocations() noexcept;
+
+/// While it lives the calling thread gets memory so many times, and then none.
+class scarce_memory {
+public:
+    explicit scarce_memory(std::size_t times) noexcept;
+    scarce_memory(const scarce_memory&) = delete;
+    scarce_memory& operator=(const scarce_memory&) = delete;
+    ~scarce_memory();
+};
 
 }  // namespace tutti::test

@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include <fstream>
+
 namespace tutti::test {
 namespace {
 
@@ -56,6 +58,43 @@ struct lending_road {
     std::unique_ptr<road> way;
 };
 
+/// A link whose answer to one question is given.
+class told_link final : public tutti::link, private near_link {
+public:
+    told_link(std::unique_ptr<tutti::link> over, bool undisturbed) : over_(std::move(over)), undisturbed_(undisturbed) {}
+
+    moved try_send(std::span<const std::span<const std::byte>> parts) noexcept override { return over_->try_send(parts); }
+    moved try_recv(std::span<const std::span<std::byte>> parts) noexcept override { return over_->try_recv(parts); }
+    void when_readable(tutti::detail::runnable& work) noexcept override { over_->when_readable(work); }
+    void when_writable(tutti::detail::runnable& work) noexcept override { over_->when_writable(work); }
+    void close() noexcept override { over_->close(); }
+    near_link* near() noexcept override { return this; }
+    std::string peer() const override { return over_->peer(); }
+
+private:
+    moved peek(std::span<const std::byte>& run) noexcept override { return over_->near()->peek(run); }
+    void skip(std::size_t count) noexcept override { over_->near()->skip(count); }
+    bool undisturbed() const noexcept override { return undisturbed_; }
+    std::optional<reference> locate(std::span<const std::byte> run) noexcept override { return over_->near()->locate(run); }
+    std::uint64_t returned() noexcept override { return over_->near()->returned(); }
+    void when_returned(std::uint64_t seen, tutti::detail::runnable& work) noexcept override { over_->near()->when_returned(seen, work); }
+    std::span<const std::byte> borrow(reference what) noexcept override { return over_->near()->borrow(what); }
+    void give_back() noexcept override { over_->near()->give_back(); }
+    void revoke() noexcept override { over_->near()->revoke(); }
+    bool revoked() const noexcept override { return over_->near()->revoked(); }
+
+    std::unique_ptr<tutti::link> over_;
+    const bool undisturbed_;
+};
+
+/// How often memory of arenas is mapped in this process.
+std::size_t mapped_arenas() {
+    std::ifstream all("/proc/self/maps");
+    std::size_t found = 0;
+    for (std::string line; std::getline(all, line);) found += line.find("tutti-arena") != std::string::npos ? 1 : 0;
+    return found;
+}
+
 }  // namespace
 
 TEST_CASE("a lent payload arrives like any other, and its frame is sent when it has been given back") {
@@ -94,6 +133,60 @@ TEST_CASE("lent and copied frames keep their order") {
         CHECK(on.way->there.payloads[index] == random_bytes(index % 3 == 0 ? 100 + index : 140'000 + 10'007 * index, index + 1));
         CHECK(all[index].times_sent == 1);
     }
+}
+
+TEST_CASE("what is soon written again is lent only where the sides do not have a core each") {
+    for (const bool undisturbed : {false, true}) {
+        CAPTURE(undisturbed);
+        event_loop loop;
+        const auto mine = std::make_shared<arena>(true);
+        const auto client = std::move(shm_transport::listen(loop, mine)).value();
+        const auto server = std::move(shm_transport::listen(loop)).value();
+        auto both = run(loop, open(loop, *client, *server));
+        road way(loop, std::make_unique<told_link>(std::move(both.one), undisturbed), std::move(both.other));
+        const bytes what = random_bytes(200'000, 9);
+        lent often(*mine, 0, what), seldom(*mine, 1, what);
+        often.soon_written = true;
+        {
+            const std::lock_guard lock(way.guard);
+            way.near.send(often);
+            way.near.send(seldom);
+            way.near.flush();
+        }
+        CHECK(often.head.references == (undisturbed ? 0 : 2));
+        CHECK(seldom.head.references == 2);
+        const later enough{loop, std::chrono::milliseconds(20), [&loop] { loop.stop(); }};
+        loop.run();
+        CHECK(way.there.payloads == std::vector<bytes>{what, what});
+    }
+}
+
+TEST_CASE("an arena is mapped once, however many lanes lend from it") {
+    event_loop loop;
+    const auto mine = std::make_shared<arena>(true);
+    const auto client = std::move(shm_transport::listen(loop, mine)).value();
+    const auto server = std::move(shm_transport::listen(loop)).value();
+    const bytes what = random_bytes(200'000, 7);
+    std::deque<lent> payloads;
+    std::deque<road> ways;
+    const auto before = mapped_arenas();
+    for (std::uint64_t lane = 0; lane < 3; ++lane) {
+        auto both = run(loop, open(loop, *client, *server));
+        ways.emplace_back(loop, std::move(both.one), std::move(both.other));
+        payloads.emplace_back(*mine, 0, what);
+        const std::lock_guard lock(ways.back().guard);
+        ways.back().near.send(payloads.back());
+        ways.back().near.flush();
+    }
+    const later enough{loop, std::chrono::milliseconds(20), [&loop] { loop.stop(); }};
+    loop.run();
+    for (auto& each : ways) {
+        REQUIRE(each.there.payloads.size() == 1);
+        CHECK(each.there.payloads[0] == what);
+    }
+    CHECK(mapped_arenas() == before + 2);  // to write and to read
+    ways.clear();
+    CHECK(mapped_arenas() == before + 1);
 }
 
 TEST_CASE("a frame is given back while the ring is full of what follows it") {

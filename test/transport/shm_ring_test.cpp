@@ -46,6 +46,35 @@ TEST_CASE("a ring takes what fits and no more, and gives it back in order, aroun
     }
 }
 
+TEST_CASE("a receiver that keeps pace writes into each line that it has read, and into nothing that it has not") {
+    one_ring ring;
+    ring_sender sender(ring.both());
+    ring_receiver receiver(ring.both());
+    receiver.keep_pace(true);
+    const bytes sent = random_bytes(ring_bytes, 11);
+    bytes got(sent.size());
+    for (int round = 0; round < 3; ++round) {
+        REQUIRE(send(sender, sent).bytes == sent.size());
+        std::size_t at = 0;
+        for (std::size_t piece = 1; at < sent.size(); piece = piece * 7 % 5003) {
+            const auto into = std::span(got).subspan(at, std::min(piece, sent.size() - at));
+            if (piece % 2 == 0) {
+                std::span<const std::byte> shown;
+                receiver.peek(shown);
+                std::copy_n(shown.begin(), into.size(), into.begin());
+                receiver.skip(into.size());
+            } else {
+                REQUIRE(recv(receiver, into).bytes == into.size());
+            }
+            at += into.size();
+        }
+        CHECK(got == sent);
+        for (std::size_t line = 0; line < ring_bytes; line += 64)
+            REQUIRE(std::count(ring.bytes.begin() + static_cast<std::ptrdiff_t>(line),
+                               ring.bytes.begin() + static_cast<std::ptrdiff_t>(line) + 64, std::byte{0}) > 0);
+    }
+}
+
 TEST_CASE("who sleeps is to be woken once, the sender only when a good part is free") {
     one_ring ring;
     ring_sender sender(ring.both());

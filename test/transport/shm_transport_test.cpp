@@ -5,6 +5,8 @@
 #include "stage.hpp"
 #include "transport/shm_link.hpp"
 
+#include <tutti/sleep.hpp>
+
 #include <doctest/doctest.h>
 
 #include <sys/resource.h>
@@ -40,6 +42,8 @@ std::error_code end_of(event_loop& loop, link& over) {
     CHECK(reading.received_bytes() == 0);
     return reading.recv_code();
 }
+
+task<> one_turn() { co_await yield(); }
 
 bool dies_by_itself(pid_t child) {
     int status = 0;
@@ -176,6 +180,32 @@ TEST_CASE("where shared memory cannot be had TCP takes its place, and one senten
     auto shared = run(on.loop(), client->connect(server->address(), on.loop().now() + std::chrono::seconds{5}));
     CHECK((*shared)->peer() == near);
     CHECK(on.told.find("elsewhere") == std::string::npos);
+}
+
+TEST_CASE("who finds a full queue of connections waits for his turn, and does not take TCP") {
+    host_stage on;
+    const auto client = on.make();
+    const auto server = on.make();
+    const std::string name = name_in(server->address());
+    std::vector<file_handle> waiting;
+    for (;;) {
+        auto next = connect_locally(name);
+        if (!next) {
+            CHECK(next.failure().code() == std::errc::resource_unavailable_try_again);
+            break;
+        }
+        waiting.push_back(std::move(*next));
+    }
+    background coming(on.loop(), client->connect(server->address(), on.loop().now() + std::chrono::seconds{20}));
+    for (std::size_t index = 0; index < waiting.size(); ++index) CHECK(run(on.loop(), server->accept()));
+    auto mine = run(on.loop(), server->accept());
+    REQUIRE(mine);
+    CHECK((*mine)->peer().starts_with("shm:"));
+    while (!coming.ended()) run(on.loop(), one_turn());
+    auto made = coming.take();
+    REQUIRE(made);
+    CHECK((*made)->peer().starts_with("shm1:"));
+    CHECK(on.told.empty());
 }
 
 TEST_CASE("a process without descriptors for shared memory says so in the reason") {
