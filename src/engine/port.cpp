@@ -48,10 +48,12 @@ bool port::busy() const noexcept {
     return false;
 }
 
+bool port::spread() const noexcept { return owner_.spread(kind_); }
+
 void port::attach(int index, std::unique_ptr<link> over) {
     track& at = *tracks_[static_cast<std::size_t>(index)];
     if (!alone()) over->share();
-    at.attach(owner_.loop_, owner_.guard_, std::move(over));
+    at.attach(owner_.loop_of({kind_, index}), owner_.guard_, std::move(over), spread() ? lane::kind::spread : lane::kind::single);
     if (said_goodbye_) say_goodbye(at);
     feed();
     at.over->resume();
@@ -264,7 +266,8 @@ landing port::place(track& on, std::size_t bytes, std::vector<std::span<std::byt
         of.runs_of(step, on.at.slice(), runs);
         return landing::here;
     }
-    if (on.over->near() && of.reduces_at_once(step)) return landing::through;
+    // What a spread lane shows is combined without the guard, and a user's operator is not called without it.
+    if (on.over->near() && of.reduces_at_once(step) && !(spread() && of.asked.op.user())) return landing::through;
     bounce* const into = on.free_bounce(bytes);
     if (!into) return landing::park;
     into->of = &of;
@@ -295,7 +298,7 @@ bool port::combined(track& on) noexcept {
     if (!of.reduces(step) || !of.plan().reduces_at_once(step)) return true;
     bounce* const full = on.bounce_of(of, step, on.at.slice());
     if (!full) return true;  // it went through
-    if (!of.reduce(step, on.at.slice(), full->data.get())) return false;
+    if (!full->settled && !of.reduce(step, on.at.slice(), full->data.get())) return false;
     full->of = nullptr;
     return true;
 }
@@ -340,7 +343,12 @@ void port::stop() noexcept {
 
 void port::close() noexcept {
     for (auto& each : tracks_)
-        if (each->over) each->over->close();
+        if (each->over) spread() ? each->over->close_soon() : each->over->close();
+}
+
+void port::part(event_loop& loop) noexcept {
+    for (auto& each : tracks_)
+        if (each->over && &owner_.loop_of({kind_, each->index()}) == &loop) each->over->part();
 }
 
 }  // namespace tutti

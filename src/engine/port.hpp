@@ -46,6 +46,8 @@ public:
     /// Forgets every operation and touches no payload any more.
     void stop() noexcept;
     void close() noexcept;
+    /// On `loop`, or when nobody runs it: its lanes send what can be sent at once, and close.
+    void part(event_loop& loop) noexcept;
 
     // For tracks.
     landing arrived(track& on, const frame& head, std::vector<std::span<std::byte>>& runs) noexcept;
@@ -63,6 +65,7 @@ private:
     };
 
     bool alone() const noexcept { return tracks_.size() == 1; }
+    bool spread() const noexcept;
     void feed_alone() noexcept;
     void feed_together() noexcept;
     track* idle_track(std::size_t bytes) noexcept;
