@@ -32,12 +32,16 @@ std::size_t lane_owner::through(const frame&, std::uint64_t, std::span<const std
 lane::~lane() { close(); }
 
 void lane::stop() noexcept {
-    if (near_ && (lent_first_ || first_)) near_->revoke();  // its owner may use the memory for something else from now on
     state_ = state::ended;
-    first_ = last_ = undecided_ = nullptr;
-    lent_first_ = lent_last_ = nullptr;
+    drop_frames();
     if (!spread_) return;
     const std::lock_guard ended(call_);  // what is moving bytes now
+}
+
+void lane::drop_frames() noexcept {
+    if (near_ && (lent_first_ || first_)) near_->revoke();  // its owner may use the memory for something else from now on
+    first_ = last_ = undecided_ = nullptr;
+    lent_first_ = lent_last_ = nullptr;
 }
 
 void lane::close_soon() noexcept {
@@ -84,6 +88,8 @@ void lane::go() noexcept {
 }
 
 void lane::fail(std::error_code why) noexcept {
+    if (state_ == state::ended) return;
+    take_returned();  // what has been given back has been taken
     if (state_ == state::ended) return;
     stop();
     owner_.lost(why);
@@ -178,8 +184,7 @@ void lane::sent_bytes(std::size_t bytes) noexcept {
 /// The other side may have said why it went. Only then, or when the owner does not want to hear it now, the lane is lost.
 void lane::send_failed(std::error_code why) noexcept {
     send_code_ = why;
-    first_ = last_ = undecided_ = nullptr;
-    lent_first_ = lent_last_ = nullptr;
+    drop_frames();
     if (state_ == state::parked) fail(why);
     else if (!reading_) pump_recv();
 }

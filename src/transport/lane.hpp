@@ -148,6 +148,7 @@ private:
     bool recv_more(std::size_t& budget) noexcept;
     void fail(std::error_code why) noexcept;
     void send_failed(std::error_code why) noexcept;
+    void drop_frames() noexcept;
 
     event_loop& loop_;
     std::mutex& guard_;
