@@ -35,7 +35,7 @@ void track::settle(const frame& head) noexcept {
 
 void track::lost(std::error_code why) noexcept {
     lost_link = true;
-    if (!left) owner_.lost(*this, why);
+    owner_.lost(*this, why);
 }
 
 bounce* track::free_bounce(std::size_t bytes) {
