@@ -1,6 +1,11 @@
-// What a rank costs besides its work: when it has joined, its memory and its sockets; and the same after an all-reduce around a ring. One
-// rank of many; the script beside this file starts them. Takes the nanoseconds since 1970 at which the launcher was started.
+// What a rank costs besides its work: when it has joined, its memory and its sockets; the same after an all-reduce around a ring; and the
+// processor time of a rank that waits for nothing. One rank of many; the script beside this file starts them. Takes the nanoseconds since
+// 1970 at which the launcher was started.
 #include "communicator/run_as.hpp"
+
+#include <tutti/sleep.hpp>
+
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
@@ -18,6 +23,7 @@ namespace {
 using namespace tutti;
 
 constexpr std::size_t reduced_bytes = 1 * MiB;
+constexpr std::chrono::milliseconds settling{200}, idle{1000};
 
 enum quantity { private_kib, shared_kib, sockets, quantities };  // shared: the rank's share of what it shares, its own memory included
 using sample = std::array<double, quantities>;
@@ -60,6 +66,26 @@ task<> tell(communicator& world, const char* when, double seconds, sample mine) 
     if (world.rank() == 0) print(when, world.size(), slowest[0], all);
 }
 
+double cpu_seconds() {
+    rusage used{};
+    ::getrusage(RUSAGE_SELF, &used);
+    return static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+           static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-6;
+}
+
+/// Lets all ranks wait for nothing, and prints how busy the busiest was with that.
+task<> rest(communicator& world) {
+    co_await world.barrier();
+    co_await sleep_for(settling);
+    const double before = cpu_seconds();
+    co_await sleep_for(idle);
+    std::vector<double> used{cpu_seconds() - before};
+    co_await world.all_reduce(used, max);
+    if (world.rank() == 0)
+        std::printf("%5d idle         %9.2f seconds, %.2f %% of a core\n", world.size(), std::chrono::duration<double>(idle).count(),
+                    used[0] / std::chrono::duration<double>(idle).count() * 100);
+}
+
 task<int> look(communicator& world, std::chrono::nanoseconds began) {
     const auto since = [began] {
         return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch() - began).count();
@@ -73,6 +99,7 @@ task<int> look(communicator& world, std::chrono::nanoseconds began) {
     const sample reduced = now_held();
     co_await tell(world, "joined", joined_seconds, joined);
     co_await tell(world, "all-reduced", reduced_seconds, reduced);
+    co_await rest(world);
     co_return 0;
 }
 

@@ -24,6 +24,8 @@ namespace raw_sockets {
 inline constexpr std::size_t exchanged_bytes = 64 << 10;  // up to here whole vectors
 inline constexpr std::size_t bounce_floats = 64 << 10;    // what has arrived is added from this much, while it is in cache
 inline constexpr std::size_t bounce_bytes = bounce_floats * sizeof(float);
+inline constexpr std::size_t stream_window = 1 << 20;           // a stream is never further ahead: more falls out of the caches
+inline constexpr std::size_t most_at_once = 2 * stream_window;  // that one call receives of a stream
 
 inline int checked(int value, const char* what) {
     if (value < 0) throw std::system_error(errno, std::system_category(), what);
@@ -47,7 +49,6 @@ inline std::array<int, 2> connected_pair() {
     for (const int each : {caller, called}) {
         const int yes = 1;
         checked(::setsockopt(each, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes), "TCP_NODELAY");
-        ::setsockopt(each, IPPROTO_TCP, TCP_CONGESTION, "cubic", 5);  // pacing does no good inside a host
         checked(::fcntl(each, F_SETFL, O_NONBLOCK), "O_NONBLOCK");
     }
     return {caller, called};
@@ -73,7 +74,8 @@ public:
           how_(how),
           sockets_(std::move(sockets)),
           bounce_(bounce_floats),
-          kept_(bounce_floats) {}
+          outgoing_(stream_window),
+          incoming_(most_at_once) {}
 
     void all_reduce(std::span<float> data) {
         if ((size_ & (size_ - 1)) == 0 && data.size_bytes() <= exchanged_bytes) return exchange_all(data);
@@ -81,18 +83,20 @@ public:
         for (int k = 0; k < size_ - 1; ++k) transfer(next, block(data, me_ - k), before, block(data, me_ - k - 1), true);
         for (int k = 0; k < size_ - 1; ++k) transfer(next, block(data, me_ + 1 - k), before, block(data, me_ - k), false);
     }
-    /// As many bytes as the ring moves for `bytes`, each way at once: nothing depends on what has come, and all memory stays in cache. No
-    /// all-reduce that is made of sockets can be faster for large vectors.
+    /// As many bytes as the ring moves for `bytes`, each way at once, and no all-reduce can do with less: nothing is reduced, nothing waits
+    /// for what has come, but for the window, and all memory stays in cache. The limit for large vectors.
     void stream(std::size_t bytes) {
         const auto ranks = static_cast<std::size_t>(size_);
         const int next = (me_ + 1) % size_, before = (me_ + size_ - 1) % size_;
         std::size_t out = 2 * bytes * (ranks - 1) / ranks, in = out;
         while (out + in > 0) {
-            const std::size_t sent = out == 0 ? 0 : moved(::send(socket_of(next), kept_.data(), std::min(out, bounce_bytes), MSG_NOSIGNAL));
-            const std::size_t received = in == 0 ? 0 : moved(::recv(socket_of(before), bounce_.data(), std::min(in, bounce_bytes), 0));
+            const std::size_t ahead = in > out ? in - out : 0;
+            const std::size_t may = std::min(out, stream_window - std::min(ahead, stream_window));
+            const std::size_t sent = may == 0 ? 0 : moved(::send(socket_of(next), outgoing_.data(), may, MSG_NOSIGNAL));
+            const std::size_t received = in == 0 ? 0 : moved(::recv(socket_of(before), incoming_.data(), std::min(in, most_at_once), 0));
             out -= sent;
             in -= received;
-            if (sent + received == 0) wait(next, out > 0, before, in > 0);
+            if (sent + received == 0) wait(next, may > 0, before, in > 0);
         }
     }
     void barrier() {
@@ -156,6 +160,7 @@ private:
     waiting how_;
     std::vector<int> sockets_;  // by rank
     std::vector<float> bounce_, kept_;
+    std::vector<std::byte> outgoing_, incoming_;  // of streams
 };
 
 }  // namespace raw_sockets

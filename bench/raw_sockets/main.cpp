@@ -4,6 +4,7 @@
 #include "sizes.hpp"
 #include "table.hpp"
 #include "tensors.hpp"
+#include "transport/congestion_control.hpp"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -34,6 +35,7 @@ struct options {
     waiting how = waiting::poll;
     bool stream = false;
     std::string json;
+    std::string control;  // of congestion, on all sockets
 };
 
 /// Memory that all ranks see, for their measurements.
@@ -88,7 +90,7 @@ private:
 
     void measure(const std::string& name, std::span<float> data, const work& once) {
         const double ranks = given_.ranks;
-        perf::row made{"all_reduce", data.size_bytes(),       data.size(), "f32", "sum", given_.ranks, "sockets", name,
+        perf::row made{"all_reduce", data.size_bytes(),       data.size(), "f32", "sum", given_.ranks, "sockets, " + given_.control, name,
                        {},           2 * (ranks - 1) / ranks, -1};
         if (!given_.stream) made.wrong = count_wrong(data, once);
         const perf::plan how = perf::plan_for(given_.seconds, warm_up(data.size_bytes(), once));
@@ -171,21 +173,22 @@ int wait_for(const std::vector<pid_t>& all) {
     return worst;
 }
 
-int run(const options& given) {
+int run(options given) {
     const auto ranks = static_cast<std::size_t>(given.ranks);
     std::vector<std::vector<int>> sockets(ranks, std::vector<int>(ranks, -1));
     for (std::size_t low = 0; low < ranks; ++low)
         for (std::size_t high = low + 1; high < ranks; ++high) {
             const auto ends = raw_sockets::connected_pair();
+            for (const int each : ends) given.control = tutti::choose_host_congestion_control(each);  // as Tutti's links have it
             sockets[low][high] = ends[0];
             sockets[high][low] = ends[1];
         }
     void* shared = ::mmap(nullptr, sizeof(blackboard), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) throw std::system_error(errno, std::system_category(), "mmap");
     constexpr std::string_view while_idle[] = {"asleep in poll", "yielding", "spinning"};
-    fmt::print("# {}, {} ranks, raw sockets, {} while nothing moves, in place\n{}",
-               given.stream ? "streams without reduction" : "all_reduce", given.ranks, while_idle[static_cast<int>(given.how)],
-               perf::heading());
+    fmt::print("# {}, {} ranks, raw sockets with {}, {} while nothing moves, in place\n{}",
+               given.stream ? "streams without reduction" : "all_reduce", given.ranks, given.control,
+               while_idle[static_cast<int>(given.how)], perf::heading());
     std::fflush(stdout);
     std::vector<pid_t> children;
     for (int me = 0; me < given.ranks; ++me) {

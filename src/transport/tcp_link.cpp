@@ -1,5 +1,6 @@
 #include "transport/tcp_link.hpp"
 
+#include "transport/congestion_control.hpp"
 #include "transport/lingering_socket.hpp"
 #include "transport/socket_wait.hpp"
 #include "transport/tcp_address.hpp"
@@ -12,7 +13,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <string_view>
 
 namespace tutti {
 namespace {
@@ -151,13 +151,6 @@ private:
 
 void set(int handle, int level, int name, int value) noexcept { ::setsockopt(handle, level, name, &value, sizeof value); }
 
-/// Inside one host a congestion control that paces (bbr) only adds timers.
-void choose_congestion_control(int handle) noexcept {
-    using namespace std::string_view_literals;
-    for (const auto name : {"cubic"sv, "reno"sv})
-        if (::setsockopt(handle, IPPROTO_TCP, TCP_CONGESTION, name.data(), static_cast<socklen_t>(name.size())) == 0) return;
-}
-
 }  // namespace
 
 std::unique_ptr<link> make_tcp_link(event_loop& loop, tcp::socket socket) {
@@ -169,7 +162,7 @@ std::unique_ptr<link> make_tcp_link(event_loop& loop, tcp::socket socket) {
     const auto theirs = socket.remote_endpoint(ignored);
     const auto mine = socket.local_endpoint(ignored);
     const bool same_host = theirs.address().is_loopback() || theirs.address() == mine.address();
-    if (same_host) choose_congestion_control(handle);
+    if (same_host) choose_host_congestion_control(handle);
     return std::make_unique<tcp_link>(loop, std::move(socket), to_string(theirs), same_host);
 }
 

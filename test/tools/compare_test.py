@@ -18,8 +18,10 @@ compare = importlib.util.module_from_spec(importlib.util.spec_from_loader("compa
 loader.exec_module(compare)
 
 import contenders  # noqa: E402  (tools/compare knows where it is)
+import goals  # noqa: E402
 import plot  # noqa: E402
 import report  # noqa: E402
+import saved  # noqa: E402
 from contenders import Complaint, Task, Timing  # noqa: E402
 
 CSV = """some words before
@@ -55,15 +57,25 @@ class Options(unittest.TestCase):
         self.assertEqual((options.ranks, options.rounds), ([3], compare.QUICK["rounds"]))
         self.assertEqual(compare.options_in([]).ranks, [2, 4, 8])
 
-    def test_everything_has_the_parts_that_the_readme_shows(self):
+    def test_everything_has_the_parts_that_the_goals_are_about(self):
         for words, rounds in ((["--everything"], 3), (["--everything", "--quick"], 1), (["--everything", "--rounds", "5"], 5)):
             options = compare.options_in(words)
-            self.assertEqual([(part.transport, part.ranks) for part in options.parts], [("tcp", 2), ("tcp", 4), ("tcp", 8), ("shm", 2), ("shm", 4)])
+            self.assertEqual(len(options.parts), len(compare.parts_of_everything(False)))
             self.assertEqual(options.rounds, rounds)
-        self.assertEqual([part.ranks for part in compare.options_in(["--everything"]).parts if part.list], [2, 4])
-        for words in (["--ranks", "2"], ["--bytes", "4"]):
-            with self.subTest(words), self.assertRaisesRegex(Complaint, "has its own"):
-                compare.options_in(["--everything", *words])
+        measured = {}
+        for part in compare.options_in(["--everything"]).parts:
+            measured.setdefault((part.transport, part.ranks), set()).update(part.sizes, goals.WAYS if part.list else ())
+        for goal in (*goals.tcp_goals(), *goals.shared_memory_goals()):
+            self.assertLessEqual(set(goal.whats), measured[goal.table], goal.text)
+        for words in (["--everything", "--ranks", "2"], ["--part", "tcp2", "--bytes", "4"]):
+            with self.subTest(words), self.assertRaisesRegex(Complaint, "have their own"):
+                compare.options_in(words)
+
+    def test_parts_are_chosen_by_name(self):
+        parts = compare.options_in(["--part", "shm4,list2"]).parts
+        self.assertEqual([(part.transport, part.ranks, part.list) for part in parts], [("shm", 4, False), ("tcp", 2, True)])
+        with self.assertRaisesRegex(Complaint, "no part 'tcp3'"):
+            compare.options_in(["--part", "tcp3"])
 
     def test_nothing_to_measure_is_refused(self):
         for words in (["--bytes", "", "--no-list"], ["--rounds", "0"], ["--seconds", "0"]):
@@ -126,27 +138,50 @@ class Contenders(unittest.TestCase):
         good = contenders.Command("good", self.script("good", 'echo "#bytes,us_min,us_med"; echo 4,1,2'))
         bad = contenders.Command("bad", self.script("bad", "echo went wrong >&2; exit 7"))
         results, wrong = compare.measure([good, bad], Task(2, (4,), 1), 2)
-        self.assertEqual(results["good"][4].median_us, 2)
-        self.assertEqual(results["bad"], {})
+        self.assertEqual([times[4].median_us for times in results["good"]], [2, 2])
+        self.assertEqual(results["bad"], [])
         self.assertRegex(wrong["bad"], "ended with code 7: went wrong")
         with self.assertRaises(Complaint):
             compare.measure([bad, good], Task(2, (4,), 1), 1)  # without the first there is nothing to compare
 
-    def test_everybody_has_a_turn_in_every_round(self):
+    def test_everybody_has_a_turn_in_every_round_and_nobody_is_always_first(self):
         log = self.folder / "log"
         both = [contenders.Command(name, self.script(name, f'echo {name} >>{log}; echo "#bytes,us_min,us_med"; echo 4,1,2')) for name in "ab"]
         compare.measure(both, Task(2, (4,), 1), 3)
-        self.assertEqual(log.read_text().split(), list("ababab"))
+        self.assertEqual(log.read_text().split(), list("abbaab"))
+
+    def own_program(self, transport, **limits):
+        rows = f'[{{"bytes": 4, "algorithm": "x", "transport": "{transport}", "time_us_median": 2, "time_us_min": 1, "cpu_s_per_GB": 0.5}}]'
+        text = f'echo "$*" >>{self.folder}/asked; while [ "$1" != --json ]; do shift; done; echo \'{rows}\' >"$2"'
+        script = self.script("own", text)
+        return contenders.OwnProgram("own", lambda ranks: [script], **limits)
+
+    def test_own_programs_are_asked_for_sizes_that_fit_and_say_their_congestion_control(self):
+        own = self.own_program("sockets, reno", fits=lambda ranks, size: size <= 64)
+        self.assertEqual(own.times(Task(2, (4, 128), 1))[4].median_us, 2)
+        self.assertIn("--bytes 4 ", (self.folder / "asked").read_text())
+        self.assertEqual(own.control, "reno")
+        self.assertEqual(own.times(Task(2, (128,), 1)), {})
+        self.assertEqual(list(own.times(Task(2, (), 1))), ["x"])
+        self.assertEqual(self.own_program("tcp", lists=False).times(Task(2, (), 1)), {})
+
+    def test_how_busy_an_idle_rank_is_stands_in_what_it_prints(self):
+        (self.folder / "tools").mkdir()
+        self.script("tools/tutti-run", 'echo "    2 joined 0.01"; echo "    2 idle     1.00 seconds, 0.25 % of a core"')
+        self.assertEqual(contenders.idle_percent(self.folder), 0.25)
+        self.script("tools/tutti-run", "echo nothing")
+        with self.assertRaisesRegex(Complaint, "says nothing of idle"):
+            contenders.idle_percent(self.folder)
 
     def test_unknown_peers_and_missing_drivers_are_refused(self):
-        for program in ("tools/tutti-run", "tools/tutti-perf", "bench/raw-sockets"):
+        for program in contenders.PROGRAMS:
             (self.folder / program).parent.mkdir(exist_ok=True)
             (self.folder / program).write_text("")
         names = [each.name for each in contenders.everybody(self.folder, "tcp", None, None, ["Mine=./mine"])]
         self.assertEqual(names, ["Tutti", *(name for name, _ in contenders.RAW.values()), "Mine"])
         self.assertEqual([each.name for each in contenders.everybody(self.folder, "tcp", "./driver", [], [])], ["Tutti"])
         self.assertEqual([each.name for each in contenders.everybody(self.folder, "shm", "./driver", ["ompi_shm"], [])],
-                         ["Tutti", "Tutti, arena", "Open MPI"])
+                         ["Tutti", "Tutti, arena", "Tutti, spun for", "Open MPI"])
         for transport, driver, chosen, commands, complaint in (
                 ("tcp", None, ["nccl"], [], "no 'nccl' over tcp"), ("tcp", None, ["ompi_tcp"], [], "needs a --driver"),
                 ("shm", "./driver", ["ompi_tcp"], [], "no 'ompi_tcp' over shm"), ("tcp", None, [], ["nothing"], "NAME=COMMAND")):
@@ -156,14 +191,92 @@ class Contenders(unittest.TestCase):
             contenders.everybody(self.folder / "other", "tcp", None, None, [])
 
 
+class Saved(unittest.TestCase):
+    def measured(self, cores=2, median=10):
+        made = saved.Measured({"processor": "p", "cores": cores, "kernel": "k", "congestion control": "bbr"},
+                              [{"command": "c", "date": "d", "load": "0", "seconds": 3}], {}, [0.01], "cubic")
+        made.add_table(saved.Table("tcp", 2, {"Tutti": [{4: Timing(median, 9, 1), "fused": Timing(20, 19, 2)}], "x": []}, ["x: failed"]))
+        return made
+
+    def file(self, text):
+        file = tempfile.NamedTemporaryFile("w", delete=False)
+        self.addCleanup(pathlib.Path(file.name).unlink)
+        with file:
+            file.write(text)
+        return pathlib.Path(file.name)
+
+    def test_what_is_saved_is_read_again(self):
+        self.assertEqual(saved.from_text(saved.to_text(self.measured()), "here"), self.measured())
+
+    def test_rounds_of_several_files_count_together(self):
+        files = [self.file(saved.to_text(self.measured(median=median))) for median in (10, 50, 12)]
+        found = saved.put_together(files)
+        table = found.tables["tcp", 2]
+        self.assertEqual(table.results()["Tutti"][4], Timing(12, 9, 1))
+        self.assertEqual((table.complaints, len(found.runs), found.idle), (["x: failed"], 3, [0.01] * 3))
+
+    def test_what_cannot_be_put_together_is_refused(self):
+        with self.assertRaisesRegex(Complaint, "another machine"):
+            saved.put_together([self.file(saved.to_text(self.measured())), self.file(saved.to_text(self.measured(cores=4)))])
+        for text in ("", "[]", "{}", '{"machine": {}, "runs": [], "tables": [1], "idle": [], "control": ""}'):
+            with self.subTest(text), self.assertRaisesRegex(Complaint, "not what --save writes"):
+                saved.put_together([self.file(text)])
+        with self.assertRaisesRegex(Complaint, "cannot read"):
+            saved.put_together([pathlib.Path("/nonexistent")])
+
+
+def timings(**by_name):
+    """{name: {what: Timing}} with these medians, and as many CPU seconds."""
+    return {name: {what: Timing(value, value, value) for what, value in values.items()} for name, values in by_name.items()}
+
+
+class Goals(unittest.TestCase):
+    mib = 1024**2
+    sizes = (4, 1024)
+
+    def row(self, value, results, whats, **wanted):
+        return goals.Goal("text", ("tcp", 2), whats, value, **wanted).row(results)
+
+    def test_the_worst_ratio_to_the_quickest_library_counts(self):
+        results = timings(Tutti={4: 10, 1024: 10}, A={4: 20, 1024: 40}, B={4: 30, 1024: 15}) | {goals.LIMIT: {4: Timing(1, 1, 1)}}
+        row = self.row(goals.library_by("Tutti"), results, self.sizes, least=1.5)
+        self.assertEqual(row, ["text", ">= 1.5", "1.50", "yes", "1.50", "4 B: 2.00 (A); 1 KiB: 1.50 (B)"])
+        self.assertEqual(self.row(goals.library_by("Tutti"), results, self.sizes, least=1.5, above=True)[1:4], ["> 1.5", "1.50", "**no**"])
+        self.assertEqual(self.row(goals.by_library("Tutti"), results, self.sizes, most=0.5)[1:4], ["<= 0.5", "0.667", "**no**"])
+
+    def test_what_is_missing_is_told(self):
+        results = timings(Tutti={4: 10, 1024: 10}, A={4: 20})
+        self.assertEqual(self.row(goals.library_by("Tutti"), results, self.sizes, least=1)[2:], ["2.00", "not all measured", "2.00", "4 B: 2.00 (A); 1 KiB: -"])
+        self.assertEqual(self.row(goals.library_by("Tutti"), results, self.sizes, least=3)[3], "**no**")
+        self.assertIsNone(self.row(goals.library_by("Tutti"), timings(Tutti={4: 10}), self.sizes, least=1))
+        self.assertIsNone(self.row(goals.limit_by_mine, {}, self.sizes, least=1))
+        text = goals.section({}, [])
+        self.assertIn("Not measured: 2 ranks, up to 1 KiB", text)
+        self.assertNotIn("| goal |", text)
+
+    def test_the_share_of_the_limit_is_the_streams_time_by_tuttis(self):
+        results = timings(Tutti={16 * self.mib: 10, 64 * self.mib: 40, 256 * self.mib: 160}) | {
+            goals.LIMIT: {16 * self.mib: Timing(9, 9, 9), 64 * self.mib: Timing(30, 1, 1), 256 * self.mib: Timing(160, 1, 1)}}
+        self.assertIn("| 2 ranks, from 16 MiB: share of the limit | >= 80 % | 75 % | **no** | 1 % | 16 MiB: 90 %; 64 MiB: 75 %; 256 MiB: 100 % |",
+                      goals.section({("tcp", 2): results}, []))
+
+    def test_processor_time_is_held_against_the_library_with_least(self):
+        results = timings(Tutti={self.mib: 0.5}, A={self.mib: 0.25}, B={self.mib: math.nan})
+        self.assertEqual(self.row(goals.cpu_by_mine, results, (self.mib,), least=1)[2:], ["0.500", "**no**", "0.500", "1 MiB: 0.500 (A)"])
+
+    def test_an_idle_rank_uses_no_processor_time(self):
+        self.assertEqual(goals.idle_row([0.01, 0.04])[2:4], ["0.0 %", "yes"])
+        self.assertEqual(goals.idle_row([0.01, 0.06])[2:4], ["0.1 %", "**no**"])
+
+
 class Report(unittest.TestCase):
     results = {"Tutti": {4: Timing(10, 9, 1), 65536: Timing(100, 90, 0.5), "fused": Timing(20000, 19000, 0.3)},
                "A & <B>": {4: Timing(5, 4, 2), 65536: Timing(250, 240, 0.25)}}
 
     def test_the_median_is_over_rounds(self):
-        found = report.median_of([{4: Timing(1, 1, 1)}, {4: Timing(9, 2, 5)}, {4: Timing(3, 3, 3), 8: Timing(7, 7, 7)}])
+        found = saved.median_of([{4: Timing(1, 1, 1)}, {4: Timing(9, 2, 5)}, {4: Timing(3, 3, 3), 8: Timing(7, 7, 7)}])
         self.assertEqual(found, {4: Timing(3, 1, 3), 8: Timing(7, 7, 7)})
-        self.assertEqual(report.median_of([]), {})
+        self.assertEqual(saved.median_of([]), {})
 
     def test_numbers_have_three_digits_that_say_something(self):
         for value, text in ((0.001234, "0.00123"), (1.236, "1.24"), (12.36, "12.4"), (123.6, "124"), (12345.6, "12346"), (0, "0"), (None, "-"),
@@ -171,8 +284,8 @@ class Report(unittest.TestCase):
             self.assertEqual(report.number(value), text)
 
     def test_a_section_has_times_ratios_and_processor_time(self):
-        text = report.section("shared memory, 2 ranks", self.results, (4, 65536))
-        self.assertTrue(text.startswith("## Shared memory, 2 ranks on "))
+        text = report.section("shared memory, 2 ranks", self.results, 2)
+        self.assertTrue(text.startswith("## Shared memory, 2 ranks on 2 cores"))
         self.assertIn("| 4 B | 10.0 | 5.00 (0.500) |", text)
         self.assertIn("| 64 KiB | 100 | 250 (2.50) |", text)
         self.assertIn("| 64 KiB | 0.500 | 0.250 |", text)
@@ -181,6 +294,12 @@ class Report(unittest.TestCase):
         for line in text.splitlines():
             if line.startswith("|"):
                 self.assertEqual(line.count("|"), 4)
+
+    def test_the_preface_says_how_and_when_and_with_which_congestion_control(self):
+        text = report.preface(Saved().measured())
+        self.assertIn("Float sum all-reduce in place, all ranks on one host, over TCP on loopback.", text)
+        self.assertIn("cubic for Tutti, which chooses it, and for plain sockets; bbr, the system's, for the others", text)
+        self.assertIn("- `c`, d, load 0, 3 s", text)
 
     def test_plots_are_well_formed_whatever_is_missing(self):
         only_lists = {"Tutti": {"fused": Timing(1, 1, 1)}}

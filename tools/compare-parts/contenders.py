@@ -5,11 +5,16 @@ import dataclasses
 import json
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import tempfile
+import time
 
-TIME_LIMIT = 1800  # seconds, of one command
+PROGRAMS = ("tools/tutti-run", "tools/tutti-perf", "bench/raw-sockets")
+TIME_LIMIT = 600  # seconds, of one command
+ARENA, SPUN = "Tutti, arena", "Tutti, spun for"
+SPUN_BYTES = 1024  # up to here; who waits longer has better to do than to spin
 
 # Of a list of tensors, in the order in which reports show them: Tutti's and raw sockets' word, the drivers' words, the report's.
 WAYS = {
@@ -96,19 +101,24 @@ def times_in_json(text, by_way):
 
 
 class OwnProgram:
-    """One of the programs of this build, which write JSON. `command` makes the words before the common options, from a number of ranks."""
+    """One of the programs of this build, which write JSON. `command` makes the words before the common options, from a number of ranks;
+    `fits` says which sizes are measured at all."""
 
-    def __init__(self, name, command, lists=True):
-        self.name, self.command, self.lists = name, command, lists
+    def __init__(self, name, command, lists=True, fits=lambda ranks, size: True):
+        self.name, self.command, self.lists, self.fits = name, command, lists, fits
+        self.control = ""  # of congestion, when it is known
 
     def times(self, task):
-        if not task.sizes and not self.lists:
+        sizes = [size for size in task.sizes if self.fits(task.ranks, size)]
+        if not sizes and (task.sizes or not self.lists):
             return {}
-        what = ["--bytes", ",".join(map(str, task.sizes))] if task.sizes else ["--list", "resnet50"]
+        what = ["--bytes", ",".join(map(str, sizes))] if sizes else ["--list", "resnet50"]
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "times.json"
             output_of([*self.command(task.ranks), *what, "--seconds", str(task.seconds), "--json", str(file)], self.name)
-            return times_in_json(file.read_text(), by_way=not task.sizes)
+            text = file.read_text()
+        self.control = json.loads(text)[0]["transport"].partition("sockets, ")[2]  # what plain sockets say
+        return times_in_json(text, by_way=not sizes)
 
 
 class Command:
@@ -137,11 +147,21 @@ class Driven:
         return times_in_csv(output_of([self.driver, str(task.ranks), sizes, str(task.seconds), self.word], self.name, mode), self.name)
 
 
-def tutti(build, transport, name="Tutti", more=(), lists=True):
+def tutti(build, transport, name="Tutti", more=(), **limits):
     def command(ranks):
         return [str(build / "tools/tutti-run"), "-n", str(ranks), "--no-prefix", "--", str(build / "tools/tutti-perf"), "all_reduce", "--in-place",
                 "--transport", transport, *more]
-    return OwnProgram(name, command, lists)
+    return OwnProgram(name, command, **limits)
+
+
+def idle_percent(build):
+    """Of a core, that a rank uses which waits for nothing; of two the busier one."""
+    began = str(time.time_ns())
+    text = output_of([str(build / "tools/tutti-run"), "-n", "2", "--no-prefix", "--", str(build / "bench/footprint-rank"), began], "footprint-rank")
+    found = re.search(r"idle.*?([0-9.]+) %", text)
+    if not found:
+        raise Complaint(f"footprint-rank says nothing of idle ranks: {text.strip()}")
+    return float(found[1])
 
 
 def raw(build, word):
@@ -150,8 +170,8 @@ def raw(build, word):
 
 
 def everybody(build, transport, driver, chosen, commands):
-    """Tutti first; over shared memory also with buffers from its arena. `chosen`: words, or None for all there are. `commands`: texts NAME=COMMAND."""
-    for program in ("tools/tutti-run", "tools/tutti-perf", "bench/raw-sockets"):
+    """Tutti first; over shared memory also with buffers from its arena, and spun for. `chosen`: words, or None for all there are. `commands`: texts NAME=COMMAND."""
+    for program in PROGRAMS:
         if not (build / program).exists():
             raise Complaint(f"{build / program} is not there; tools/build makes it, and --build names another folder")
     own = RAW if transport == "tcp" else {}
@@ -168,5 +188,9 @@ def everybody(build, transport, driver, chosen, commands):
         if not (name and equals and command):
             raise Complaint(f"--peer takes NAME=COMMAND, not '{text}'")
         peers.append(Command(name, command))
-    own_memory = [tutti(build, transport, "Tutti, arena", ["--arena"], lists=False)] if transport == "shm" else []
-    return [tutti(build, transport), *own_memory, *peers]
+    more = []
+    if transport == "shm":
+        cores = os.cpu_count() or 1  # more ranks than that must not spin without giving their core away
+        more = [tutti(build, transport, ARENA, ["--arena"], lists=False),
+                tutti(build, transport, SPUN, ["--spin"], lists=False, fits=lambda ranks, size: ranks <= cores and size <= SPUN_BYTES)]
+    return [tutti(build, transport), *more, *peers]

@@ -60,8 +60,6 @@ def values_of(results, kind):
 
 def panel(title, results, kind, top, colours):
     lines = values_of(results, kind)
-    if not lines:
-        return []
     sizes = sorted({size for points in lines.values() for size, _ in points})
     heights = [value for points in lines.values() for _, value in points]
     across = Axis(sizes[0], max(sizes[-1], sizes[0] * 2), LEFT, LEFT + PANEL_WIDTH)
@@ -90,6 +88,7 @@ def panel(title, results, kind, top, colours):
 
 def svg(all_results, kind, note):
     """`all_results`: {title: {name: {what: Timing}}}, Tutti first; `kind`: algbw or ratio. A name has one colour in all panels."""
+    all_results = {title: results for title, results in all_results.items() if results and values_of(results, kind)}
     names = dict.fromkeys(name for results in all_results.values() for name in results)
     colours = {name: COLOURS[index % len(COLOURS)] for index, name in enumerate(names)}
     height = TOP + len(all_results) * (PANEL_HEIGHT + GAP) + 10

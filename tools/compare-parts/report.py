@@ -1,25 +1,10 @@
 """The tables of a comparison, as Markdown."""
 
 import math
-import os
-import pathlib
-import platform
-import statistics
 
-from contenders import WAYS, Timing
-
+from contenders import WAYS
 
 TRANSPORTS = {"tcp": "TCP", "shm": "shared memory"}
-
-
-def median_of(rounds):
-    """{what: Timing} of the medians; the least of the least."""
-    found = {}
-    for what in dict.fromkeys(what for times in rounds for what in times):
-        all_of_it = [times[what] for times in rounds if what in times]
-        found[what] = Timing(statistics.median(one.median_us for one in all_of_it), min(one.least_us for one in all_of_it),
-                             statistics.median(one.cpu for one in all_of_it))
-    return found
 
 
 def amount(size):
@@ -38,8 +23,8 @@ def number(value):
     return f"{value:.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
 
 
-def markdown(head, rows):
-    return "\n".join(["| " + " | ".join(head) + " |", "|--:" * len(head) + "|", *("| " + " | ".join(row) + " |" for row in rows)])
+def markdown(head, rows, side="--:"):
+    return "\n".join(["| " + " | ".join(head) + " |", f"|{side}" * len(head) + "|", *("| " + " | ".join(row) + " |" for row in rows)])
 
 
 def with_ratio(theirs, mine, unit):
@@ -64,9 +49,14 @@ def cpu(results, keys, label):
     return markdown(["", *results], [[label(key), *(number(times[key].cpu if key in times else None) for times in results.values())] for key in keys])
 
 
-def section(title, results, sizes):
+def title(transport, ranks):
+    return f"{TRANSPORTS[transport]}, {ranks} ranks"
+
+
+def section(title, results, cores):
     """`results`: {name: {what: Timing}}, what being bytes or ways."""
-    lines = [f"## {title[:1].upper()}{title[1:]} on {os.cpu_count() or 1} cores", ""]
+    lines = [f"## {title[:1].upper()}{title[1:]} on {cores} cores", ""]
+    sizes = sorted({what for times in results.values() for what in times if isinstance(what, int)})
     if sizes:
         lines += ["Microseconds of one operation; in brackets how many times as long as Tutti: above 1, Tutti is quicker.", "",
                   ratios(results, sizes, amount), ""]
@@ -81,27 +71,17 @@ def section(title, results, sizes):
     return "\n".join(lines)
 
 
-def processor():
-    try:
-        for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return platform.machine()
-
-
-def congestion_control():
-    try:
-        return pathlib.Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()
-    except OSError:
-        return "unknown"
-
-
-def preface(transports, rounds, command, when):
-    load = ", ".join(f"{one:.1f}" for one in os.getloadavg())
-    means = {"tcp": f"TCP on loopback (the system's congestion control is {congestion_control()})", "shm": "shared memory"}
-    over = " and ".join(text for transport, text in means.items() if transport in transports)
-    return (f"Float sum all-reduce in place, all ranks on one host, over {over}. {processor()}, {os.cpu_count()} cores, Linux {platform.release()},"
-            f" load {load}; {when}.\n`{command}`: medians of {rounds} round{'s' * (rounds != 1)} in turns. A batch of operations takes as long as its slowest"
-            " rank; everybody's environment is the default one.\n")
+def preface(measured):
+    machine = measured.machine
+    means = {"tcp": "TCP on loopback", "shm": "shared memory"}
+    over = " and ".join(text for transport, text in means.items() if any(transport == one for one, _ in measured.tables))
+    rounds = {len(turns) for table in measured.tables.values() for turns in table.rounds.values() if turns}
+    lines = [f"Float sum all-reduce in place, all ranks on one host, over {over}. {machine['processor']}, {machine['cores']} cores, Linux"
+             f" {machine['kernel']}. Medians of rounds in which everybody has a turn. A batch of operations takes as long as its slowest rank;"
+             " everybody's environment is the default one." if rounds else "Nothing was compared.", ""]
+    if any(transport == "tcp" for transport, _ in measured.tables):
+        own = measured.control or "one that does not pace, where there is one"
+        lines += [f"Congestion control on loopback: {own} for Tutti, which chooses it, and for plain sockets; {machine['congestion control']}, the system's,"
+                  " for the others.", ""]
+    lines += [f"- `{run['command']}`, {run['date']}, load {run['load']}, {run['seconds']} s" for run in measured.runs]
+    return "\n".join(lines) + "\n"

@@ -23,6 +23,7 @@ using namespace plan;
 constexpr int most_ranks = 1024;
 constexpr int most_verified_ranks = 128;
 constexpr int most_simulated_ranks = 100'000;
+constexpr auto hosts_help = "ranks on each host, or the host of each rank: 4, or 0,0,1,1; all on one by default";
 
 struct options {
     std::string kind;
@@ -152,7 +153,7 @@ void add_choose(CLI::App& app, choose_options& given) {
     choosing->add_option("--ranks", given.size, "how many ranks")->required()->check(CLI::Range(1, most_ranks));
     choosing->add_option("--bytes", given.bytes, "of the whole vector, a range")->capture_default_str();
     choosing->add_option("--costs", given.costs, "other costs than the default ones: round=8e-6,message=1e-6,...");
-    choosing->add_option("--hosts", given.hosts, "ranks on each host, or the host of each rank: 4, or 0,0,1,1; all on one by default");
+    choosing->add_option("--hosts", given.hosts, hosts_help);
     choosing->add_option("--slice", given.slice, "bytes of a slice")->capture_default_str();
     choosing->add_flag("--deterministic", given.deterministic, "only algorithms that combine in one order and grouping");
     choosing->callback([&] { choose(given); });
@@ -194,7 +195,7 @@ int run(int argc, char** argv) {
     printing->add_option("--ranks", given.size, "how many ranks")->required()->check(CLI::Range(1, most_ranks));
     printing->add_option("--rank", given.only, "only this one")->check(CLI::Range(0, most_ranks - 1));
     printing->add_option("--root", given.root, "of the collectives that have one; 0 by default")->check(CLI::Range(0, most_ranks - 1));
-    printing->add_option("--hosts", given.hosts, "ranks on each host, or the host of each rank: 4, or 0,0,1,1; all on one by default");
+    printing->add_option("--hosts", given.hosts, hosts_help);
     printing->callback([&] { print(given); });
 
     int code = 0;
@@ -216,7 +217,7 @@ int run(int argc, char** argv) {
         ->transform(
             CLI::Validator([](std::string& text) { return text.starts_with('-') ? "cannot be negative: " + text : std::string(); }, ""));
     counting->add_option("--costs", given.costs, "other costs than the default ones: round=8e-6,message=1e-6,...");
-    counting->add_option("--hosts", given.hosts, "ranks on each host, or the host of each rank: 4, or 0,0,1,1; all on one by default");
+    counting->add_option("--hosts", given.hosts, hosts_help);
     counting->callback([&] { costs(given); });
 
     const auto called = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
