@@ -27,7 +27,7 @@ void attempt::wait() noexcept {
 void attempt::wait_a_turn() noexcept {
     waiting_ = true;
     if (auto& state = loop_.inner(); state.place) arm();
-    else state.due.push(*this);
+    else state.postponed.push(*this);
 }
 
 void attempt::expect(bool soon) noexcept {
@@ -63,11 +63,11 @@ static void try_all(detail::work_list& round) noexcept {
     }
 }
 
-/// Each of those that are expected soon, once; then those that are due.
+/// Each of those that are expected soon, once; then those that had left the turn to them.
 void event_loop::impl::try_eager() noexcept {
     detail::work_list round, last;
     round.take(eager);
-    last.take(due);
+    last.take(postponed);
     try_all(round);
     try_all(last);
 }
@@ -79,7 +79,7 @@ void event_loop::impl::arm_lazy() {
 
 void event_loop::impl::arm_all() {
     arm_lazy();
-    while (auto* next = due.pop()) static_cast<detail::attempt*>(next)->arm();
+    while (auto* next = postponed.pop()) static_cast<detail::attempt*>(next)->arm();
     detail::work_list round;
     round.take(eager);
     while (auto* next = round.pop()) {
