@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace tutti {
@@ -34,8 +35,9 @@ struct context_options {
     std::size_t small_bytes = 64 * KiB;
     int lanes = 1;  // links for bulk data between two ranks, up to 8: for networks on which one stream does not get all there is
 
-    // By which the algorithms are chosen. Rank 0's are used by all ranks, and by what is split from their communicator.
-    cost_model costs;
+    // By which the algorithms are chosen. Rank 0's are used by all ranks, and by what is split from their communicator. None: the defaults for
+    // shared memory where all ranks of a host share it, else for TCP, with as many cores as rank 0's host has (unless a transport was given).
+    std::optional<cost_model> costs;
     bool calibrate = false;  // measure them when the job has joined, in some 30 ms; `costs` gives what cannot be measured
     // Every element of a reduction is combined in one order and grouping of the ranks, however long the vector is and wherever in it, or in
     // which bucket, the element stands (docs/numerics.md). Rank 0 decides, for what is split from its communicator, too.
@@ -51,7 +53,7 @@ struct context_options {
 };
 
 /// `options` with what the environment says instead: TUTTI_TRANSPORT is auto, tcp or shm; TUTTI_HOST a number; TUTTI_COSTS is costs as in
-/// "round=8e-6,message=1e-6", or "measure", and counts on rank 0, as does TUTTI_DETERMINISTIC, 0 or 1. error::invalid_argument for anything
+/// "tcp,round=8e-6,cores=2", from the defaults of tcp or shm on, or "measure", and counts on rank 0, as does TUTTI_DETERMINISTIC, 0 or 1. error::invalid_argument for anything
 /// else.
 result<context_options> with_environment(context_options options);
 

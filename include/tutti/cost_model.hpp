@@ -5,23 +5,25 @@
 
 namespace tutti {
 
-/// What things cost on a group of hosts, in seconds. The ranks of a group use the numbers of its rank 0, so all choose alike. The
-/// defaults reproduce what was measured with TCP on one host of two cores: at 4 ranks recursive doubling to about 48 KiB,
-/// halving-doubling to about 600 KiB, then the ring; at 2 ranks one exchange to about 88 KiB, then the ring. What is between hosts is not
+/// What things cost on a group of hosts, in seconds. The ranks of a group use the numbers of its rank 0, so all choose alike. Memory that is
+/// in no cache costs all algorithms alike, since within a host what a slice brought is sent on while it is hot: so it is not counted. The
+/// defaults reproduce what was measured with TCP on one host, 2 and 4 ranks on two cores (docs/measuring.md). What is between hosts is not
 /// measured: by default it is a network of 10 Gbit/s.
 struct cost_model {
-    double round = 8e-6;            // a round in which something is received: the partner has to be noticed
-    double message = 1e-6;          // a send or recv: a system call
-    double sent_byte = 0.27e-9;     // also copied within a rank; sending and receiving at once costs the larger of both
-    double reduced_byte = 0.22e-9;  // landed beside its operand, read again and added
-    /// Bytes in flight stay in the cache up to a window per link. A rank that feeds several links gets only the busiest one's window
-    /// for free; what it spreads over the others beyond one more window goes through cold memory.
-    double window_bytes = 256.0 * KiB;
-    double cold_byte = 0.5e-9;
-    double far_round = 25e-6;   // as `round`, when it comes from another host
-    double far_byte = 0.85e-9;  // as `sent_byte`, to or from another host, whose ranks all share one card
+    double round = 1.7e-6;           // a round in which something is exchanged: the partner has to be noticed
+    double message = 2.7e-6;         // a send or recv: system calls
+    double moved_byte = 0.1e-9;      // sent or received: a rank does one after the other
+    double reduced_byte = 0.046e-9;  // landed beside its operand, read again and added; also copied within a rank
+    double spread_byte = 0.08e-9;    // more for what is sent to others than the peer that gets most: links share caches
+    double far_round = 25e-6;        // as `round`, when it comes from another host
+    double far_byte = 0.85e-9;       // as `moved_byte`, to or from another host, the larger of both; all ranks of a host share one card
+    double cores = 0;                // of a host, for all its ranks; 0: each rank has its own
 
     friend bool operator==(const cost_model&, const cost_model&) = default;
 };
+
+/// The same where the ranks of a host share memory.
+inline constexpr cost_model shared_memory_costs{
+    .round = 0.7e-6, .message = 0.3e-6, .moved_byte = 0.045e-9, .reduced_byte = 0.032e-9, .spread_byte = 0};
 
 }  // namespace tutti

@@ -12,12 +12,12 @@ struct field {
 };
 constexpr field fields[] = {{"round", &cost_model::round},
                             {"message", &cost_model::message},
-                            {"sent_byte", &cost_model::sent_byte},
+                            {"moved_byte", &cost_model::moved_byte},
                             {"reduced_byte", &cost_model::reduced_byte},
-                            {"window_bytes", &cost_model::window_bytes},
-                            {"cold_byte", &cost_model::cold_byte},
+                            {"spread_byte", &cost_model::spread_byte},
                             {"far_round", &cost_model::far_round},
-                            {"far_byte", &cost_model::far_byte}};
+                            {"far_byte", &cost_model::far_byte},
+                            {"cores", &cost_model::cores}};
 
 bool assign(cost_model& costs, std::string_view name, std::string_view value) {
     for (const field& each : fields) {
@@ -49,7 +49,9 @@ std::optional<cost_model> costs_in(std::string_view text, cost_model base) {
     while (!text.empty()) {
         const std::string_view item = text.substr(0, text.find(','));
         const std::size_t equals = item.find('=');
-        if (equals == item.npos || !assign(base, item.substr(0, equals), item.substr(equals + 1))) return std::nullopt;
+        if (item == "tcp") base = cost_model{};
+        else if (item == "shm") base = shared_memory_costs;
+        else if (equals == item.npos || !assign(base, item.substr(0, equals), item.substr(equals + 1))) return std::nullopt;
         text.remove_prefix(std::min(item.size() + 1, text.size()));
     }
     return base;

@@ -1,12 +1,14 @@
 #include "algorithm/estimate.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tutti {
 
 estimate::estimate(const algorithm& entry, int size, const cost_model& model, std::size_t slice_bytes, const host_map& hosts)
     : model_(model),
-      chained_(size <= most_chained) {
+      chained_(size <= most_chained),
+      segment_(static_cast<double>(default_segment(hosts))) {
     std::vector<schedule> plans;
     std::vector<rank> counted;
     for (rank me = 0; me < size; ++me) {
@@ -23,36 +25,63 @@ estimate::estimate(const algorithm& entry, int size, const cost_model& model, st
                 sliced_share_ =
                     std::max(sliced_share_, one.here.count / (static_cast<double>(ranks_.back().whole) * static_cast<double>(slice_bytes)));
     }
-    if (entry.hops)
-        for (cost& each : ranks_)
-            if (const int hops = std::max(each.exchanges, entry.hops(size)); each.exchanges > 0) {
-                each.far_exchanges = each.far_exchanges * hops / each.exchanges;
-                each.exchanges = hops;
-            }
-    if (hosts.count() > 1) count_cards(hosts, counted);
+    count_hosts(hosts, counted, size);
+    if (entry.hops && !chained_) count_hops(entry.hops(size), hosts, size);
     ranks_.erase(std::unique(ranks_.begin(), ranks_.end()), ranks_.end());
     if (chained_)
-        first_ = chain(plans, {model.round, model.message, model.sent_byte, model.reduced_byte, model.far_round, model.far_byte}, hosts);
+        first_ = chain(plans, {model.round, model.message, model.moved_byte, model.reduced_byte, model.far_round, model.far_byte}, hosts);
 }
 
-/// Of the hosts all of whose ranks were counted.
-void estimate::count_cards(const host_map& hosts, const std::vector<rank>& counted) {
-    std::vector<cost> cards(static_cast<std::size_t>(hosts.count()));
-    std::vector<std::size_t> ranks(cards.size());
-    for (std::size_t at = 0; at < counted.size(); ++at) {
-        const auto host = static_cast<std::size_t>(hosts.host(counted[at]));
-        cards[host].far_sent += ranks_[at].far_sent;
-        cards[host].far_received += ranks_[at].far_received;
-        ++ranks[host];
+/// So many messages wait for each other, from rank to rank.
+void estimate::count_hops(int hops, const host_map& hosts, int size) {
+    int far = 0;
+    for (rank one = 1; one < size; ++one) far += hosts.host(one - 1) != hosts.host(one);
+    for (cost& each : ranks_) {
+        if (each.exchanges == 0 || each.exchanges >= hops) continue;
+        each.exchanges = hops;
+        each.far_exchanges = std::max(each.far_exchanges, static_cast<int>(std::lround(static_cast<double>(far) * hops / (size - 1))));
     }
-    for (std::size_t host = 0; host < cards.size(); ++host)
-        if (ranks[host] == hosts.ranks(static_cast<int>(host)).size())
-            card_share_ = std::max(card_share_, ranks_[0].bytes(std::max(cards[host].far_sent, cards[host].far_received), 1));
+}
+
+/// Cards of the hosts all of whose ranks were counted; cores of all hosts, whose other ranks are taken to be like those that were.
+void estimate::count_hosts(const host_map& hosts, const std::vector<rank>& counted, int size) {
+    struct host {
+        cost all;
+        std::size_t ranks = 0;
+        work cores;
+    };
+    std::vector<host> found(static_cast<std::size_t>(hosts.count()));
+    for (std::size_t at = 0; at < counted.size(); ++at) {
+        const cost& one = ranks_[at];
+        host& of = found[static_cast<std::size_t>(hosts.host(counted[at]))];
+        ++of.ranks;
+        of.all.far_sent += one.far_sent;
+        of.all.far_received += one.far_received;
+        of.cores = of.cores +
+                   work{one.exchanges * model_.round, one.messages * model_.message,
+                        one.bytes(one.sent + one.received, 1) * model_.moved_byte +
+                            one.bytes(one.reduced + one.copied, 1) * model_.reduced_byte + one.bytes(one.spread, 1) * model_.spread_byte};
+    }
+    for (std::size_t number = 0; number < found.size(); ++number) {
+        const host& of = found[number];
+        if (of.ranks == 0) continue;
+        const std::size_t there = hosts.count() == 1 ? static_cast<std::size_t>(size) : hosts.ranks(static_cast<int>(number)).size();
+        if (of.ranks == there) card_share_ = std::max(card_share_, ranks_[0].bytes(std::max(of.all.far_sent, of.all.far_received), 1));
+        if (model_.cores <= 0 || static_cast<double>(there) <= model_.cores) continue;
+        const double share = static_cast<double>(there) / static_cast<double>(of.ranks) / model_.cores;
+        crowds_.push_back({of.cores.once * share, of.cores.slice * share, of.cores.byte * share});
+    }
 }
 
 double estimate::flow_seconds(const cost& of, double bytes) const noexcept {
-    return of.messages * model_.message + of.bytes(of.serial - of.far_serial + of.copied, bytes) * model_.sent_byte +
-           of.bytes(of.far_serial, bytes) * model_.far_byte + of.bytes(of.reduced, bytes) * model_.reduced_byte;
+    return of.messages * model_.message + of.bytes(of.near(), bytes) * model_.moved_byte +
+           of.bytes(of.far_serial, bytes) * model_.far_byte + of.bytes(of.reduced + of.copied, bytes) * model_.reduced_byte +
+           of.bytes(of.spread, bytes) * model_.spread_byte;
+}
+
+/// Hops of a slice during which nothing of the next segment can leave.
+double estimate::held_seconds(const cost& of) const noexcept {
+    return (of.lane_rounds - of.far_lane_rounds) * model_.round + of.far_lane_rounds * model_.far_round;
 }
 
 double estimate::first_seconds(double slice_bytes) const noexcept {
@@ -66,14 +95,18 @@ double estimate::first_seconds(double slice_bytes) const noexcept {
 
 double estimate::seconds(double vector_bytes) const noexcept {
     const double slices = std::max(1.0, vector_bytes * sliced_share_), slice = vector_bytes / slices;
-    double flow = 0, cold = 0;
+    double flow = 0, held = 0;
     for (const cost& one : ranks_) {
         flow = std::max(flow, flow_seconds(one, slice));
-        cold = std::max(cold, one.bytes(one.spread, vector_bytes) - model_.window_bytes);
+        held = std::max(held, held_seconds(one));
     }
-    const double moved = first_seconds(slice) + (slices - 1) * flow;
-    if (card_share_ <= 0) return moved + cold * model_.cold_byte;
-    return std::max(moved, first_seconds(0) + card_share_ * vector_bytes * model_.far_byte) + cold * model_.cold_byte;
+    double moved = first_seconds(slice) + (slices - 1) * flow;
+    if (slices > segment_) moved += (slices / segment_ - 1) * std::max(0.0, held - (segment_ - 1) * flow);
+    if (card_share_ > 0) moved = std::max(moved, first_seconds(0) + card_share_ * vector_bytes * model_.far_byte);
+    double longest = moved;
+    for (const work& all : crowds_)
+        longest = std::max(longest, all.once + slices * all.slice + vector_bytes * all.byte + (1 - 1 / model_.cores) * moved);
+    return longest;
 }
 
 }  // namespace tutti

@@ -13,10 +13,16 @@ namespace tutti {
 
 inline constexpr std::size_t default_slice_bytes = 512 * KiB;
 
+/// Slices that go through all rounds before the next ones do. Within a host what was combined is sent on while it is in the caches; between
+/// hosts enough is under way to hide the delay of a round.
+inline std::size_t default_segment(const host_map& hosts) noexcept { return hosts.count() == 1 ? 1 : 16; }
+
 /// The first slice goes along the longest chain through the plans of all ranks; the others follow it, each as long as the busiest rank
-/// needs for a slice without its hops. In groups of more than `most_chained` ranks the chain is that of the busiest rank's rounds, as if
+/// needs for a slice without its hops. Lanes keep segments apart: where a plan comes back to a lane, the next segment waits until it is free,
+/// and what hops take meanwhile is hidden by the other slices of the segment only. In groups of more than `most_chained` ranks the chain is that of the busiest rank's rounds, as if
 /// it never waited, and ranks are counted at both ends only, and on the hosts of the first and the last one: every special part (root,
-/// centre, folded pair, leader) is played there. All ranks of a host share its card: nothing ends before the busiest card has moved its bytes.
+/// centre, folded pair, leader) is played there. All ranks of a host share its
+/// card and its cores: nothing ends before the busiest card has moved its bytes, and the cores have done all ranks' work.
 class estimate {
 public:
     static constexpr int most_chained = 64;
@@ -30,14 +36,25 @@ public:
 private:
     double first_seconds(double slice_bytes) const noexcept;
     double flow_seconds(const cost& of, double bytes) const noexcept;
-    void count_cards(const host_map& hosts, const std::vector<rank>& counted);
+    double held_seconds(const cost& of) const noexcept;
+    void count_hops(int hops, const host_map& hosts, int size);
+    void count_hosts(const host_map& hosts, const std::vector<rank>& counted, int size);
 
     cost_model model_;
     std::vector<cost> ranks_;  // that differ
     bool chained_;
+    double segment_;  // slices
     chain first_;
     double sliced_share_ = 0;  // of the vector's bytes: the longest transfer, in slices
     double card_share_ = 0;    // of the vector's bytes: what the busiest host sends to others, or receives
+    /// What the ranks of a host do, spread over its cores: once, for each slice, for each byte of the vector.
+    struct work {
+        double once = 0, slice = 0, byte = 0;
+        friend work operator+(const work& one, const work& other) noexcept {
+            return {one.once + other.once, one.slice + other.slice, one.byte + other.byte};
+        }
+    };
+    std::vector<work> crowds_;  // of the hosts that have more ranks than cores
 };
 
 }  // namespace tutti

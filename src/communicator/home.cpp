@@ -47,6 +47,7 @@ context::state::state(event_loop& progress, std::unique_ptr<transport> network, 
     : options_(options),
       arena_(std::make_shared<arena>(!network && options.transport != transport_kind::tcp)),
       loop_(&progress),
+      own_network_(!network),
       network_(std::move(network)),
       letters_(*loop_),
       work_(*loop_) {}

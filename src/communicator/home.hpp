@@ -55,6 +55,8 @@ public:
     // On the loop.
     /// The transport, listening at `address` if there is none yet.
     transport& network(const std::string& address);
+    /// Whether it was made here, and not given.
+    bool own_network() const noexcept { return own_network_; }
     doorman& door() noexcept { return *door_; }
     background& work() noexcept { return work_; }
     void add(detail::group& which) { groups_.push_back(&which); }
@@ -75,6 +77,7 @@ private:
     std::vector<std::unique_ptr<progress_thread>> further_;
     std::unique_ptr<event_loop> own_loop_;
     event_loop* loop_;
+    const bool own_network_ = true;
     std::unique_ptr<transport> network_;
     std::unique_ptr<doorman> door_;
     std::vector<detail::group*> groups_;

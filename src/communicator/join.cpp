@@ -11,8 +11,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <map>
+#include <thread>
 
 namespace tutti {
 namespace {
@@ -80,8 +82,20 @@ failure not_joined(const membership& who, error code, std::string cause) {
     return failure(std::move(why));
 }
 
-/// Rank 0: the addresses of all, and who shares a host. Who is late is named on every rank.
-task<> collect(store& meeting, const std::string& job, membership& all, const std::string& mine, time_point deadline) {
+/// What rank 0 takes when nobody says otherwise: by what joins the ranks of a host, which share its cores. Of a transport that was given
+/// nothing is known.
+cost_model usual_costs(const membership& all, const context::state& home) {
+    if (home.options().costs) return *home.options().costs;
+    if (!home.own_network()) return {};
+    const auto shares_memory = [](const std::string& address) { return address.find("shm1:") != std::string::npos; };
+    cost_model costs = std::all_of(all.addresses.begin(), all.addresses.end(), shares_memory) ? shared_memory_costs : cost_model{};
+    costs.cores = std::thread::hardware_concurrency();
+    return costs;
+}
+
+/// Rank 0: the addresses of all, who shares a host, and the costs. Who is late is named on every rank.
+task<> collect(store& meeting, const std::string& job, membership& all, const std::string& mine, const context::state& home,
+               time_point deadline) {
     std::string missing;
     std::map<std::string, int> names{{mine.substr(0, mine.find(' ')), 0}};
     std::vector<int> hosts(all.addresses.size());
@@ -98,6 +112,7 @@ task<> collect(store& meeting, const std::string& job, membership& all, const st
         }
     }
     all.hosts = host_map(hosts);
+    all.settings.costs = usual_costs(all, home);
     std::string text = write_members(all);
     if (!missing.empty()) text = fmt::format("!of {} ranks these did not come in time: {}", all.addresses.size(), missing);
     auto published = co_await meeting.set(members_key(job), text, deadline + std::chrono::seconds(1));
@@ -120,8 +135,8 @@ task<std::unique_ptr<communicator>> join_over(std::shared_ptr<context::state> ho
     const time_point deadline = home->loop().now() + home->options().rendezvous;
     membership mine;
     mine.me = who.me;
-    if (!costs_in(to_string(home->options().costs)))
-        throw not_joined(mine, error::invalid_argument, fmt::format("costs are finite and not negative, these are {}", to_string(home->options().costs)));
+    if (const auto& costs = home->options().costs; costs && !costs_in(to_string(*costs)))
+        throw not_joined(mine, error::invalid_argument, fmt::format("costs are finite and not negative, these are {}", to_string(*costs)));
     if (home->options().lanes < 1 || home->options().lanes > most_lanes)
         throw not_joined(mine, error::invalid_argument, fmt::format("lanes are 1 to {}, these are {}", most_lanes, home->options().lanes));
     if (const int threads = home->options().threads; threads < 1 || threads > most_lanes)
@@ -137,7 +152,6 @@ task<std::unique_ptr<communicator>> join_over(std::shared_ptr<context::state> ho
     mine.settings.deterministic = home->options().deterministic;
     mine.settings.lanes = home->options().lanes;
     mine.settings.forced = home->forced();
-    mine.settings.costs = home->options().costs;
     mine.calibrate = home->options().calibrate;
     if (who.size > 1) {
         transport& network = home->network(listen_address(who));
@@ -147,7 +161,7 @@ task<std::unique_ptr<communicator>> join_over(std::shared_ptr<context::state> ho
         mine.addresses[static_cast<std::size_t>(who.me)] = address;
         auto told = co_await meeting.set(address_key(job, who.me), reached, deadline);
         told.value();
-        if (who.me == 0) co_await collect(meeting, job, mine, reached, deadline);
+        if (who.me == 0) co_await collect(meeting, job, mine, reached, *home, deadline);
         else co_await look_up(meeting, job, mine, deadline);
     }
     std::unique_ptr<detail::group, detail::group_deleter> formed(new detail::group(home, std::move(mine)));

@@ -60,8 +60,8 @@ bool read_costs(context_options& into) {
     if (!text) return true;
     into.calibrate = std::string_view(text) == "measure";
     if (into.calibrate) return true;
-    const auto costs = costs_in(text, into.costs);
-    if (costs) into.costs = *costs;
+    const auto costs = costs_in(text, into.costs.value_or(cost_model{}));
+    if (costs) into.costs = costs;
     return costs.has_value();
 }
 

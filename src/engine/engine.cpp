@@ -40,12 +40,11 @@ void engine::reprice(const cost_model& costs) {
     choose_ = std::move(choose);
 }
 
-/// Within a host what was combined is sent on while it is in the caches. Between hosts enough is under way to hide the delay of a round.
 /// Several lanes bring slices in any order, so none shall wait for the last round of another.
 std::size_t engine::segment() const noexcept {
     if (settings_.lanes > 1) return std::numeric_limits<std::size_t>::max();
     if (settings_.segment > 0) return settings_.segment;
-    return who_.hosts.count() == 1 ? 1 : 16;
+    return default_segment(who_.hosts);
 }
 
 engine::prepared& engine::prepare(const request& what, std::uint8_t& number) {

@@ -54,12 +54,12 @@ private:
 
     std::size_t size() const noexcept { return plans_.size(); }
     bool far(std::size_t who, const step& one) const noexcept { return hosts_.host(static_cast<rank>(who)) != hosts_.host(one.peer); }
-    /// Of the blocks moved `far` are so between hosts.
-    line price(std::size_t who, int messages, long moved, long far, long reduced) const noexcept {
+    /// Blocks that are moved within a host and between hosts.
+    line price(std::size_t who, int messages, long near, long far, long reduced) const noexcept {
         const shape& cut = plans_[who].spaces();
         const double whole = std::max({1, cut.input, cut.output});
         return {messages * prices_.message,
-                (static_cast<double>(moved - far) * prices_.moved_byte + static_cast<double>(far) * prices_.far_moved_byte +
+                (static_cast<double>(near) * prices_.moved_byte + static_cast<double>(far) * prices_.far_moved_byte +
                  static_cast<double>(reduced) * prices_.reduced_byte) /
                     whole};
     }
@@ -77,7 +77,8 @@ private:
             for (const step& one : round) {
                 if (one.what != action::send) continue;
                 visit(me * size() + static_cast<std::size_t>(one.peer), source{node, ahead});
-                ahead = ahead + price(me, 1, one.here.count, far(me, one) ? one.here.count : 0, 0);
+                const long between = far(me, one) ? one.here.count : 0;
+                ahead = ahead + price(me, 1, one.here.count - between, between, 0);
             }
         });
     }
@@ -96,27 +97,29 @@ private:
         std::vector<std::size_t> next(send_begin_.begin(), send_begin_.end() - 1);
         each_round([&](std::size_t me, std::size_t, std::span<const step> round) {
             int messages = 0;
-            long sent = 0, received = 0, reduced = 0, copied = 0, far_sent = 0, far_received = 0;
+            long near = 0, far_sent = 0, far_received = 0, reduced = 0;
             double hop = 0;  // the longest
             source_begin_.push_back(sources_.size());
             for (const step& one : round) {
                 messages += one.what != action::copy;
-                if (one.what == action::copy) copied += one.here.count;
-                const long between = one.what != action::copy && far(me, one) ? one.here.count : 0;
-                if (one.what == action::send) sent += one.here.count, far_sent += between;
+                if (one.what == action::copy) {
+                    reduced += one.here.count;
+                    continue;
+                }
+                const long between = far(me, one) ? one.here.count : 0;
+                near += one.here.count - between;
+                if (one.what == action::send) far_sent += between;
                 if (!receives(one)) continue;
                 const double wait = far(me, one) ? prices_.far_hop : prices_.hop;
                 hop = std::max(hop, wait);
                 far_received += between;
                 const long added = one.what == action::recv_reduce ? one.here.count : 0;
-                received += one.here.count;
                 reduced += added;
                 source from = sends_[next[static_cast<std::size_t>(one.peer) * size() + me]++];
-                from.until = from.until + price(me, 1, one.here.count, between, added) + line{wait, 0};
+                from.until = from.until + price(me, 1, one.here.count - between, between, added) + line{wait, 0};
                 sources_.push_back(from);
             }
-            work_.push_back(price(me, messages, std::max(sent, received) + copied, std::max(far_sent, far_received), reduced) +
-                            line{hop, 0});
+            work_.push_back(price(me, messages, near, std::max(far_sent, far_received), reduced) + line{hop, 0});
         });
         source_begin_.push_back(sources_.size());
     }

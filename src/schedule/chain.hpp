@@ -12,10 +12,10 @@ namespace tutti {
 struct chain_prices {
     double hop = 0;         // a round in which something is received: its partner has to be noticed
     double message = 0;     // a send or recv
-    double moved_byte = 0;  // sent or received, the larger of both in a round, or copied
-    double reduced_byte = 0;
+    double moved_byte = 0;      // sent or received: a rank does one after the other
+    double reduced_byte = 0;    // or copied
     double far_hop = 0;         // instead of `hop`, from another host
-    double far_moved_byte = 0;  // instead of `moved_byte`, to or from another host
+    double far_moved_byte = 0;  // instead of `moved_byte`, to or from another host, the larger of both in a round: a card does both at once
 };
 
 /// By whole rounds: a round ends when its rank has done its own part and all that it receives has come, each `hop` after it was sent; the

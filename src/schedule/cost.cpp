@@ -2,15 +2,49 @@
 
 #include <algorithm>
 #include <map>
+#include <vector>
 
 namespace tutti {
+namespace {
+
+/// Who is sent to, how much, and from which exchange to which.
+class lanes {
+public:
+    void send(rank to, long blocks, int exchange) {
+        lane& over = lanes_.try_emplace(to, lane{0, exchange, exchange}).first->second;
+        over.sent += blocks;
+        over.last = exchange;
+    }
+    /// `far_before`: by exchange, how many before it are far; the end, too.
+    void tell(cost& total, const std::vector<int>& far_before) const {
+        long most = 0;
+        for (const auto& [peer, over] : lanes_) {
+            most = std::max(most, over.sent);
+            if (over.last - over.first <= total.lane_rounds) continue;
+            total.lane_rounds = over.last - over.first;
+            total.far_lane_rounds =
+                far_before[static_cast<std::size_t>(over.last) + 1] - far_before[static_cast<std::size_t>(over.first) + 1];
+        }
+        total.spread = total.sent - most;
+    }
+
+private:
+    struct lane {
+        long sent;
+        int first, last;
+    };
+    std::map<rank, lane> lanes_;
+};
+
+}  // namespace
 
 cost count(const schedule& plan, rank me, const host_map& hosts) {
     cost total;
     total.rounds = plan.rounds();
     total.steps = static_cast<int>(plan.steps().size());
     total.whole = std::max({1, plan.spaces().input, plan.spaces().output});
-    std::map<rank, long> sent_to;
+    lanes used;
+    std::vector<int> far_before{0};
     for (int round = 0; round < plan.rounds(); ++round) {
         long sent = 0, received = 0, far_sent = 0, far_received = 0;
         const int messages = total.messages;
@@ -21,22 +55,22 @@ cost count(const schedule& plan, rank me, const host_map& hosts) {
             if (far) (line.what == action::send ? far_sent : far_received) += line.here.count;
             total.messages += line.what != action::copy;
             if (line.what == action::copy) total.copied += line.here.count;
-            if (line.what == action::send) sent += line.here.count, sent_to[line.peer] += line.here.count;
+            if (line.what == action::send) sent += line.here.count, used.send(line.peer, line.here.count, total.exchanges);
             if (line.what == action::recv || line.what == action::recv_reduce) received += line.here.count;
             if (line.what == action::recv_reduce) total.reduced += line.here.count;
         }
-        total.exchanges += total.messages > messages;
         total.far_exchanges += far_round;
+        if (total.messages > messages) {
+            ++total.exchanges;
+            far_before.push_back(total.far_exchanges);
+        }
         total.sent += sent;
         total.received += received;
-        total.serial += std::max(sent, received);
         total.far_sent += far_sent;
         total.far_received += far_received;
         total.far_serial += std::max(far_sent, far_received);
     }
-    long most = 0;
-    for (const auto& [peer, blocks] : sent_to) most = std::max(most, blocks);
-    total.spread = total.sent - most;
+    used.tell(total, far_before);
     return total;
 }
 

@@ -18,10 +18,14 @@ struct cost {
     long received = 0;  // what is reduced included
     long reduced = 0;
     long copied = 0;
-    long serial = 0;                      // sent or received, the larger in each round: what a link that does both at once is busy with
     long spread = 0;                      // sent to peers other than the one that gets most
     long far_sent = 0, far_received = 0;  // to and from other hosts
-    long far_serial = 0;                  // the larger of both in each round
+    long far_serial = 0;                  // the larger of both in each round: what a card that does both at once is busy with
+    long near() const noexcept { return sent + received - far_sent - far_received; }
+    /// Of the peer that is sent to for longest: rounds in which something is exchanged, after the first send to it and up to the last. So long
+    /// its lane carries no other segment.
+    int lane_rounds = 0;
+    int far_lane_rounds = 0;  // of these: with another host
 
     /// Of a vector of `vector_bytes`.
     double bytes(long blocks, double vector_bytes) const noexcept { return vector_bytes * static_cast<double>(blocks) / whole; }

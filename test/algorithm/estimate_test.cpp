@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 using namespace tutti;
 using doctest::Approx;
 
@@ -21,8 +23,8 @@ constexpr algorithm line{collective::broadcast, "line", build_line, nullptr};
 cost_model simple() {
     cost_model costs;
     costs.round = 1;
-    costs.message = costs.reduced_byte = costs.cold_byte = 0;
-    costs.sent_byte = 0.01;
+    costs.message = costs.reduced_byte = costs.spread_byte = 0;
+    costs.moved_byte = 0.01;
     return costs;
 }
 
@@ -37,6 +39,71 @@ TEST_CASE("a line of ranks costs all its hops, and its further slices no hop mor
 
 TEST_CASE("in large groups it costs what its busiest rank does") {
     CHECK(estimate(line, estimate::most_chained + 1, simple(), 1000).seconds(100) == Approx(2 * (1 + 1)));
+}
+
+TEST_CASE("a chain through a large group has as many far hops as there are neighbours on different hosts") {
+    cost_model costs = simple();
+    costs.far_round = 10;
+    const int size = 2 * estimate::most_chained;
+    std::vector<int> in_a_row, in_turns;
+    for (rank each = 0; each < size; ++each) {
+        in_a_row.push_back(each / 8);
+        in_turns.push_back(each % 2);
+    }
+    const algorithm& chain = *find(collective::scan, "chain");
+    const int far = size / 8 - 1;
+    CHECK(estimate(chain, size, costs, 1000).seconds(0) == Approx(size - 1));
+    CHECK(estimate(chain, size, costs, 1000, host_map(in_a_row)).seconds(0) == Approx(size - 1 - far + 10 * far));
+    CHECK(estimate(chain, size, costs, 1000, host_map(in_turns)).seconds(0) == Approx(10 * (size - 1)));
+}
+
+TEST_CASE("where a plan comes back to a lane each segment waits for the one before, and its hops are hidden by its other slices only") {
+    // Both send to the other, twice.
+    constexpr algorithm again{collective::all_gather, "again",
+                              [](place at) {
+                                  schedule plan({.output = 1});
+                                  for (int round = 0; round < 2; ++round)
+                                      plan.round(send(1 - at.me, output(0)), recv(1 - at.me, output(0)));
+                                  return plan;
+                              },
+                              nullptr};
+    cost_model costs = simple();
+    // Each slice of 100 bytes moves 4 times 1 second; of the two hops the second holds up the next slice.
+    CHECK(estimate(again, 2, costs, 1000).seconds(100) == Approx(4 + 2));
+    CHECK(estimate(again, 2, costs, 100).seconds(1000) == Approx(4 + 2 + 9 * (4 + 1)));
+    // Between hosts a card does both at once, and 16 slices are a segment: 15 of them take longer than a hop, or not.
+    costs.far_byte = 0.01;
+    const std::vector<int> numbers{0, 1};
+    for (const double hop : {10.0, 100.0}) {
+        costs.far_round = hop;
+        CHECK(estimate(again, 2, costs, 100, host_map(numbers)).seconds(1600) == Approx(2 * hop + 16 * 2));
+        CHECK(estimate(again, 2, costs, 100, host_map(numbers)).seconds(4800) ==
+              Approx(2 * hop + 48 * 2 + 2 * std::max(0.0, hop - 15 * 2)));
+    }
+}
+
+TEST_CASE("ranks that share cores take as long as all their work does there, and the more the longer the chain") {
+    // A round with each other rank: nobody waits without work of his own.
+    const algorithm& entry = *find(collective::all_to_all, "pairwise");
+    cost_model costs = simple();
+    costs.reduced_byte = 0.02;
+    const auto takes = [&](int size, double cores, double bytes, const host_map& hosts = {}) {
+        costs.cores = cores;
+        return estimate(entry, size, costs, 1000, hosts).seconds(bytes);
+    };
+    // 3 hops, 2 x 3 blocks moved and one copied.
+    CHECK(takes(4, 0, 400) == Approx(3 + 6 + 2));
+    CHECK(takes(4, 4, 400) == takes(4, 0, 400));
+    CHECK(takes(4, 2, 400) == Approx(4 * (3 + 6 + 2) / 2.0 + (3 + 6 + 2) / 2.0));
+    CHECK(takes(4, 1, 400) == Approx(4 * (3 + 6 + 2)));
+    // Of two hosts with two cores each the fuller one counts.
+    costs.far_round = 1;
+    costs.far_byte = 0.01;
+    const std::vector<int> numbers{0, 0, 0, 1};
+    CHECK(takes(4, 2, 0, host_map(numbers)) == Approx(3 * 3 / 2.0 + 3 / 2.0));
+    // In large groups the ranks that are not counted work as those that are.
+    const int size = 2 * estimate::most_chained;
+    CHECK(takes(size, 1, 0) == Approx(size * (size - 1)));
 }
 
 TEST_CASE("between hosts a line costs their hops and bytes, in small groups and large ones") {

@@ -231,10 +231,14 @@ task<> average(communicator& world, std::size_t bucket, std::vector<float>& resu
         for (const float each : all.gradient<float>(which)) result.push_back(each);
 }
 
+/// With costs by which buckets of a kilobyte have another algorithm than longer ones.
 std::vector<float> averages(std::size_t bucket, bool deterministic) {
     std::vector<float> result;
+    context_options options = deterministic_options(deterministic);
+    options.costs.emplace();
+    options.costs->round = options.costs->message = 1e-7;
     run_ranks(
-        5, [&](communicator& world) { return average(world, bucket, result); }, deterministic_options(deterministic));
+        5, [&](communicator& world) { return average(world, bucket, result); }, options);
     return result;
 }
 
@@ -264,7 +268,8 @@ bool mode_of(const std::function<bool(rank)>& deterministic) {
         [&](communicator& world) { return sum_in_children(world, all_right); },
         [&](rank me) {
             context_options options = deterministic_options(deterministic(me));
-            options.costs.round = options.costs.message = 0;
+            options.costs.emplace();
+            options.costs->round = options.costs->message = 0;
             return options;
         });
     return all_right;

@@ -20,8 +20,9 @@ context_options playing(const numbering& numbers, rank me, std::size_t slice_byt
     options.host = numbers[static_cast<std::size_t>(me)];
     options.slice_bytes = slice_bytes;
     options.small_bytes = 1000;
-    options.costs.far_round = 1e-3;
-    options.costs.far_byte = 1e-7;
+    options.costs.emplace();
+    options.costs->far_round = 1e-3;
+    options.costs->far_byte = 1e-7;
     return options;
 }
 

@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 fit_costs, build = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
-TRUE = "round=3e-5,message=4e-6,sent_byte=1e-9,reduced_byte=1e-10,cold_byte=2e-9"
+TRUE = "round=3e-5,message=4e-6,moved_byte=1e-9,reduced_byte=1e-10,spread_byte=6e-10,cores=2"
 
 
 def rows_of(ranks):
@@ -19,7 +19,7 @@ def rows_of(ranks):
                               check=True, text=True, capture_output=True).stdout
         for words in (line.split() for line in said.splitlines()[2:]):
             if words[0] != "chosen:":
-                yield {"op": "all_reduce", "ranks": ranks, "bytes": size, "algorithm": words[0], "time_us_median": float(words[5])}
+                yield {"op": "all_reduce", "transport": "tcp", "ranks": ranks, "bytes": size, "algorithm": words[0], "time_us_median": float(words[5])}
 
 
 def run(*words):
@@ -34,7 +34,7 @@ def expect(claim, text):
 with tempfile.TemporaryDirectory() as folder:
     path = pathlib.Path(folder) / "rows.json"
     path.write_text(json.dumps([row for ranks in (2, 3, 4, 8) for row in rows_of(ranks)]))
-    done = run(path)
+    done = run(path, "--costs", "cores=2")
     expect(done.returncode == 0, done.stderr)
     losses = [int(value) for value in re.findall(r"largest loss (\d+)%", done.stdout)]
     expect(losses[0] > 10 and losses[1] <= 5, f"largest losses before and after: {losses}, expected above 10 and at most 5\n{done.stdout}")

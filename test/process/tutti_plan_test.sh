@@ -21,12 +21,14 @@ expect 0 "round 3: send to 2 output[2]" print all_reduce ring --ranks 4 --rank 1
 expect 0 "rank 2 of 3: 1 rounds, 1 steps" print broadcast tree --ranks 3 --root 1
 expect 0 "all_reduce      ring                33 of 33 correct" verify
 expect 0 "4 of 4 correct" verify all_gather pairwise --ranks 5..8 --slices 3 --seed 7
-expect 0 "77.36  chosen" cost all_reduce --ranks 4 --bytes 64KiB
+expect 0 "46.44  chosen" cost all_reduce --ranks 4 --bytes 64KiB --costs tcp
 expect 0 "barrier of 0 bytes" cost barrier --ranks 4 --bytes 8
-expect 0 "halving_doubling from 48781 bytes" choose all_reduce --ranks 4
-expect 0 "recursive_doubling from 48781 bytes" choose all_reduce --ranks 4 --bytes 48781 --costs round=20e-6
+expect 0 "halving_doubling from 90159 bytes" choose all_reduce --ranks 4 --costs tcp
+expect 0 "chosen: star from 0 bytes, tree from 19513 bytes, ring from 449134 bytes" cost all_reduce --ranks 4 --bytes 4 --costs tcp,cores=2
+expect 0 "costs: round=7e-07,message=3e-07" choose all_reduce --ranks 4
+expect 0 "recursive_doubling from 48781 bytes" choose all_reduce --ranks 4 --bytes 48781 --costs tcp,round=20e-6
 expect 0 "deterministic all_reduce, 4 ranks" choose all_reduce --ranks 4 --deterministic
-expect 0 "halving from 4 bytes" choose reduce_scatter --ranks 4 --deterministic
+expect 0 "halving from 4 bytes" choose reduce_scatter --ranks 4 --deterministic --costs tcp
 expect 0 "dissemination from 0 bytes" choose barrier --ranks 4 --costs round=0
 expect 0 "0.16           0.15     1.07      13       1 " simulate --ranks 8 --latency 10us --bandwidth 100Gbit --bytes 1MB --slice 10kB
 expect 0 "not simulated: 67108864 transfers of 2 unlike ranks are too many to simulate; --slice 4 would do" \
@@ -36,14 +38,14 @@ expect 0 "several hosts of several ranks" list
 expect 0 "round 1: recv_reduce from 2 output[0]" print all_reduce leaders --ranks 4 --hosts 2 --rank 0
 expect 0 "rank 2 of 4: 2 rounds" print all_reduce leaders --ranks 4 --hosts 0,1,0,1
 expect 0 "all_reduce of 1048576 bytes, 4 ranks on 2 hosts" cost all_reduce --ranks 4 --bytes 1MiB --hosts 2
-expect 0 "parts from 22414 bytes" choose all_reduce --ranks 6 --hosts 3
+expect 0 "parts from 79740 bytes" choose all_reduce --ranks 6 --hosts 3 --costs tcp
 expect 0 "parts from 1 bytes" choose all_reduce --ranks 6 --hosts 0,0,0,1,1,1 --bytes 1..8 --costs round=0,message=0,far_round=0
 expect 2 "all_reduce parts does not serve 4 ranks on 2 hosts" print all_reduce parts --ranks 4 --hosts 3
 expect 2 "all_reduce leaders does not serve 4 ranks" print all_reduce leaders --ranks 4
 expect 2 "--hosts takes ranks for each host, or the host of each rank as 0,0,1,1; '2,x' is neither" cost all_reduce --ranks 2 --bytes 4 --hosts 2,x
 expect 2 "--hosts 0,1 says where 2 ranks are, of 3" choose all_reduce --ranks 3 --hosts 0,1
 expect 2 "A subcommand is required"
-expect 2 "--costs takes numbers" choose all_reduce --ranks 4 --costs round=-1
+expect 2 "--costs takes tcp, shm and numbers" choose all_reduce --ranks 4 --costs round=-1
 expect 2 "--bytes takes a number and one of" choose all_reduce --ranks 4 --bytes 4..x
 expect 2 "the range is empty" choose all_reduce --ranks 4 --bytes 8..4
 expect 2 "--latency takes a number and one of ns, us, ms, s; '20' is not that" simulate --ranks 8 --latency 20 --bandwidth 1GB --bytes 1

@@ -41,11 +41,16 @@ TEST_CASE("what is sent in one round leaves one after the other, and the last on
     CHECK(chain(plans, prices).seconds(5) == Approx(100 + 3 * (10 + 5)));
 }
 
-TEST_CASE("partners exchange in the time of the larger part") {
+TEST_CASE("within a host partners do one part after the other, between hosts both at once") {
     schedule left({.output = 3}), right({.output = 3});
     left.round(send(1, output(0)), recv(1, output(1, 2)));
     right.round(send(0, output(1, 2)), recv(0, output(0)));
-    CHECK(chain(std::vector{left, right}, prices).seconds(30) == Approx(100 + 2 * 10 + 20));
+    chain_prices far = prices;
+    far.far_hop = 1000;
+    far.far_moved_byte = 3;
+    const std::vector<int> numbers{0, 1};
+    CHECK(chain(std::vector{left, right}, prices).seconds(30) == Approx(100 + 2 * 10 + 30));
+    CHECK(chain(std::vector{left, right}, far, host_map(numbers)).seconds(30) == Approx(1000 + 2 * 10 + 3 * 20));
 }
 
 TEST_CASE("one chain is the longest for few bytes and another for many") {

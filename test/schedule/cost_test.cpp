@@ -19,7 +19,7 @@ TEST_CASE("a plan's cost is counted from its steps") {
     CHECK(total.received == 3);
     CHECK(total.reduced == 2);
     CHECK(total.copied == 2);
-    CHECK(total.serial == 6);  // 4 sent in the first round, 2 received in the second
+    CHECK(total.near() == 7);
     CHECK(total.spread == 1);  // to rank 2
     CHECK(total.bytes(total.sent, 100) == 100);
     CHECK(total.bytes(total.spread, 100) == 25);
@@ -28,6 +28,24 @@ TEST_CASE("a plan's cost is counted from its steps") {
 TEST_CASE("an empty plan costs nothing") {
     CHECK(count(schedule()) == cost{});
     CHECK(count(schedule()).bytes(0, 100) == 0);
+}
+
+TEST_CASE("a lane is in use from the first send to its peer to the last") {
+    schedule plan({.output = 4});
+    plan.round(send(1, output(0)));
+    plan.round(copy(output(1), output(0)));  // nothing is exchanged
+    plan.round(recv(3, output(2)));
+    plan.round(send(2, output(0)), recv(3, output(3)));
+    plan.round(send(1, output(0)));
+    plan.round(send(2, output(0)));
+    CHECK(count(plan).lane_rounds == 3);  // to rank 1; to rank 2 it is 2
+    CHECK(count(plan).far_lane_rounds == 0);
+    const std::vector<int> numbers{0, 0, 0, 1};
+    CHECK(count(plan, 0, host_map(numbers)).lane_rounds == 3);
+    CHECK(count(plan, 0, host_map(numbers)).far_lane_rounds == 2);
+    schedule once({.output = 1});
+    once.round(send(1, output(0)), recv(1, output(0)));
+    CHECK(count(once).lane_rounds == 0);
 }
 
 TEST_CASE("what goes to other hosts is counted apart, in each round the larger of sent and received") {
@@ -41,9 +59,9 @@ TEST_CASE("what goes to other hosts is counted apart, in each round the larger o
     CHECK(total.far_sent == 5);
     CHECK(total.far_received == 2);
     CHECK(total.far_serial == 6);  // 2 received in the first round, 4 sent in the last
-    CHECK(total.serial == 9);
+    CHECK(total.near() == 4);  // 3 to rank 1, 1 from it
     const cost near = count(plan);
     CHECK(near.far_exchanges == 0);
     CHECK(near.far_serial == 0);
-    CHECK(near.serial == total.serial);
+    CHECK(near.near() == 11);
 }

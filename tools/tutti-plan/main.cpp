@@ -24,6 +24,7 @@ constexpr int most_ranks = 1024;
 constexpr int most_verified_ranks = 128;
 constexpr int most_simulated_ranks = 100'000;
 constexpr auto hosts_help = "ranks on each host, or the host of each rank: 4, or 0,0,1,1; all on one by default";
+constexpr auto costs_help = "tcp or shm, and numbers that differ: tcp,cores=2,round=8e-6; by default shm and the cores of this machine";
 
 struct options {
     std::string kind;
@@ -152,7 +153,7 @@ void add_choose(CLI::App& app, choose_options& given) {
     choosing->add_option("collective", given.kind, "all_reduce, for example")->required();
     choosing->add_option("--ranks", given.size, "how many ranks")->required()->check(CLI::Range(1, most_ranks));
     choosing->add_option("--bytes", given.bytes, "of the whole vector, a range")->capture_default_str();
-    choosing->add_option("--costs", given.costs, "other costs than the default ones: round=8e-6,message=1e-6,...");
+    choosing->add_option("--costs", given.costs, costs_help);
     choosing->add_option("--hosts", given.hosts, hosts_help);
     choosing->add_option("--slice", given.slice, "bytes of a slice")->capture_default_str();
     choosing->add_flag("--deterministic", given.deterministic, "only algorithms that combine in one order and grouping");
@@ -216,7 +217,7 @@ int run(int argc, char** argv) {
         ->transform(CLI::AsSizeValue(false))
         ->transform(
             CLI::Validator([](std::string& text) { return text.starts_with('-') ? "cannot be negative: " + text : std::string(); }, ""));
-    counting->add_option("--costs", given.costs, "other costs than the default ones: round=8e-6,message=1e-6,...");
+    counting->add_option("--costs", given.costs, costs_help);
     counting->add_option("--hosts", given.hosts, hosts_help);
     counting->callback([&] { costs(given); });
 

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <span>
+#include <thread>
 #include <vector>
 
 namespace plan {
@@ -67,8 +68,14 @@ double seconds_in(const std::string& option, const std::string& text) { return n
 double rate_in(const std::string& option, const std::string& text) { return number_with(rate_units, option, text); }
 
 cost_model costs_given(const std::string& text) {
+    if (text.empty()) {
+        cost_model usual = shared_memory_costs;
+        usual.cores = std::thread::hardware_concurrency();
+        return usual;
+    }
     if (const std::optional<cost_model> found = costs_in(text)) return *found;
-    throw bad_input(fmt::format("--costs takes numbers in seconds and bytes, as in {}; '{}' is not that", to_string(cost_model{}), text));
+    throw bad_input(
+        fmt::format("--costs takes tcp, shm and numbers in seconds and bytes, as in {}; '{}' is not that", to_string(cost_model{}), text));
 }
 
 host_map hosts_given(const std::string& text, int size) {

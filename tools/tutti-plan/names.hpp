@@ -27,7 +27,7 @@ double bytes_in(const std::string& option, const std::string& text);
 double seconds_in(const std::string& option, const std::string& text);
 /// Bytes in a second: "100Gbit", "12.5GB", "10GiB".
 double rate_in(const std::string& option, const std::string& text);
-/// "round=8e-6,message=1e-6".
+/// "shm,cores=2,round=8e-6"; empty: those that ranks on this host have by default.
 tutti::cost_model costs_given(const std::string& text);
 
 /// "4": so many ranks on each host, one after the other; "0,1,0,1": the host of each rank; empty: all on one.
