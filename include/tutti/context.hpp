@@ -44,6 +44,9 @@ struct context_options {
     bool deterministic = false;
 
     // Of this rank alone.
+    // That make progress, up to 8. The first makes all of it, but for bulk data of several `lanes`: lane i is on thread i modulo threads. For
+    // ranks with cores to spare; where all compute, or there is one lane, more threads gain nothing.
+    int threads = 1;
     transport_kind transport = transport_kind::automatic;  // tutti::run takes it from TUTTI_TRANSPORT, when that is set
     int host = 0;  // other numbers play other hosts on this one, reached over TCP; tutti::run takes it from TUTTI_HOST, when that is set
     void (*notice)(const std::string& sentence) = nullptr;  // hears, on the loop, what works otherwise than it might; null: standard error
@@ -54,7 +57,7 @@ struct context_options {
 /// else.
 result<context_options> with_environment(context_options options);
 
-/// Makes progress on a thread of its own, or, given a loop, on that loop and without any thread.
+/// Makes progress on a thread of its own (or on several, see `threads`), or, given a loop, on that loop and without any thread.
 /// Destroyed after its communicators; does not wait for peers.
 class context {
 public:

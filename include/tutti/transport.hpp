@@ -13,6 +13,7 @@
 
 namespace tutti {
 
+class event_loop;
 class near_link;
 
 /// What a link did with the bytes it was offered. No bytes and no code: it would have to wait.
@@ -43,6 +44,12 @@ public:
     virtual std::size_t under_way() const noexcept { return 0; }
     /// Forgets both watchers (they are not called afterwards, even if already posted) and ends the stream; what was sent still arrives. The destructor closes too.
     virtual void close() noexcept = 0;
+    /// The same stream on another loop; null when this link cannot leave its own. Called on `other`, while nothing happens on its own loop and
+    /// nobody waits for it. Good for nothing but to be destroyed afterwards.
+    virtual std::unique_ptr<link> move_to(event_loop& other) noexcept {
+        static_cast<void>(other);
+        return nullptr;
+    }
     /// For the library: what links within one host can do beyond this.
     virtual near_link* near() noexcept { return nullptr; }
     /// The other side, for messages.

@@ -22,7 +22,7 @@ constexpr duration idle_poll = std::chrono::microseconds(500);  // of a communic
 group::group(std::shared_ptr<context::state> home, membership who)
     : home_(std::move(home)),
       who_(std::move(who)),
-      engine_(new class engine(home_->loop(), engine_identity{who_.name, who_.epoch, who_.me, size(), who_.hosts}, who_.settings, *this)),
+      engine_(new class engine(home_->loop(), engine_identity{who_.name, who_.epoch, who_.me, size(), who_.hosts}, who_.settings, *this, home_->further_loops())),
       control_(home_->loop(), who_.me, size(), who_.epoch, *this),
       monitor_(home_->loop(), who_.me, size(), control_, *this),
       passages_(who_.addresses.size() * static_cast<std::size_t>(lane_kinds - 1 + who_.settings.lanes)),

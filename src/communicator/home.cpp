@@ -38,7 +38,10 @@ context::state::state(context_options options)
       loop_(own_loop_.get()),
       letters_(*loop_),
       work_(*loop_),
-      thread_([this] { loop_->run(); }) {}
+      thread_([this] { loop_->run(); }) {
+    if (options.threads > most_lanes) return;  // which nobody can join with
+    for (int more = 1; more < options.threads; ++more) further_.push_back(std::make_unique<progress_thread>());
+}
 
 context::state::state(event_loop& progress, std::unique_ptr<transport> network, context_options options)
     : options_(options),
@@ -50,6 +53,12 @@ context::state::state(event_loop& progress, std::unique_ptr<transport> network, 
       work_(*loop_) {}
 
 context::state::~state() { TUTTI_CHECK(stopped_ && groups_.empty(), "a context stops before its state is destroyed"); }
+
+std::vector<event_loop*> context::state::further_loops() {
+    std::vector<event_loop*> all;
+    for (const auto& each : further_) all.push_back(&each->loop());
+    return all;
+}
 
 transport& context::state::network(const std::string& address) {
     if (!network_) network_ = open_network(*loop_, address, options_, arena_);
@@ -87,6 +96,7 @@ void context::state::stop() noexcept {
     } else {
         end_all();
     }
+    further_.clear();
     stopped_ = true;
     groups_.clear();
     letters_.close();

@@ -17,6 +17,21 @@
 
 namespace tutti {
 
+/// A loop with a thread that runs it for as long as it lives.
+class progress_thread {
+public:
+    progress_thread() : thread_([this] { loop_.run(); }) {}
+    ~progress_thread() {
+        loop_.stop();
+        thread_.join();
+    }
+    event_loop& loop() noexcept { return loop_; }
+
+private:
+    event_loop loop_;
+    std::thread thread_;
+};
+
 class context::state : public std::enable_shared_from_this<context::state> {
 public:
     explicit state(context_options options);
@@ -24,6 +39,9 @@ public:
     ~state();
 
     event_loop& loop() noexcept { return *loop_; }
+    /// Of the further threads that were asked for; they run for as long as groups do.
+    std::vector<event_loop*> further_loops();
+    bool embedded() const noexcept { return !own_loop_; }
     const context_options& options() const noexcept { return options_; }
     /// Before joining, the same on all ranks: algorithms that groups take whatever they cost.
     void force(std::vector<const algorithm*> which) { forced_ = std::move(which); }
@@ -56,6 +74,7 @@ private:
     const std::shared_ptr<arena> arena_;
     std::atomic<bool> told_of_arena_{false};
     std::vector<const algorithm*> forced_;
+    std::vector<std::unique_ptr<progress_thread>> further_;
     std::unique_ptr<event_loop> own_loop_;
     event_loop* loop_;
     const bool own_network_ = true;

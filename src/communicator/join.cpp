@@ -139,6 +139,10 @@ task<std::unique_ptr<communicator>> join_over(std::shared_ptr<context::state> ho
         throw not_joined(mine, error::invalid_argument, fmt::format("costs are finite and not negative, these are {}", to_string(*costs)));
     if (home->options().lanes < 1 || home->options().lanes > most_lanes)
         throw not_joined(mine, error::invalid_argument, fmt::format("lanes are 1 to {}, these are {}", most_lanes, home->options().lanes));
+    if (const int threads = home->options().threads; threads < 1 || threads > most_lanes)
+        throw not_joined(mine, error::invalid_argument, fmt::format("threads are 1 to {}, these are {}", most_lanes, threads));
+    else if (threads > 1 && home->embedded())
+        throw not_joined(mine, error::invalid_argument, fmt::format("a context on a loop of its user has no threads of its own, and no {} of them", threads));
     mine.job = digest_of(job);
     mine.id = digest_of(mine.name, mine.job);
     mine.epoch = who.epoch;

@@ -13,6 +13,7 @@ struct bounce {
     operation* of = nullptr;
     int step = 0;
     std::size_t slice = 0;
+    bool settled = false;  // it has been reduced already, and is to be left
     std::unique_ptr<std::byte[]> data;
     std::size_t capacity = 0;
 

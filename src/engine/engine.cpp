@@ -15,8 +15,8 @@ static chooser chooser_of(const engine_settings& settings, const engine_identity
     return chooser(who.size, settings.costs, settings.forced, default_slice_bytes, settings.deterministic, who.hosts);
 }
 
-engine::engine(event_loop& loop, engine_identity who, engine_settings settings, engine_observer& observer)
-    : loop_(loop), who_(std::move(who)), settings_(std::move(settings)), choose_(chooser_of(settings_, who_)), observer_(&observer),
+engine::engine(event_loop& loop, engine_identity who, engine_settings settings, engine_observer& observer, std::vector<event_loop*> further)
+    : loop_(loop), further_(std::move(further)), who_(std::move(who)), settings_(std::move(settings)), choose_(chooser_of(settings_, who_)), observer_(&observer),
       ports_(static_cast<std::size_t>(who_.size) * lane_kinds) {}
 
 engine::~engine() { TUTTI_CHECK(shut_, "an engine is shut down before it is destroyed"); }
@@ -250,24 +250,6 @@ operation_list& engine::home_of(const operation& which) noexcept {
 
 // ---- lanes
 
-void engine::attach(rank peer, lane_id which, std::unique_ptr<link> over) {
-    {
-        const std::lock_guard lock(guard_);
-        if (shut_ || failure_) {
-            over->close();
-            return;
-        }
-        if (which.kind == lane_kind::point) {
-            messages_.attach(peer, std::move(over));
-            return;
-        }
-        port& at = port_to(peer, which.kind);
-        if (at.attached(which.index)) return;
-        at.attach(which.index, std::move(over));
-    }
-    tell_observer();
-}
-
 void engine::peer_left(rank peer, lane_id which) {
     {
         const std::lock_guard lock(guard_);
@@ -345,6 +327,7 @@ void engine::tell_observer() noexcept {
 }
 
 void engine::shut_down() noexcept {
+    part();
     {
         const std::lock_guard lock(guard_);
         if (shut_) return;

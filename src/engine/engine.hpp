@@ -55,7 +55,9 @@ protected:
 
 class engine final : public std::enable_shared_from_this<engine> {
 public:
-    engine(event_loop& loop, engine_identity who, engine_settings settings, engine_observer& observer);
+    /// `further`: loops of other threads, which run for longer than this one is used. Where there are several bulk lanes they are spread over
+    /// them, the first on `loop`.
+    engine(event_loop& loop, engine_identity who, engine_settings settings, engine_observer& observer, std::vector<event_loop*> further = {});
     ~engine();
 
     /// Any thread. The operation's place in the order is fixed here. Never blocks on a peer. The result has two references: the
@@ -67,7 +69,7 @@ public:
     void forget(detail::repeated_call& call) noexcept;
     messenger& messages() noexcept { return messages_; }
 
-    /// On the loop: a lane is there.
+    /// On the loop: a lane is there. The link is one of this loop; it is moved to that of its lane.
     void attach(rank peer, lane_id which, std::unique_ptr<link> over);
     /// On the loop: the peer said goodbye, but not over this lane, because it was not made or has ended.
     void peer_left(rank peer, lane_id which);
@@ -126,6 +128,12 @@ private:
     void too_early(const operation& running);
     port& port_to(rank peer, lane_kind kind);
     lane_kind lane_of(const request& what) const noexcept;
+    /// Whether lanes of this kind are on several loops, and where one is.
+    bool spread(lane_kind kind) const noexcept { return kind == lane_kind::bulk && settings_.lanes > 1 && !further_.empty(); }
+    event_loop& loop_of(lane_id which) noexcept;
+    std::unique_ptr<link> bring(rank peer, lane_id which, std::unique_ptr<link> over) noexcept;
+    void admit(rank peer, lane_id which, std::unique_ptr<link> over);
+    void part() noexcept;
     std::size_t segment() const noexcept;
     operation* find(std::uint64_t sequence) noexcept;
     operation& accept(const request& what, duration default_deadline, bool& alone);
@@ -147,6 +155,7 @@ private:
     void tell_observer() noexcept;
 
     event_loop& loop_;
+    const std::vector<event_loop*> further_;
     const engine_identity who_;
     engine_settings settings_;
     chooser choose_;

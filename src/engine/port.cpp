@@ -48,10 +48,13 @@ bool port::busy() const noexcept {
     return false;
 }
 
+bool port::spread() const noexcept { return owner_.spread(kind_); }
+
 void port::attach(int index, std::unique_ptr<link> over) {
     track& at = *tracks_[static_cast<std::size_t>(index)];
     if (!alone()) over->share();
-    at.attach(owner_.loop_, owner_.guard_, std::move(over));
+    at.attach(owner_.loop_of({kind_, index}), owner_.guard_, std::move(over), spread() ? lane::kind::spread : lane::kind::single);
+    window_ = std::min(window_, at.over->window());
     if (said_goodbye_) say_goodbye(at);
     feed();
     at.over->resume();
@@ -120,7 +123,10 @@ void port::feed_alone() noexcept {
         describe(next, next.at, bytes);
         next.head.place = next.place;
         next.queued = true;
-        if (next.at.last()) senders_.pop();  // the next operation's frames may follow in the same batch
+        if (next.at.last()) {
+            senders_.pop();  // the next operation's frames may follow in the same batch
+            given_ = &next;
+        }
         over->send(next);
     }
     over->flush();
@@ -129,47 +135,58 @@ void port::feed_alone() noexcept {
 void port::sent(send_channel& which) noexcept {
     operation& of = which.at.of();
     which.queued = false;
+    if (given_ == &which) given_ = nullptr;
     of.transferred(which.at.step(), which.head.payload_bytes);
     which.advance();
     if (of.advance()) owner_.progressed(of);
     else feed();
 }
 
+/// Whether every lane has something to send already.
+bool port::full() const noexcept {
+    return std::none_of(tracks_.begin(), tracks_.end(), [](const auto& each) { return each->over && !each->outgoing.from; });
+}
+
+/// Frames that may be under way.
+std::size_t port::window_of(std::size_t bytes, const operation& of) const noexcept {
+    const std::size_t of_a_lane = std::min(window_ / std::max<std::size_t>(1, bytes), of.slices());
+    return std::max<std::size_t>(1, of_a_lane) * windows_of_a_lane * tracks_.size();
+}
+
 /// Of the lanes that have nothing left to send the one with the fewest bytes under way; of those that are equal each in its turn. None, if that
-/// one is full and another will be idle soon: so a slow lane fills its own part of the window, and leaves the others theirs.
+/// one is full and another will be idle soon: so a slow lane fills its own part of the window, and leaves the others theirs. How much is under
+/// way is a question to the system, and asked only where the answer counts.
 track* port::idle_track(std::size_t bytes) noexcept {
+    const auto idle = static_cast<std::size_t>(
+        std::count_if(tracks_.begin(), tracks_.end(), [](const auto& each) { return each->over && !each->outgoing.from; }));
+    const bool busy = std::any_of(tracks_.begin(), tracks_.end(), [](const auto& each) { return each->outgoing.from != nullptr; });
+    const std::size_t limit = std::max(bytes, window_);
+    const bool asks = idle > 1 || (busy && limit < std::numeric_limits<std::size_t>::max());
     track* found = nullptr;
     std::size_t fewest = 0;
-    bool busy = false;
     for (std::size_t tried = 0; tried < tracks_.size(); ++tried) {
         track& next = *tracks_[(turn_ + tried) % tracks_.size()];
-        if (!next.over) continue;
-        if (next.outgoing.from) {
-            busy = true;
-            continue;
-        }
-        const std::size_t there = next.over->under_way();
+        if (!next.over || next.outgoing.from) continue;
+        const std::size_t there = asks ? next.over->under_way() : 0;
         if (found && there >= fewest) continue;
         found = &next;
         fewest = there;
     }
     // Half of windows_of_a_lane: the frame comes on top.
-    if (!found || (busy && fewest > std::max(bytes, found->over->window()))) return nullptr;
-    turn_ = static_cast<std::size_t>(found->index() + 1) % tracks_.size();
-    return found;
+    return found && busy && fewest > limit ? nullptr : found;
 }
 
 void port::feed_together() noexcept {
     feeding_ = true;
-    while (senders_.first) {
+    while (senders_.first && !full()) {
         send_channel& next = *senders_.first;
         const cursor at = next.next_at;
         operation& of = at.of();
         const std::size_t bytes = of.transfer_bytes(at.step(), at.slice());
+        if (!of.may_send_among(at.round(), at.slice(), window_of(bytes, of))) break;
         track* const on = idle_track(bytes);
         if (!on) break;
-        const std::size_t window = std::min(on->over->window() / std::max<std::size_t>(1, bytes), of.slices());
-        if (!of.may_send_among(at.round(), at.slice(), std::max<std::size_t>(1, window) * windows_of_a_lane * tracks_.size())) break;
+        turn_ = static_cast<std::size_t>(on->index() + 1) % tracks_.size();
         on->outgoing.from = &next;
         on->outgoing.at = at;
         on->outgoing.head.place = next.next_place++;
@@ -266,7 +283,8 @@ landing port::place(track& on, std::size_t bytes, std::vector<std::span<std::byt
         of.runs_of(step, on.at.slice(), runs);
         return landing::here;
     }
-    if (on.over->near() && of.reduces_at_once(step)) return landing::through;
+    // What a spread lane shows is combined without the guard, and a user's operator is not called without it.
+    if (on.over->near() && of.reduces_at_once(step) && !(spread() && of.asked.op.user())) return landing::through;
     bounce* const into = on.free_bounce(bytes);
     if (!into) return landing::park;
     into->of = &of;
@@ -297,7 +315,7 @@ bool port::combined(track& on) noexcept {
     if (!of.reduces(step) || !of.plan().reduces_at_once(step)) return true;
     bounce* const full = on.bounce_of(of, step, on.at.slice());
     if (!full) return true;  // it went through
-    if (!of.reduce(step, on.at.slice(), full->data.get())) return false;
+    if (!full->settled && !of.reduce(step, on.at.slice(), full->data.get())) return false;
     full->of = nullptr;
     return true;
 }
@@ -337,12 +355,18 @@ void port::say_goodbye() noexcept {
 void port::stop() noexcept {
     senders_ = {};
     receivers_ = {};
+    given_ = nullptr;
     for (auto& each : tracks_) each->stop();
 }
 
 void port::close() noexcept {
     for (auto& each : tracks_)
-        if (each->over) each->over->close();
+        if (each->over) spread() ? each->over->close_soon() : each->over->close();
+}
+
+void port::part(event_loop& loop) noexcept {
+    for (auto& each : tracks_)
+        if (each->over && &owner_.loop_of({kind_, each->index()}) == &loop) each->over->part();
 }
 
 }  // namespace tutti

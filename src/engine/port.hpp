@@ -5,6 +5,7 @@
 #include "engine/operation.hpp"
 #include "engine/track.hpp"
 
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -46,6 +47,8 @@ public:
     /// Forgets every operation and touches no payload any more.
     void stop() noexcept;
     void close() noexcept;
+    /// On `loop`, or when nobody runs it: its lanes send what can be sent at once, and close.
+    void part(event_loop& loop) noexcept;
 
     // For tracks.
     landing arrived(track& on, const frame& head, std::vector<std::span<std::byte>>& runs) noexcept;
@@ -62,9 +65,13 @@ private:
         void remove(Channel& one) noexcept;
     };
 
+    const operation* missed() const noexcept;
     bool alone() const noexcept { return tracks_.size() == 1; }
+    bool spread() const noexcept;
     void feed_alone() noexcept;
     void feed_together() noexcept;
+    bool full() const noexcept;
+    std::size_t window_of(std::size_t bytes, const operation& of) const noexcept;
     track* idle_track(std::size_t bytes) noexcept;
     template <class Channel>
     void count(Channel& channel, const cursor& done, const frame& head) noexcept;
@@ -87,6 +94,8 @@ private:
     std::vector<std::unique_ptr<track>> tracks_;
     queue<send_channel> senders_;
     queue<recv_channel> receivers_;
+    send_channel* given_ = nullptr;  // of one lane: the last whose last frame it has, until it is sent
+    std::size_t window_ = std::numeric_limits<std::size_t>::max();  // the smallest of a lane
     std::size_t turn_ = 0;  // the lane that is offered the next frame first
     bool feeding_ = false;
     bool parked_ = false;

@@ -48,9 +48,22 @@ landing port::refuse(error code, std::string cause) noexcept {
     return landing::refuse;
 }
 
+/// Who waits for the peer, or for a frame that a lane which has ended was given to send.
+const operation* port::missed() const noexcept {
+    if (receivers_.first) return &receivers_.first->at.of();
+    if (senders_.first) return &senders_.first->at.of();
+    for (const auto& each : tracks_) {
+        if (!each->lost_link) continue;
+        if (given_) return &given_->at.of();
+        if (each->outgoing.from) return &each->outgoing.at.of();
+    }
+    return nullptr;
+}
+
 void port::miss() noexcept {
-    if (!awaited()) return;
-    const operation& of = receivers_.first ? receivers_.first->at.of() : senders_.first->at.of();
+    const operation* const who = missed();
+    if (!who) return;
+    const operation& of = *who;
     report why;
     why.code = error::peer_left;
     why.cause = fmt::format("rank {} left while rank {} waited for it in {} #{}", peer_, owner_.who_.me, of.name(), of.sequence);
@@ -60,6 +73,10 @@ void port::miss() noexcept {
 }
 
 void port::lost(track& on, std::error_code why) noexcept {
+    if (on.left) {  // nothing was to come over it any more, but something may have been on its way there
+        if (given_ || on.outgoing.from) miss();
+        return;
+    }
     owner_.lost_.push_back({peer_, {kind_, on.index()}, why});
     owner_.post_news();
 }

@@ -22,14 +22,26 @@ std::size_t track::through(const frame&, std::uint64_t offset, std::span<const s
     return at.of().reduce(at.step(), at.slice(), offset, {aligned, part.size()});
 }
 
+/// Whoever ends the operation waits until this is over. A user's operator is called with the guard held, one call at a time.
+void track::settle(const frame& head) noexcept {
+    if (head.kind != frame_kind::data) return;
+    operation& of = at.of();
+    if (!of.reduces(at.step()) || !of.reduces_at_once(at.step()) || of.asked.op.user()) return;
+    bounce* const full = bounce_of(of, at.step(), at.slice());
+    if (!full) return;  // it went through
+    of.reduce(at.step(), at.slice(), full->data.get());
+    full->settled = true;
+}
+
 void track::lost(std::error_code why) noexcept {
     lost_link = true;
-    if (!left) owner_.lost(*this, why);
+    owner_.lost(*this, why);
 }
 
 bounce* track::free_bounce(std::size_t bytes) {
     for (bounce& each : bounces_) {
         if (each.of) continue;
+        each.settled = false;
         if (each.capacity < bytes) {
             each.data = std::make_unique_for_overwrite<std::byte[]>(bytes);
             each.capacity = bytes;
@@ -46,10 +58,10 @@ bounce* track::bounce_of(const operation& whose, int step, std::size_t slice) no
 }
 
 void track::stop() noexcept {
+    if (over) over->stop();  // first: then nobody looks at the rest
     outgoing.from = nullptr;
     into = nullptr;
     for (bounce& each : bounces_) each.of = nullptr;
-    if (over) over->stop();
 }
 
 }  // namespace tutti

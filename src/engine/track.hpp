@@ -26,14 +26,14 @@ public:
     void sent() noexcept override {}
 };
 
-/// Used with the engine's guard held.
+/// Used with the engine's guard held; what a spread lane does without it touches nothing but the payload that is landing.
 class track final : public lane_owner {
 public:
     track(port& owner, int index) : owner_(owner), index_(index) {}
 
     int index() const noexcept { return index_; }
-    void attach(event_loop& loop, std::mutex& guard, std::unique_ptr<link> link) {
-        over = std::make_unique<lane>(loop, guard, std::move(link), *this);
+    void attach(event_loop& loop, std::mutex& guard, std::unique_ptr<link> link, lane::kind how) {
+        over = std::make_unique<lane>(loop, guard, std::move(link), *this, how);
     }
     bounce* free_bounce(std::size_t bytes);
     bounce* bounce_of(const operation& whose, int step, std::size_t slice) noexcept;
@@ -53,6 +53,7 @@ public:
 private:
     landing arrived(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept override;
     std::size_t through(const frame& head, std::uint64_t offset, std::span<const std::byte> part) noexcept override;
+    void settle(const frame& head) noexcept override;
     void landed(const frame& head) noexcept override;
     bool awaits() const noexcept override;
     void lost(std::error_code why) noexcept override;

@@ -12,6 +12,8 @@ public:
 
     /// From now on the loop calls `run`, once.
     void wait() noexcept;
+    /// The same in the loop's next turn, when everything else that is expected soon has been tried.
+    void wait_a_turn() noexcept;
     /// Whether it is expected to be ready soon, so that it is worth trying again and again. Not so at first.
     void expect(bool soon) noexcept;
     /// Something has moved: the loop goes on trying instead of sleeping.

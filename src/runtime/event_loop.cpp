@@ -130,8 +130,10 @@ void event_loop::impl::turn(impl* visitor) {
     if (!timers.empty()) fire_timers(self.now());
     if (!visitor && idle() && helped && !io_used && drive_helped()) return;
     if (++turns % turns_between_polls == 0) poll_io(batch / 4);  // however much is going on
-    if (!idle()) {
-        if (!eager.empty()) try_eager();
+    if (!idle() || !postponed.empty()) {
+        stirred = false;
+        if (!eager.empty() || !postponed.empty()) try_eager();
+        if (stirred) tired_at = {};
     } else if (!spin(visitor) && !(visitor && visitor->called())) {
         sleep(visitor);
     }

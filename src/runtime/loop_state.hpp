@@ -73,6 +73,7 @@ struct event_loop::impl {
     // For the loop.
     detail::work_list local;
     detail::work_list eager, lazy;     // attempts that wait: expected to be ready soon, or not
+    detail::work_list postponed;       // and those that have only left this turn to others
     bool stirred = false;              // bytes have moved
     time_point tired_at{};             // when spinning ends; 0: it has not begun
     int turns = 0;

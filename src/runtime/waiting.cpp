@@ -24,6 +24,12 @@ void attempt::wait() noexcept {
     queue();
 }
 
+void attempt::wait_a_turn() noexcept {
+    waiting_ = true;
+    if (auto& state = loop_.inner(); state.place) arm();
+    else state.postponed.push(*this);
+}
+
 void attempt::expect(bool soon) noexcept {
     if (soon_ == soon) return;
     soon_ = soon;
@@ -51,15 +57,21 @@ void attempt::stop_waiting() noexcept {
 
 }  // namespace detail
 
-/// Each of those that are expected soon, once.
-void event_loop::impl::try_eager() noexcept {
-    detail::work_list round;
-    round.take(eager);
+static void try_all(detail::work_list& round) noexcept {
     while (auto* next = round.pop()) {
         auto* one = static_cast<detail::attempt*>(next);
         one->tried();
         one->run();
     }
+}
+
+/// Each of those that are expected soon, once; then those that had left the turn to them.
+void event_loop::impl::try_eager() noexcept {
+    detail::work_list round, last;
+    round.take(eager);
+    last.take(postponed);
+    try_all(round);
+    try_all(last);
 }
 
 /// Those that are not expected soon are the kernel's from here on.
@@ -69,6 +81,7 @@ void event_loop::impl::arm_lazy() {
 
 void event_loop::impl::arm_all() {
     arm_lazy();
+    while (auto* next = postponed.pop()) static_cast<detail::attempt*>(next)->arm();
     detail::work_list round;
     round.take(eager);
     while (auto* next = round.pop()) {

@@ -15,12 +15,13 @@ constexpr std::size_t turn_bytes = 1 * MiB;     // then others on the loop have 
 
 }  // namespace
 
-lane::lane(event_loop& loop, std::mutex& guard, std::unique_ptr<tutti::link> over, lane_owner& owner)
+lane::lane(event_loop& loop, std::mutex& guard, std::unique_ptr<tutti::link> over, lane_owner& owner, kind how)
     : loop_(loop),
       guard_(guard),
       link_(std::move(over)),
       near_(link_->near()),
       owner_(owner),
+      spread_(how == kind::spread),
       send_turn_(loop),
       recv_turn_(loop),
       staging_(staging_bytes),
@@ -31,23 +32,64 @@ std::size_t lane_owner::through(const frame&, std::uint64_t, std::span<const std
 lane::~lane() { close(); }
 
 void lane::stop() noexcept {
-    if (near_ && (lent_first_ || first_)) near_->revoke();  // its owner may use the memory for something else from now on
     state_ = state::ended;
-    first_ = last_ = nullptr;
+    drop_frames();
+    if (!spread_) return;
+    const std::lock_guard ended(call_);  // what is moving bytes now
+}
+
+void lane::drop_frames() noexcept {
+    if (near_ && (lent_first_ || first_)) near_->revoke();  // its owner may use the memory for something else from now on
+    first_ = last_ = undecided_ = nullptr;
     lent_first_ = lent_last_ = nullptr;
+}
+
+void lane::close_soon() noexcept {
+    stop();
+    if (closed_) return;
+    closing_ = true;
+    wake();
+}
+
+void lane::part() noexcept {
+    if (!waiting_writable_) pump_send();
+    close();
 }
 
 void lane::close() noexcept {
     stop();
+    closed_ = true;
+    closing_ = false;
     link_->close();
     send_turn_.forget();
     recv_turn_.forget();
     loop_.withdraw(readable_);
     loop_.withdraw(writable_);
     loop_.withdraw(repaid_);
+    loop_.withdraw(go_);
+}
+
+/// Of a spread lane: its loop looks what there is to do.
+void lane::wake() noexcept {
+    if (going_ || (state_ == state::ended && !closing_)) return;
+    going_ = true;
+    loop_.post(go_);
+}
+
+void lane::go() noexcept {
+    const std::lock_guard lock(guard_);
+    going_ = false;
+    if (closing_) {
+        close();
+        return;
+    }
+    if (!waiting_writable_) pump_send();
+    if (!waiting_readable_) pump_recv();
 }
 
 void lane::fail(std::error_code why) noexcept {
+    if (state_ == state::ended) return;
+    take_returned();  // what has been given back has been taken
     if (state_ == state::ended) return;
     stop();
     owner_.lost(why);
@@ -58,13 +100,16 @@ void lane::fail(std::error_code why) noexcept {
 void lane::send(outgoing& what) noexcept {
     if (state_ == state::ended || send_code_) return;
     what.next_in_lane = nullptr;
-    refer(what);
+    if (!spread_) refer(what);
+    else if (!undecided_) undecided_ = &what;
     (first_ ? last_->next_in_lane : first_) = &what;
     last_ = &what;
 }
 
 void lane::flush() noexcept {
-    if (!pumping_ && !waiting_writable_) pump_send();
+    if (pumping_ || waiting_writable_) return;
+    if (spread_) wake();
+    else pump_send();
 }
 
 void lane::writable() noexcept {
@@ -139,8 +184,7 @@ void lane::sent_bytes(std::size_t bytes) noexcept {
 /// The other side may have said why it went. Only then, or when the owner does not want to hear it now, the lane is lost.
 void lane::send_failed(std::error_code why) noexcept {
     send_code_ = why;
-    first_ = last_ = nullptr;
-    lent_first_ = lent_last_ = nullptr;
+    drop_frames();
     if (state_ == state::parked) fail(why);
     else if (!reading_) pump_recv();
 }
@@ -154,8 +198,10 @@ void lane::pump_send() noexcept {
             send_turn_.start(writable_);
             break;
         }
+        for (; undecided_; undecided_ = undecided_->next_in_lane) refer(*undecided_);
         gather_batch();
-        const auto [bytes, code] = link_->try_send(send_runs_);
+        const auto [bytes, code] = outside([this] { return link_->try_send(send_runs_); });
+        if (state_ == state::ended) break;
         if (code) {
             send_failed(code);
             break;
@@ -175,14 +221,16 @@ void lane::pump_send() noexcept {
 // ---- receiving
 
 void lane::resume() noexcept {
-    if (!reading_ && !waiting_readable_ && state_ != state::ended) pump_recv();
+    if (reading_ || waiting_readable_ || state_ == state::ended) return;
+    if (spread_) wake();
+    else pump_recv();
 }
 
 void lane::readable() noexcept {
     const std::lock_guard lock(guard_);
     waiting_readable_ = false;
     take_returned();
-    flush();
+    if (!waiting_writable_) pump_send();
     pump_recv();
 }
 
@@ -272,8 +320,9 @@ bool lane::recv_more(std::size_t& budget) noexcept {
     if (near_) ahead = (state_ == state::references ? head_.references * sizeof(reference) : frame_bytes) - end_;
     const std::size_t asked = missing_ + ahead;
     runs_.emplace_back(buffer_.data() + end_, ahead);
-    const auto [bytes, code] = link_->try_recv(std::span<const std::span<std::byte>>(runs_).subspan(run_));
+    const auto [bytes, code] = outside([this] { return link_->try_recv(std::span<const std::span<std::byte>>(runs_).subspan(run_)); });
     runs_.pop_back();
+    if (state_ == state::ended) return false;
     if (bytes == 0) return nothing_came(code);
     drained_ = bytes < asked;
     budget -= std::min(budget, bytes);
@@ -317,6 +366,10 @@ void lane::pump_recv() noexcept {
             fill_from_buffer();
         }
         if (missing_ == 0) {
+            if (spread_ && head_.payload_bytes > 0) {
+                outside([this] { owner_.settle(head_); });
+                if (state_ == state::ended) break;
+            }
             state_ = state::header;
             owner_.landed(head_);
             continue;

@@ -42,8 +42,10 @@ public:
     /// takes the payload part by part, where the link shows it; only from a lane that is `near`. `park`: nothing is read until
     /// `lane::resume`, then it is asked again. `refuse`: the lane stops reading for good.
     virtual landing arrived(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept = 0;
-    /// The part of a payload that begins at `offset`. Says how many bytes it took, whole elements.
+    /// The part of a payload that begins at `offset`. Says how many bytes it took, whole elements. From a spread lane without the guard.
     virtual std::size_t through(const frame& head, std::uint64_t offset, std::span<const std::byte> part) noexcept;
+    /// Only from a spread lane, without the guard: a payload is all there. What takes long and concerns nobody else is done here.
+    virtual void settle(const frame& head) noexcept { static_cast<void>(head); }
     virtual void landed(const frame& head) noexcept = 0;
     /// Whether a frame is due.
     virtual bool awaits() const noexcept { return false; }
@@ -55,22 +57,34 @@ protected:
 };
 
 /// Used with `guard` held, on the loop unless said otherwise. Calls its owner with `guard` held.
+///
+/// A *spread* lane shares the guard with lanes on other loops. It lets go of the guard while it moves bytes, and only then, so whoever holds the
+/// guard finds it between two calls, or waits in `stop` for the end of one. Nothing but its own loop's calls moves bytes: `send`, `flush`
+/// and `resume` come from any thread, and the loop does the rest soon.
 class lane final {
 public:
-    lane(event_loop& loop, std::mutex& guard, std::unique_ptr<tutti::link> over, lane_owner& owner);
+    enum class kind { single, spread };
+
+    lane(event_loop& loop, std::mutex& guard, std::unique_ptr<tutti::link> over, lane_owner& owner, kind how = kind::single);
     ~lane();
 
     /// Queues `what`; `flush` gives it to the kernel.
     void send(outgoing& what) noexcept;
     void flush() noexcept;
-    /// The owner awaits a frame.
-    void expect() noexcept { link_->expect(true); }
+    /// The owner awaits a frame. A spread lane hears of that when it waits for the next one.
+    void expect() noexcept {
+        if (!spread_) link_->expect(true);
+    }
     /// Asks about a parked frame again, and starts reading.
     void resume() noexcept;
     /// Drops what is queued and touches no payload any more. On any thread. No call to the owner or to queued frames comes afterwards.
     void stop() noexcept;
     /// Stops, and ends the link.
     void close() noexcept;
+    /// Of a spread lane. On any thread: stops, and ends the link soon.
+    void close_soon() noexcept;
+    /// Sends what can be sent at once, and closes.
+    void part() noexcept;
     /// Whether every queued byte is with the kernel, or with the other side.
     bool flushed() const noexcept { return first_ == nullptr && lent_first_ == nullptr; }
     /// Whether the other side shares memory with this one.
@@ -83,9 +97,37 @@ public:
 private:
     enum class state { header, references, parked, payload, ended };
 
+    /// While it lives others have the guard of a spread lane.
+    class absence {
+    public:
+        explicit absence(lane& from) noexcept : from_(from) {
+            if (!from_.spread_) return;
+            from_.call_.lock();
+            from_.guard_.unlock();
+        }
+        absence(const absence&) = delete;
+        absence& operator=(const absence&) = delete;
+        ~absence() {
+            if (!from_.spread_) return;
+            from_.call_.unlock();
+            from_.guard_.lock();
+        }
+
+    private:
+        lane& from_;
+    };
+    /// Afterwards the lane may have been stopped.
+    template <class Call>
+    auto outside(Call call) noexcept {
+        const absence away(*this);
+        return call();
+    }
+
     void readable() noexcept;
     void writable() noexcept;
     void repaid() noexcept;
+    void go() noexcept;
+    void wake() noexcept;
     void refer(outgoing& what) noexcept;
     void take_returned() noexcept;
     void await_return() noexcept;
@@ -98,19 +140,28 @@ private:
     bool take_header() noexcept;
     bool take_references() noexcept;
     bool take_lent(std::size_t& budget) noexcept;
+    bool read_lent() noexcept;
     bool pass_through(std::size_t& budget) noexcept;
+    moved show(std::size_t& used) noexcept;
     bool nothing_came(std::error_code code) noexcept;
     bool ask_owner() noexcept;
     void fill_from_buffer() noexcept;
     bool recv_more(std::size_t& budget) noexcept;
     void fail(std::error_code why) noexcept;
     void send_failed(std::error_code why) noexcept;
+    void drop_frames() noexcept;
 
     event_loop& loop_;
     std::mutex& guard_;
     std::unique_ptr<tutti::link> link_;
     near_link* const near_;  // null over a network
     lane_owner& owner_;
+    const bool spread_;
+    std::mutex call_;  // of a spread lane: held while bytes move; taken with the guard held
+    bool going_ = false;    // go_ is posted
+    bool closing_ = false;
+    bool closed_ = false;
+    detail::callback<&lane::go> go_{*this};
     detail::callback<&lane::readable> readable_{*this};
     detail::callback<&lane::writable> writable_{*this};
     detail::callback<&lane::repaid> repaid_{*this};
@@ -123,6 +174,7 @@ private:
     static constexpr std::size_t staging_bytes = 16 * KiB;
     outgoing* first_ = nullptr;
     outgoing* last_ = nullptr;
+    outgoing* undecided_ = nullptr;  // of a spread lane: from here on it is open whether payloads are lent
     std::size_t offset_ = 0;
     bool pumping_ = false;
     bool waiting_writable_ = false;

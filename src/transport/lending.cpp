@@ -46,7 +46,7 @@ void lane::repaid() noexcept {
     if (state_ == state::ended) return;
     if (lent_first_ && near_->returned() == waited_beyond_) return send_failed(error::peer_died);
     take_returned();
-    flush();
+    if (!waiting_writable_) pump_send();
     await_return();
 }
 
@@ -80,15 +80,15 @@ bool lane::take_references() noexcept {
     return false;
 }
 
-/// Reads a lent payload, and gives it back.
-bool lane::take_lent(std::size_t& budget) noexcept {
+/// False when there is less than its header tells of, or nobody wants it any more.
+bool lane::read_lent() noexcept {
     std::uint64_t offset = 0;
     for (auto part : lent_) {
         while (!part.empty()) {
             std::size_t bytes = 0;
             if (through_) {
                 bytes = owner_.through(head_, offset, part);
-                if (state_ == state::ended) return false;
+                if (!spread_ && state_ == state::ended) return false;
             } else {
                 while (runs_[run_].empty()) ++run_;
                 bytes = std::min(part.size(), runs_[run_].size());
@@ -96,16 +96,21 @@ bool lane::take_lent(std::size_t& budget) noexcept {
                 runs_[run_] = runs_[run_].subspan(bytes);
                 if (runs_[run_].empty()) ++run_;
             }
-            if (bytes == 0) {
-                fail(error::protocol_error);
-                return false;
-            }
+            if (bytes == 0) return false;
             offset += bytes;
             part = part.subspan(bytes);
         }
     }
-    if (near_->revoked()) {  // what was read may have been something else already
-        fail(error::peer_died);
+    return true;
+}
+
+/// Reads a lent payload, and gives it back.
+bool lane::take_lent(std::size_t& budget) noexcept {
+    const bool read = outside([this] { return read_lent(); });
+    if (state_ == state::ended) return false;
+    // Of what has been revoked the bytes that were read may have been something else already.
+    if (!read || near_->revoked()) {
+        fail(read ? error::peer_died : error::protocol_error);
         return false;
     }
     budget -= std::min(budget, missing_);
@@ -114,33 +119,41 @@ bool lane::take_lent(std::size_t& budget) noexcept {
     return true;
 }
 
-/// Lets the owner take what the link shows of the payload. False when there was nothing or an end.
-bool lane::pass_through(std::size_t& budget) noexcept {
-    std::size_t used = 0;
+/// Lets the owner take what the link shows of the payload: `used` bytes. An element that lies in two pieces is put together first, in the
+/// buffer.
+moved lane::show(std::size_t& used) noexcept {
     const std::uint64_t offset = head_.payload_bytes - missing_;
     if (end_ == 0) {
         std::span<const std::byte> run;
-        const auto [bytes, code] = near_->peek(run);
-        if (bytes == 0) return nothing_came(code);
+        const moved there = near_->peek(run);
+        if (there.bytes == 0) return there;
         used = owner_.through(head_, offset, run.first(std::min({run.size(), missing_, shown_bytes})));
-        if (used > 0) near_->skip(used);
+        if (used > 0) {
+            near_->skip(used);
+            return there;
+        }
     }
-    // An element that lies in two pieces is put together first.
-    if (used == 0) {
-        const std::size_t whole = std::min(missing_, longest_element);
-        const std::span<std::byte> parts[] = {std::span(buffer_).first(whole).subspan(end_)};
-        const auto [bytes, code] = link_->try_recv(parts);
-        if (bytes == 0) return nothing_came(code);
-        end_ += bytes;
-        if (end_ < whole) return true;
-        used = owner_.through(head_, offset, std::span(buffer_).first(whole));
-        if (used != whole) used = 0;
-        end_ = 0;
-    }
+    const std::size_t whole = std::min(missing_, longest_element);
+    const std::span<std::byte> parts[] = {std::span(buffer_).first(whole).subspan(end_)};
+    const moved came = link_->try_recv(parts);
+    end_ += came.bytes;
+    if (end_ < whole) return came;
+    used = owner_.through(head_, offset, std::span(buffer_).first(whole));
+    if (used != whole) used = 0;
+    end_ = 0;
+    return came;
+}
+
+/// False when there was nothing, or an end.
+bool lane::pass_through(std::size_t& budget) noexcept {
+    std::size_t used = 0;
+    const auto [bytes, code] = outside([&] { return show(used); });
+    if (state_ == state::ended) return false;
+    if (bytes == 0) return nothing_came(code);
     missing_ -= used;
     budget -= std::min(budget, used);
-    if (used == 0) fail(error::protocol_error);
-    return used > 0;
+    if (used == 0 && end_ == 0) fail(error::protocol_error);
+    return state_ != state::ended;
 }
 
 }  // namespace tutti

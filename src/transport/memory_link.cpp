@@ -33,7 +33,9 @@ public:
         both_->reader[mine_] = &reader_;
         both_->writer[mine_] = &writer_;
     }
-    ~memory_link() override { close(); }
+    ~memory_link() override {
+        if (!moved_) close();
+    }
 
     moved try_send(std::span<const std::span<const std::byte>> parts) noexcept override {
         const std::scoped_lock lock{both_->mutex};
@@ -82,6 +84,12 @@ public:
         writer_.forget();
     }
 
+    std::unique_ptr<link> move_to(event_loop& other) noexcept override {
+        const std::scoped_lock lock{both_->mutex};
+        if (std::exchange(moved_, true) || both_->closed[mine_]) return nullptr;
+        return std::make_unique<memory_link>(both_, mine_, other, peer_);
+    }
+
     std::string peer() const override { return peer_; }
 
 private:
@@ -91,6 +99,7 @@ private:
     watcher reader_;
     watcher writer_;
     const std::string peer_;
+    bool moved_ = false;
 };
 
 }  // namespace

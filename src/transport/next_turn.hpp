@@ -11,14 +11,14 @@ namespace tutti {
 
 class next_turn final : public detail::attempt {
 public:
-    explicit next_turn(event_loop& loop) noexcept : attempt(loop) { expect(true); }
+    explicit next_turn(event_loop& loop) noexcept : attempt(loop) {}
     ~next_turn() { forget(); }
 
     /// Calls `work` once, after everything else that is waited for has been tried. What is posted would come before that, in the same turn.
     void start(detail::runnable& work) noexcept {
         TUTTI_CHECK(work_ == nullptr, "one waits for a turn once");
         work_ = &work;
-        wait();
+        wait_a_turn();
     }
     void forget() noexcept {
         if (std::exchange(work_, nullptr) != nullptr) stop_waiting();

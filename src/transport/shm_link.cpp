@@ -117,6 +117,20 @@ public:
     }
     void expect(bool soon) noexcept override { reader_.expect(soon); }
 
+    std::unique_ptr<link> move_to(event_loop& other) noexcept override {
+        for (shm_wait* each : {&reader_, &writer_, &lender_}) each->forget();
+        bell_.forget();
+        boost::system::error_code code;
+        file_handle handle(socket_.release(code));
+        if (code) return nullptr;
+        local_protocol::socket there(executor_of(other));
+        if (there.assign(local_protocol(), handle.number(), code)) return nullptr;
+        handle.release();
+        auto made = std::make_unique<shm_link>(other, std::move(there), peer_, mine_);
+        made->continue_from(*this);
+        return made;
+    }
+
     near_link* near() noexcept override { return this; }
 
     void close() noexcept override {
@@ -204,6 +218,18 @@ private:
         if (in_->lender_sleeps.load() != 0 && in_->lender_sleeps.exchange(0) != 0) send_byte(handle_, wake_up);
     }
 
+    void continue_from(shm_link& before) noexcept {
+        arena_sent_ = before.arena_sent_;
+        theirs_ = std::move(before.theirs_);
+        memory_ = std::move(before.memory_);
+        out_ = std::exchange(before.out_, nullptr);
+        in_ = std::exchange(before.in_, nullptr);
+        sender_ = std::exchange(before.sender_, std::nullopt);
+        receiver_ = std::exchange(before.receiver_, std::nullopt);
+        given_back_ = before.given_back_;
+        seen_ = before.seen_;
+        gone_ = before.gone_;
+    }
     void take_memory(const file_handle& from) noexcept {
         auto memory = mapping::of(from, mapping::access::write);
         if (!memory) gone_ = memory.failure().code();

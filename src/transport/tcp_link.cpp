@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -113,6 +114,20 @@ public:
         if (!send_code_) send_code_ = error::closed;
         if (!recv_code_) recv_code_ = error::closed;
         close_gently(std::move(socket_));
+    }
+
+    std::unique_ptr<link> move_to(event_loop& other) noexcept override {
+        boost::system::error_code code;
+        const auto protocol = socket_.local_endpoint(code).protocol();
+        const int handle = socket_.release(code);
+        if (code) return nullptr;
+        tcp::socket there(executor_of(other));
+        if (there.assign(protocol, handle, code)) {
+            ::close(handle);
+            return nullptr;
+        }
+        there.non_blocking(true, code);
+        return std::make_unique<tcp_link>(other, std::move(there), peer_, same_host_);
     }
 
     void share() noexcept override { ::setsockopt(handle_, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &shared_unsent, sizeof shared_unsent); }

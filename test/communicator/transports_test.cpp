@@ -22,6 +22,7 @@ struct row {
     transport_kind kind;
     int lanes = 1;
     bool helped = false;  // by the rank's loop
+    int threads = 1;
 };
 constexpr row all_kinds[] = {{"auto", transport_kind::automatic},
                              {"tcp", transport_kind::tcp},
@@ -29,7 +30,11 @@ constexpr row all_kinds[] = {{"auto", transport_kind::automatic},
                              {"tcp, 4 lanes", transport_kind::tcp, 4},
                              {"shm, 3 lanes", transport_kind::shm, 3},
                              {"tcp, helped", transport_kind::tcp, 1, true},
-                             {"shm, helped", transport_kind::shm, 1, true}};
+                             {"shm, helped", transport_kind::shm, 1, true},
+                             {"tcp, 3 lanes, 2 threads", transport_kind::tcp, 3, false, 2},
+                             {"shm, 2 lanes, 2 threads, helped", transport_kind::shm, 2, true, 2},
+                             {"auto, 4 lanes, 3 threads", transport_kind::automatic, 4, false, 3},
+                             {"auto, 1 lane, 3 threads", transport_kind::automatic, 1, false, 3}};
 
 /// Every rank is a thread with a loop of its own; its bytes move on the thread of its context.
 void run_over(const row& how, int size, const test::rank_body& body, int ranks_per_host = 1 << 20) {
@@ -42,6 +47,7 @@ void run_over(const row& how, int size, const test::rank_body& body, int ranks_p
                 context_options options;
                 options.transport = how.kind;
                 options.lanes = how.lanes;
+                options.threads = how.threads;
                 options.host = me / ranks_per_host;
                 context home(options);
                 event_loop loop;

@@ -4,8 +4,10 @@
 
 #include <doctest/doctest.h>
 
+#include <map>
 #include <memory>
 #include <random>
+#include <tuple>
 
 using namespace tutti;
 using test::asking;
@@ -48,6 +50,36 @@ public:
 
 private:
     std::unique_ptr<tutti::link> over_;
+};
+
+/// How often the links of one direction over one lane were used.
+struct use {
+    int sends = 0;
+    int questions = 0;  // how much is under way
+};
+
+class watched_link final : public tutti::link {
+public:
+    watched_link(std::unique_ptr<tutti::link> over, use& counts) : over_(std::move(over)), counts_(counts) {}
+
+    moved try_send(std::span<const std::span<const std::byte>> parts) noexcept override {
+        const moved done = over_->try_send(parts);
+        counts_.sends += done.bytes > 0 ? 1 : 0;
+        return done;
+    }
+    moved try_recv(std::span<const std::span<std::byte>> parts) noexcept override { return over_->try_recv(parts); }
+    void when_readable(tutti::detail::runnable& work) noexcept override { over_->when_readable(work); }
+    void when_writable(tutti::detail::runnable& work) noexcept override { over_->when_writable(work); }
+    std::size_t under_way() const noexcept override {
+        ++counts_.questions;
+        return 0;
+    }
+    void close() noexcept override { over_->close(); }
+    std::string peer() const override { return over_->peer(); }
+
+private:
+    std::unique_ptr<tutti::link> over_;
+    use& counts_;
 };
 
 line_options even_line(double bytes_per_second) {
@@ -189,6 +221,59 @@ TEST_CASE("lanes add up, and one at a quarter of the speed costs less than twice
                 }
             }
         }
+}
+
+TEST_CASE("equal lanes take frames in their turn, and none is asked how much is under way without a frame to send") {
+    engine_settings settings = lanes_of_bulk(2, 64 * KiB);
+    settings.forced = {find(collective::all_reduce, "ring")};
+    test::table table(3, settings);
+    std::map<std::tuple<rank, rank, int>, use> counts;  // from, to, lane
+    table.over([&counts](event_loop& loop, rank one, rank other, lane_id which) {
+        auto ends = make_memory_links({loop, "one"}, {loop, "other"}, 256 * KiB);
+        return test::table::two_ends(std::make_unique<watched_link>(std::move(ends.first), counts[{one, other, which.index}]),
+                                     std::make_unique<watched_link>(std::move(ends.second), counts[{other, one, which.index}]));
+    });
+    std::vector<std::vector<float>> data(3, std::vector<float>(3000, 1));
+    for (int turn = 0; turn < 11; ++turn) {
+        if (turn == 1)
+            for (auto& each : counts) each.second = {};  // from now on all lanes are there
+        std::vector<future<>> ends;
+        for (rank me = 0; me < 3; ++me) ends.push_back(table[me].issue(asking(collective::all_reduce, data[static_cast<std::size_t>(me)])));
+        table.settle();
+        for (auto& each : ends) CHECK(!why(each).code);
+    }
+    for (rank me = 0; me < 3; ++me) {
+        const use lanes[] = {counts[{me, (me + 1) % 3, 0}], counts[{me, (me + 1) % 3, 1}]};
+        CHECK(lanes[0].sends == 20);  // four frames of an operation, one after the other
+        CHECK(lanes[1].sends == 20);
+        CHECK(lanes[0].questions <= 40);
+        CHECK(lanes[1].questions <= 40);
+    }
+}
+
+TEST_CASE("what a rank that has left does not take any more fails its operation as soon as the link ends") {
+    for (const int lanes : {1, 2}) {
+        CAPTURE(lanes);
+        test::table table(2, lanes_of_bulk(lanes, 64 * KiB), 300);
+        table.by_hand();
+        std::vector<float> data(1000);
+        auto called = table[0].issue(asking(collective::broadcast, data));
+        std::vector<std::unique_ptr<tutti::link>> played;
+        for (int index = 0; index < lanes; ++index) played.push_back(table.play(0, 1, {lane_kind::bulk, index}));
+        table.settle();
+        frame goodbye;
+        goodbye.kind = frame_kind::goodbye;
+        goodbye.epoch = 7;
+        for (const auto& each : played) put(*each, goodbye);
+        table.settle();
+        CHECK_FALSE(called.ready());  // it may still read what it is sent
+        played.clear();
+        table.settle();
+        const report told = why(called);
+        CHECK(told.code == error::peer_left);
+        CHECK(told.cause == "rank 1 left while rank 0 waited for it in broadcast f32 count 1000 root 0 #1");
+        CHECK(table[0].lost.empty());
+    }
 }
 
 TEST_CASE("frames land in the order in which lanes bring them, and none twice") {

@@ -113,15 +113,20 @@ struct part {
     task<> (*body)(communicator&);
 };
 constexpr part parts[] = {
-    {"busy", busy},     {"idle", idle},     {"shutdown", shutdown}, {"mismatch", mismatch}, {"wrong_root", wrong_root},
-    {"throws", throws}, {"leaves", leaves}, {"sockets", sockets}, {"hosts", hosts}};
+    {"busy", busy},     {"spread", busy}, {"idle", idle},       {"shutdown", shutdown}, {"mismatch", mismatch}, {"wrong_root", wrong_root},
+    {"throws", throws}, {"leaves", leaves},         {"sockets", sockets}, {"hosts", hosts}};
 
 }  // namespace
 
 int main(int argc, char** argv) {
     const std::string what = argc > 1 ? argv[1] : "";
+    context_options options;
+    if (what == "spread") {
+        options.lanes = 3;
+        options.threads = 2;
+    }
     for (const part& each : parts)
-        if (what == each.name) return run(each.body);
+        if (what == each.name) return run(each.body, options);
     std::fprintf(stderr, "rank_program: no part named '%s'\n", what.c_str());
     return 2;
 }

@@ -57,6 +57,7 @@ TUTTI_COSTS=round=1,message=0 measure all_gather
 TUTTI_COSTS=round complain "TUTTI_COSTS=round is not understood; measure is, and round=8e-06" all_reduce
 measure all_reduce --algorithm halving_doubling --transport tcp --lanes 4
 measure all_reduce --transport shm --lanes 2
+measure all_reduce --transport tcp --lanes 3 --threads 2
 measure all_reduce --overlap 1
 measure all_reduce --spin
 columns='["op", "bytes", "count", "type", "reduce_op", "ranks", "transport", "algorithm", "time_us_min", "time_us_median", "time_us_p99", "algbw_GBps", "busbw_GBps", "cpu_s_per_GB", "wrong"]'

@@ -43,8 +43,12 @@ struct way {
     const char* name;
     std::size_t small_bytes;  // up to here the small lane
     int bulk = 1;
+    int threads = 1;
 };
-inline constexpr way lanes[] = {{"the small lane", std::size_t{1} << 40}, {"a bulk lane", 0}, {"three bulk lanes", 0, 3}};
+inline constexpr way lanes[] = {{"the small lane", std::size_t{1} << 40},
+                                {"a bulk lane", 0},
+                                {"three bulk lanes", 0, 3},
+                                {"four bulk lanes on two threads", 0, 4, 2}};
 inline constexpr std::size_t slices[] = {1000, 256 * KiB};  // bytes
 
 /// A level of each factor, by its place in the lists above.

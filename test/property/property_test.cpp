@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <map>
+#include <optional>
 
 using namespace tutti;
 using test::sample_case;
@@ -69,19 +70,24 @@ void run_series(std::span<const sample_case> cases) {
     options.slice_bytes = first.slice_bytes();
     options.small_bytes = first.lane().small_bytes;
     options.lanes = first.lane().bulk;
+    options.threads = first.lane().threads;
+    const bool own_threads = options.threads > 1;  // which run in real time, over shared memory and sockets
     series all(cases);
-    event_loop loop(event_loop::virtual_time);
+    std::optional<event_loop> loop;
+    if (own_threads) loop.emplace();
+    else loop.emplace(event_loop::virtual_time);
     memory_network network;
     memory_table table;
     std::vector<std::unique_ptr<context>> homes;
     std::vector<task<>> ranks;
     for (rank me = 0; me < first.size(); ++me) {
         options.host = test::host_of(forced, me);
-        homes.push_back(std::make_unique<context>(loop, std::make_unique<memory_transport>(loop, network), options));
+        homes.push_back(own_threads ? std::make_unique<context>(options)
+                                    : std::make_unique<context>(*loop, std::make_unique<memory_transport>(*loop, network), options));
         homes.back()->inner().force({&forced});
         ranks.push_back(one_rank(*homes.back(), me, first.size(), memory_store(table), forced, all));
     }
-    run(loop, when_all(std::move(ranks)));
+    run(*loop, when_all(std::move(ranks)));
 }
 
 bool asked_for(std::string_view what) {

@@ -107,6 +107,56 @@ TEST_CASE("tries that find nothing do not keep the loop from asking the kernel")
     CHECK(other.tries == 1);
 }
 
+namespace {
+
+/// Expected soon, and never ready.
+class in_vain final : public detail::attempt {
+public:
+    explicit in_vain(event_loop& loop) : attempt(loop) {
+        expect(true);
+        wait();
+    }
+    ~in_vain() { stop_waiting(); }
+
+    int tries = 0, asked = 0;
+
+private:
+    void run() noexcept override {
+        ++tries;
+        wait();
+    }
+    void arm() override { ++asked; }
+};
+
+/// Has so much to do, and leaves the loop to others after each part of it.
+class considerate final : public detail::attempt {
+public:
+    considerate(event_loop& loop, int parts) : attempt(loop), parts_(parts) { wait_a_turn(); }
+    ~considerate() { stop_waiting(); }
+
+private:
+    void run() noexcept override {
+        if (--parts_ > 0) wait_a_turn();
+        else loop_.stop();
+    }
+    void arm() override { ready(); }
+
+    int parts_;
+};
+
+}  // namespace
+
+TEST_CASE("who leaves a turn to others lets them be tried, and the loop does not ask the kernel as if it slept") {
+    event_loop loop, helper;
+    helper.help(&loop);  // so that the loop does not spin
+    in_vain other(loop);
+    considerate one(loop, 1000);
+    loop.run();
+    CHECK(other.tries == 1000);
+    CHECK(other.asked == 0);
+    helper.help(nullptr);
+}
+
 TEST_CASE("who does not wait any more is not tried") {
     event_loop loop;
     probe one(loop, 1), other(loop, 1);

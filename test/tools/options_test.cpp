@@ -72,6 +72,8 @@ TEST_CASE("a transport that is asked for is taken whatever the environment says"
     CHECK_FALSE(std::get<options>(parsed({"barrier", "--transport", "auto"})).transport.has_value());
     CHECK(std::get<options>(parsed({"barrier"})).lanes == 1);
     CHECK(std::get<options>(parsed({"all_reduce", "--lanes", "8"})).lanes == 8);
+    CHECK(std::get<options>(parsed({"barrier"})).threads == 1);
+    CHECK(std::get<options>(parsed({"all_reduce", "--threads", "3"})).threads == 3);
 }
 
 TEST_CASE("what makes no sense is refused with code 2") {
@@ -88,6 +90,8 @@ TEST_CASE("what makes no sense is refused with code 2") {
         {"all_reduce", "--transport", "udp"},
         {"all_reduce", "--lanes", "0"},
         {"all_reduce", "--lanes", "9"},
+        {"all_reduce", "--threads", "0"},
+        {"all_reduce", "--threads", "9"},
         {"all_reduce", "--overlap", "0"},
         {"all_reduce", "--overlap", "5", "--list", "resnet50"},
         {"all_reduce", "--bytes", "4", "--list", "resnet50"},

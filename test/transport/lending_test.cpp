@@ -32,14 +32,47 @@ private:
     std::span<std::byte> memory_;
 };
 
+/// A link within a host that can be told to send no more.
+class breaking_link final : public tutti::link, private near_link {
+public:
+    explicit breaking_link(std::unique_ptr<tutti::link> over) : over_(std::move(over)), near_(over_->near()) {}
+
+    moved try_send(std::span<const std::span<const std::byte>> parts) noexcept override {
+        return broken ? moved{0, error::system} : over_->try_send(parts);
+    }
+    moved try_recv(std::span<const std::span<std::byte>> parts) noexcept override { return over_->try_recv(parts); }
+    void when_readable(tutti::detail::runnable& work) noexcept override { over_->when_readable(work); }
+    void when_writable(tutti::detail::runnable& work) noexcept override { over_->when_writable(work); }
+    void close() noexcept override { over_->close(); }
+    near_link* near() noexcept override { return this; }
+    std::string peer() const override { return over_->peer(); }
+
+    bool broken = false;
+
+private:
+    moved peek(std::span<const std::byte>& run) noexcept override { return near_->peek(run); }
+    void skip(std::size_t bytes) noexcept override { near_->skip(bytes); }
+    std::optional<reference> locate(std::span<const std::byte> run) noexcept override { return near_->locate(run); }
+    std::uint64_t returned() noexcept override { return near_->returned(); }
+    void when_returned(std::uint64_t seen, tutti::detail::runnable& work) noexcept override { near_->when_returned(seen, work); }
+    std::span<const std::byte> borrow(reference what) noexcept override { return near_->borrow(what); }
+    void give_back() noexcept override { near_->give_back(); }
+    void revoke() noexcept override { near_->revoke(); }
+    bool revoked() const noexcept override { return near_->revoked(); }
+
+    const std::unique_ptr<tutti::link> over_;
+    near_link* const near_;
+};
+
 /// Two lanes over shared memory, of which one side lends.
 struct lending_road {
     lending_road() {
         const auto client = std::move(shm_transport::listen(loop, mine)).value();
         const auto server = std::move(shm_transport::listen(loop)).value();
         auto both = run(loop, open(loop, *client, *server));
-        near_end = both.one.get();
-        way = std::make_unique<road>(loop, std::move(both.one), std::move(both.other));
+        auto breaks = std::make_unique<breaking_link>(std::move(both.one));
+        near_end = breaks.get();
+        way = std::make_unique<road>(loop, std::move(breaks), std::move(both.other));
     }
     void send(outgoing& one) {
         const std::lock_guard lock(way->guard);
@@ -54,7 +87,7 @@ struct lending_road {
 
     event_loop loop;
     std::shared_ptr<arena> mine = std::make_shared<arena>(true);
-    tutti::link* near_end = nullptr;
+    breaking_link* near_end = nullptr;
     std::unique_ptr<road> way;
 };
 
@@ -232,6 +265,24 @@ TEST_CASE("a reference beyond the arena, or to an arena that never came, ends th
         CHECK(on.way->there.losses == 1);
         CHECK(on.way->there.code == error::protocol_error);
     }
+}
+
+TEST_CASE("who cannot send any more has taken back what it has lent") {
+    lending_road on;
+    lent one(*on.mine, 0, random_bytes(300'000, 1)), next(*on.mine, 1, random_bytes(300'000, 2));
+    on.way->there.parks_from = 0;
+    on.send(one);
+    on.settle();
+    on.near_end->broken = true;
+    on.send(next);
+    CHECK(on.way->here.losses == 1);
+    // From now on the memory may hold something else.
+    on.way->there.parks_from = ~std::uint64_t{0};
+    on.way->resume();
+    on.settle();
+    CHECK(on.way->there.heads.empty());
+    CHECK(on.way->there.losses == 1);
+    CHECK(one.times_sent == 0);
 }
 
 TEST_CASE("a frame with references is a protocol_error over a link that cannot lend") {

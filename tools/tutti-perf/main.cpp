@@ -73,6 +73,7 @@ int measure_as(const tutti::world& who, const options& given, std::ofstream& jso
     if (given.forced != nullptr && settings->deterministic && !deterministic(*given.forced, who.size))
         return complain(who.me == 0, fmt::format("{} is not deterministic", given.forced->name));
     settings->lanes = given.lanes;
+    settings->threads = given.threads;
     const tutti::inside_task main = [&](tutti::communicator& world, const tutti::engine& inside) {
         return measure_all(world, given, local_ranks, inside, json);
     };

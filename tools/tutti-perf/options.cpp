@@ -79,7 +79,7 @@ std::optional<transport_kind> transport_in(const std::string& text) {
 struct words {
     std::string kind, bytes = "4..64MiB", type = "f32", op = "sum", algorithm = "auto", transport = "auto", iterations = "auto";
     double step = 4;
-    int lanes = 1;
+    int lanes = 1, threads = 1;
 };
 
 void add_options(CLI::App& app, words& typed, options& given) {
@@ -93,6 +93,9 @@ void add_options(CLI::App& app, words& typed, options& given) {
     app.add_option("--transport", typed.transport, "auto, tcp or shm; auto: what TUTTI_TRANSPORT says, or shared memory within a host")
         ->capture_default_str();
     app.add_option("--lanes", typed.lanes, "Links for bulk data between two ranks")
+        ->check(CLI::Range(1, most_lanes))
+        ->capture_default_str();
+    app.add_option("--threads", typed.threads, "Threads of each rank over which those links are spread")
         ->check(CLI::Range(1, most_lanes))
         ->capture_default_str();
     app.add_option("--iters", typed.iterations, "Operations in a batch; auto: as many as fit --seconds")->capture_default_str();
@@ -135,6 +138,7 @@ options made_of(const words& typed, options given) {
     }
     given.transport = transport_in(typed.transport);
     given.lanes = typed.lanes;
+    given.threads = typed.threads;
     given.iterations = iterations_in(typed.iterations);
     given.bytes = sizes_in(typed.bytes, typed.step);
     if (given.what->kind == collective::barrier) given.bytes = {0};

@@ -27,6 +27,7 @@ struct options {
     const tutti::algorithm* forced = nullptr;        // null: by cost
     std::optional<tutti::transport_kind> transport;  // none: what the environment says
     int lanes = 1;                                   // for bulk data between two ranks
+    int threads = 1;                                 // of each rank, for these
     std::string list;                                // a name or file for tensors_of; empty: single vectors
     double overlap_ms = 0;                           // of computation beside; 0: none
     int iterations = 0;                              // in a batch; 0: as many as fit

@@ -1,0 +1,68 @@
+// How lanes come to an engine and go from it: on its own loop, and, where bulk lanes are spread, on those of other threads.
+#include "engine/engine.hpp"
+
+#include "runtime/run_on.hpp"
+
+#include <fmt/format.h>
+
+namespace tutti {
+
+event_loop& engine::loop_of(lane_id which) noexcept {
+    if (!spread(which.kind)) return loop_;
+    const std::size_t turn = static_cast<std::size_t>(which.index) % (further_.size() + 1);
+    return turn == 0 ? loop_ : *further_[turn - 1];
+}
+
+void engine::attach(rank peer, lane_id which, std::unique_ptr<link> over) {
+    event_loop& there = loop_of(which);
+    if (&there == &loop_) admit(peer, which, std::move(over));
+    else run_on(there, [&] { admit(peer, which, std::move(over)); });
+    tell_observer();
+}
+
+/// On the lane's loop, while nothing happens on that of the link.
+void engine::admit(rank peer, lane_id which, std::unique_ptr<link> over) {
+    const std::lock_guard lock(guard_);
+    if (shut_ || failure_) {
+        over->close();
+        return;
+    }
+    if (which.kind == lane_kind::point) {
+        messages_.attach(peer, std::move(over));
+        return;
+    }
+    port& at = port_to(peer, which.kind);
+    if (at.attached(which.index)) return;
+    if (&loop_of(which) != &loop_) over = bring(peer, which, std::move(over));
+    if (over) at.attach(which.index, std::move(over));
+}
+
+/// The link on its lane's loop; null when it cannot go there, and then the engine has failed.
+std::unique_ptr<link> engine::bring(rank peer, lane_id which, std::unique_ptr<link> over) noexcept {
+    if (auto moved = over->move_to(loop_of(which))) return moved;
+    report why;
+    why.code = error::system;
+    why.root = who_.me;
+    why.peers = {who_.me};
+    why.cause = fmt::format("rank {} cannot move its lane {} for bulk data, to rank {}, to another thread", who_.me, which.index, peer);
+    fail_locked(std::move(why), true);
+    return nullptr;
+}
+
+/// Lanes on several loops end there, and this waits for it. What was called before, like a goodbye, still goes.
+void engine::part() noexcept {
+    if (!spread(lane_kind::bulk)) return;
+    {
+        const std::lock_guard lock(guard_);
+        if (shut_) return;  // then the other loops may be gone
+    }
+    const auto on = [this](event_loop& loop) {
+        const std::lock_guard lock(guard_);
+        for (auto& each : ports_)
+            if (each) each->part(loop);
+    };
+    for (event_loop* each : further_) run_on(*each, [&] { on(*each); });
+    on(loop_);
+}
+
+}  // namespace tutti

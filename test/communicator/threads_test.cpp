@@ -1,0 +1,147 @@
+// Ranks whose bulk lanes are spread over threads, and how their communicators end in the middle of that: over sockets and shared memory.
+#include "communicator/failures.hpp"
+#include "support/ranks.hpp"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <random>
+#include <thread>
+
+using namespace tutti;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct row {
+    const char* name;
+    transport_kind kind;
+    int lanes, threads;
+};
+constexpr row ways[] = {{"tcp, 2 lanes, 2 threads", transport_kind::tcp, 2, 2},
+                        {"tcp, 4 lanes, 3 threads", transport_kind::tcp, 4, 3},
+                        {"shm, 2 lanes, 2 threads", transport_kind::shm, 2, 2},
+                        {"shm, 3 lanes, 3 threads", transport_kind::shm, 3, 3}};
+
+using ending = void (*)(std::unique_ptr<communicator>& world, std::optional<future<>>& called);
+
+struct early_end {
+    const char* name;
+    error code;  // for the others
+    ending end;
+};
+constexpr early_end endings[] = {
+    {"a future is dropped", error::cancelled, [](std::unique_ptr<communicator>&, std::optional<future<>>& called) { called.reset(); }},
+    {"a future is cancelled", error::cancelled, [](std::unique_ptr<communicator>&, std::optional<future<>>& called) { called->cancel(); }},
+    {"the communicator is aborted", error::aborted, [](std::unique_ptr<communicator>& world, std::optional<future<>>&) { world->abort("enough"); }},
+    {"the communicator is destroyed", error::aborted, [](std::unique_ptr<communicator>& world, std::optional<future<>>&) { world.reset(); }},
+};
+
+task<std::unique_ptr<communicator>> join(context& home, rank me, int size, memory_table& table) {
+    world who;
+    who.me = me;
+    who.size = size;
+    who.master_address = "127.0.0.1";
+    who.local_size = size;
+    auto joining = home.join(who, memory_store(table));
+    co_return co_await std::move(joining);
+}
+
+/// Rank 0 ends in the middle of an operation; from then on its memory is its own.
+task<> end_early(context& home, int size, memory_table& table, const early_end& how, std::uint64_t some) {
+    auto joining = join(home, 0, size, table);
+    auto world = co_await std::move(joining);
+    std::vector<float> data(1 << 20, 1);
+    co_await world->all_reduce(data, sum);
+    std::optional<future<>> called(world->all_reduce(data, sum));
+    for (std::uint64_t turn = some % 500; turn > 0; --turn) std::this_thread::yield();
+    how.end(world, called);
+    if (called) {
+        try {
+            co_await std::move(*called);
+        } catch (const failure& why) {
+            CHECK(why.code() == how.code);
+        }
+    }
+    std::fill(data.begin(), data.end(), 77.0f);
+    for (int turn = 0; turn < 200; ++turn) std::this_thread::yield();
+    CHECK(data == std::vector<float>(1 << 20, 77.0f));
+}
+
+task<> see_the_end(context& home, rank me, int size, memory_table& table, const early_end& how, std::atomic<int>& told) {
+    auto joining = join(home, me, size, table);
+    const auto world = co_await std::move(joining);
+    std::vector<float> data(1 << 20, 1);
+    try {
+        for (;;) co_await world->all_reduce(data, sum);
+    } catch (const failure& why) {
+        // Where the operation had ended before rank 0 came to end it, rank 0 has left.
+        CHECK((why.code() == how.code || why.code() == error::peer_left));
+        told += why.code() == how.code ? 1 : 0;
+        CHECK(why.details().root == 0);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("an operation that ends early lets go of memory at which other threads work, and all ranks hear why") {
+    for (const row& way : ways)
+        for (const early_end& how : endings) {
+            std::atomic<int> told{0};
+            for (const std::uint64_t seed : {1u, 2u, 3u, 4u}) {
+                CAPTURE(way.name);
+                CAPTURE(how.name);
+                CAPTURE(seed);
+                std::mt19937_64 random{seed};
+                const int size = 2 + static_cast<int>(seed % 2);
+                memory_table table;
+                std::vector<std::string> errors(static_cast<std::size_t>(size));
+                std::vector<std::thread> threads;
+                for (rank me = 0; me < size; ++me)
+                    threads.emplace_back([&, me, some = seed == 1 ? 0 : random()] {
+                        try {
+                            context_options options;
+                            options.transport = way.kind;
+                            options.lanes = way.lanes;
+                            options.threads = way.threads;
+                            context home(options);
+                            event_loop loop;
+                            if (me == 0) run(loop, end_early(home, size, table, how, some));
+                            else run(loop, see_the_end(home, me, size, table, how, told));
+                        } catch (const std::exception& why) {
+                            errors[static_cast<std::size_t>(me)] = why.what();
+                        }
+                    });
+                for (auto& each : threads) each.join();
+                for (const auto& each : errors) CHECK(each == "");
+            }
+            CHECK(told > 0);
+        }
+}
+
+TEST_CASE("a number of threads that cannot be is refused, and a loop of the user's has none") {
+    struct refused {
+        int threads;
+        bool embedded;
+        const char* cause;
+    };
+    for (const refused& each : {refused{0, false, "threads are 1 to 8, these are 0"}, refused{-1, true, "threads are 1 to 8, these are -1"},
+                                refused{9, false, "threads are 1 to 8, these are 9"},
+                                refused{2, true, "a context on a loop of its user has no threads of its own, and no 2 of them"}}) {
+        CAPTURE(each.threads);
+        event_loop loop;
+        memory_table table;
+        context_options options;
+        options.threads = each.threads;
+        std::optional<context> home;
+        if (each.embedded) home.emplace(loop, nullptr, options);
+        else home.emplace(options);
+        try {
+            run(loop, join(*home, 0, 1, table));
+            FAIL("it joined");
+        } catch (const failure& why) {
+            CHECK(why.code() == error::invalid_argument);
+            CHECK(why.details().cause == each.cause);
+        }
+    }
+}
