@@ -75,9 +75,12 @@ result<file_handle> connect_locally(std::string_view name) {
     const abstract_address there(name);
     if (::connect(made->number(), there.address(), there.bytes) != 0) {
         if (errno == ECONNREFUSED) return failure(error::refused, "nobody listens there");
-        if (errno == EAGAIN)
-            return failure(report{.code = std::make_error_code(std::errc::resource_unavailable_try_again),
-                                  .cause = "more wait to be accepted there than its queue holds"});
+        if (errno == EAGAIN) {
+            report full;
+            full.code = std::make_error_code(std::errc::resource_unavailable_try_again);
+            full.cause = "more wait to be accepted there than its queue holds";
+            return failure(std::move(full));
+        }
         return refused_by_system("no local connection");
     }
     if (!same_user(made->number())) return failure(error::refused, "a process of another user listens there");
