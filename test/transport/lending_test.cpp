@@ -52,6 +52,7 @@ public:
 private:
     moved peek(std::span<const std::byte>& run) noexcept override { return near_->peek(run); }
     void skip(std::size_t bytes) noexcept override { near_->skip(bytes); }
+    bool undisturbed() const noexcept override { return near_->undisturbed(); }
     std::optional<reference> locate(std::span<const std::byte> run) noexcept override { return near_->locate(run); }
     std::uint64_t returned() noexcept override { return near_->returned(); }
     void when_returned(std::uint64_t seen, tutti::detail::runnable& work) noexcept override { near_->when_returned(seen, work); }
