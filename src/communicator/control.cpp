@@ -49,13 +49,14 @@ public:
         : owner_(owner), peer_(peer), lane_(owner.loop_, owner.guard_, std::move(over), *this) {}
 
     void start() noexcept { lane_.resume(); }
-    void send(frame_kind kind, rank about, std::vector<std::byte> payload, std::uint64_t number = 0) {
+    void send(frame_kind kind, rank about, std::vector<std::byte> payload, std::uint64_t number = 0, const descriptor& what = {}) {
         while (!frames_.empty() && frames_.front().gone) frames_.pop_front();
         auto& next = frames_.emplace_back();
         next.head.kind = kind;
         next.head.epoch = owner_.epoch_;
         next.head.place = static_cast<std::uint32_t>(about);
         next.head.sequence = number;
+        next.head.what = what;
         next.head.payload_bytes = payload.size();
         next.payload = std::move(payload);
         lane_.send(next);
@@ -74,7 +75,7 @@ private:
 
     static bool belongs(frame_kind kind) noexcept {
         const bool about_group = kind >= frame_kind::abort && kind <= frame_kind::formed;
-        return about_group || kind == frame_kind::entered || kind == frame_kind::release;
+        return about_group || kind >= frame_kind::entered;
     }
     landing arrived(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept override {
         if (!belongs(head.kind) || head.epoch != owner_.epoch_ || head.payload_bytes > payload_limit) {
@@ -141,6 +142,12 @@ void control::say_release(std::uint64_t number) noexcept {
         if (each) each->send(frame_kind::release, me_, {}, number);
 }
 
+void control::say_waiting(std::uint64_t sequence, const descriptor& what) noexcept {
+    const std::lock_guard lock(guard_);
+    for (auto& each : ends_)
+        if (each) each->send(frame_kind::waiting, me_, {}, sequence, what);
+}
+
 void control::say_goodbye() noexcept {
     const std::lock_guard lock(guard_);
     left_[static_cast<std::size_t>(me_)] = true;
@@ -167,6 +174,10 @@ void control::heard(rank from, const frame& head, std::vector<std::byte> payload
     }
     if (head.kind == frame_kind::release) {
         if (from == 0) observer_.heard_release(head.sequence);
+        return;
+    }
+    if (head.kind == frame_kind::waiting) {
+        observer_.heard_waiting(from, head.sequence, head.what);
         return;
     }
     if (head.kind == frame_kind::hang_up) {

@@ -25,6 +25,8 @@ public:
     virtual void heard_entered(rank who, std::uint64_t number, duration within) noexcept = 0;
     /// From the hub: all have come to it.
     virtual void heard_release(std::uint64_t number) noexcept = 0;
+    /// From a neighbour, which waits in that collective.
+    virtual void heard_waiting(rank who, std::uint64_t sequence, const descriptor& what) noexcept = 0;
 
 protected:
     ~control_observer() = default;
@@ -46,6 +48,8 @@ public:
     /// For a leaf, and for the hub: see monitor.hpp.
     void say_entered(std::uint64_t number, duration within) noexcept;
     void say_release(std::uint64_t number) noexcept;
+    /// This rank waits in a collective; the neighbours compare.
+    void say_waiting(std::uint64_t sequence, const descriptor& what) noexcept;
     /// This rank will issue nothing more. From the hub it goes to all, from a leaf to the hub, which passes it on.
     void say_goodbye() noexcept;
     /// Ends the links. Whoever closes before all ranks have said goodbye says that too, so that it does not look like a crash.

@@ -91,6 +91,10 @@ private:
     void heard_release(std::uint64_t number) noexcept override {
         if (!failure_ && !closed_) monitor_.heard_release(number);
     }
+    void waits(std::uint64_t sequence, const descriptor& what) noexcept override {
+        if (!failure_ && !closed_) control_.say_waiting(sequence, what);
+    }
+    void heard_waiting(rank who, std::uint64_t sequence, const descriptor& what) noexcept override { engine_->compare(who, sequence, what); }
     void monitor_failed(report why) noexcept override { fail_everywhere(std::move(why)); }
 
     task<> dial_all(rank peer, lane_kind kind);

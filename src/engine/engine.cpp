@@ -201,7 +201,8 @@ void engine::start(operation& which) noexcept {
         left->miss();
         return;
     }
-    if (which.asked.deadline < no_deadline - which.started) loop_.start_timer(which.deadline, which.started + which.asked.deadline);
+    which.patience = first_patience;
+    watch(which);
     which.advance();
     progressed(which);
 }

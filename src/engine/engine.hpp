@@ -48,10 +48,16 @@ public:
     /// A link ended without a goodbye. Whether its process died is for the observer to find out; it answers with engine::fail, or with
     /// engine::peer_left.
     virtual void link_lost(rank peer, lane_id which, std::error_code why) noexcept = 0;
+    /// A collective has been waiting for a while. Whoever hears of it answers with engine::compare.
+    virtual void waits(std::uint64_t sequence, const descriptor& what) noexcept = 0;
 
 protected:
     ~engine_observer() = default;
 };
+
+/// Who waits in a collective asks after so long whether the others wait in the same one, then after twice as long, and so on.
+inline constexpr duration first_patience = std::chrono::milliseconds(250);
+inline constexpr duration last_patience = 256 * first_patience;
 
 class engine final : public std::enable_shared_from_this<engine> {
 public:
@@ -88,6 +94,8 @@ public:
 
     /// Any thread: the other end of a lane to `peer` that collectives use; empty when there is none.
     std::string route(rank peer) noexcept;
+    /// Any thread: another rank waits in a collective, and believes it to be this one.
+    void compare(rank peer, std::uint64_t sequence, const descriptor& theirs) noexcept;
     /// Any thread: why it has failed, if it has.
     std::optional<report> failed() noexcept;
     const engine_identity& who() const noexcept { return who_; }
@@ -147,6 +155,8 @@ private:
     void end(operation& which) noexcept;
     void end_all() noexcept;
     void fail_locked(report why, bool tell) noexcept;
+    void disagreed(rank peer, std::uint64_t sequence, const descriptor& mine, const descriptor& theirs) noexcept;
+    void watch(operation& which) noexcept;
     report report_of(const operation& which) const;
     std::string waited_for(operation& which, std::vector<rank>& peers) const;
     void finish_ended() noexcept;

@@ -105,13 +105,46 @@ std::string engine::waited_for(operation& which, std::vector<rank>& peers) const
     return fmt::format("{} {}", peers.size() == 1 ? "rank" : "ranks", fmt::join(peers, ", "));
 }
 
+/// Ranks that disagree may wait for each other without a frame between them that says so. So who waits asks, at longer and longer intervals.
+void engine::watch(operation& which) noexcept {
+    const time_point limit = which.asked.deadline < no_deadline - which.started ? which.started + which.asked.deadline : no_deadline;
+    const time_point next = which.patience <= last_patience ? std::min(limit, which.started + which.patience) : limit;
+    if (next != no_deadline) loop_.start_timer(which.deadline, next);
+}
+
 void engine::overdue(operation& which) noexcept {
+    {
+        const std::lock_guard lock(guard_);
+        if (which.ended) return;
+        if (loop_.now() - which.started >= which.asked.deadline) {
+            report why;
+            why.code = error::timed_out;
+            const auto waited = std::chrono::duration<double>(which.asked.deadline).count();
+            why.cause =
+                fmt::format("rank {} waited {:g} s in {} #{} for {}", who_.me, waited, which.name(), which.sequence, waited_for(which, why.peers));
+            fail_locked(std::move(why), true);
+            return;
+        }
+        which.patience *= 2;
+        watch(which);
+        if (&which != live_.first) return;  // what waits for another operation is not the one to ask about
+    }
+    observer_->waits(which.sequence, which.what);
+}
+
+void engine::compare(rank peer, std::uint64_t sequence, const descriptor& theirs) noexcept {
     const std::lock_guard lock(guard_);
-    if (which.ended) return;
+    if (sequence == 0 || sequence > started_ || started_ - sequence >= recent_.size()) return;  // not called here yet, or forgotten
+    const descriptor& mine = recent_[sequence % recent_.size()];
+    if (mine != theirs) disagreed(peer, sequence, mine, theirs);
+}
+
+void engine::disagreed(rank peer, std::uint64_t sequence, const descriptor& mine, const descriptor& theirs) noexcept {
+    const auto names = tell_apart(mine, theirs);
     report why;
-    why.code = error::timed_out;
-    const auto waited = std::chrono::duration<double>(which.asked.deadline).count();
-    why.cause = fmt::format("rank {} waited {:g} s in {} #{} for {}", who_.me, waited, which.name(), which.sequence, waited_for(which, why.peers));
+    why.code = error::mismatch;
+    why.peers = {who_.me, peer};
+    why.cause = fmt::format("rank {} called {} where rank {} called {} (operation #{})", who_.me, names.mine, peer, names.theirs, sequence);
     fail_locked(std::move(why), true);
 }
 

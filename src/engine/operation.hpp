@@ -144,9 +144,10 @@ public:
     void cancel() noexcept override;
     void abandon() noexcept override;
 
-    /// Fires on the loop when the operation has taken too long.
+    /// Fires on the loop when the operation has taken too long, or so long that it asks whether the others wait in the same one.
     void overdue() noexcept;
     detail::alarm<&operation::overdue> deadline{*this};
+    duration patience{};  // from the start until it asks next
 
 private:
     friend class engine;

@@ -26,9 +26,8 @@ landing port::unexpected(const frame& head) noexcept {
 }
 
 landing port::disagreed(const descriptor& mine, const frame& head) noexcept {
-    const auto names = tell_apart(mine, head.what);
-    return refuse(error::mismatch, fmt::format("rank {} called {} where rank {} called {} (operation #{})", owner_.who_.me, names.mine,
-                                               peer_, names.theirs, head.sequence));
+    owner_.disagreed(peer_, head.sequence, mine, head.what);
+    return landing::refuse;
 }
 
 /// Each rank gives its own counts: what one says it sends must be what the other says it receives.

@@ -24,6 +24,7 @@ enum class frame_kind : std::uint8_t {
     credit,  // so many messages, and so many bytes, were taken
     entered,  // to rank 0: the sender has come to a monitored barrier; payload: how long it waits
     release,  // rank 0: everybody has come to it
+    waiting,  // the sender waits in a collective: what it believes it to be
 };
 
 /// What the ranks must agree about. Small enough to travel whole in every frame, so a mismatch can be told in words.

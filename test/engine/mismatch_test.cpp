@@ -225,3 +225,25 @@ TEST_CASE("ranks that combine with operators of different names, or in another o
                   one.digest(), theirs->digest()));
     }
 }
+
+TEST_CASE("ranks that wait for each other without a frame between them ask, and are told") {
+    for (const rank odd : {1, 2, 3}) {
+        CAPTURE(odd);
+        engine_settings settings;
+        settings.forced = {find(collective::all_reduce, "star"), find(collective::broadcast, "tree")};
+        test::table table(4, settings);
+        std::vector<std::vector<float>> memory(4, std::vector<float>(10));
+        std::vector<future<>> calls;
+        for (rank me = 0; me < 4; ++me)
+            calls.push_back(table[me].issue(asking(me == odd ? collective::broadcast : collective::all_reduce, memory[static_cast<std::size_t>(me)]),
+                                            std::chrono::minutes(5)));
+        table.settle();
+        // The others hear it over the control star, which a table does not have.
+        const report told = why(calls[static_cast<std::size_t>(odd)]);
+        CHECK(told.code == error::mismatch);
+        CHECK(told.peers == std::vector<rank>{odd, 0});
+        CHECK(told.cause.find("called broadcast f32 count 10 root 0") != std::string::npos);
+        CHECK(told.cause.find("called all_reduce f32 sum count 10") != std::string::npos);
+        CHECK(told.elapsed == first_patience);
+    }
+}

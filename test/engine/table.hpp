@@ -73,6 +73,10 @@ public:
             }
         }
         void failed(const report& why) noexcept override { failures.push_back(why); }
+        void waits(std::uint64_t sequence, const descriptor& what) noexcept override {
+            for (auto& each : at_.seats_)
+                if (each.get() != this) each->engine_->compare(me_, sequence, what);
+        }
         void link_lost(rank peer, lane_id, std::error_code why) noexcept override { lost.emplace_back(peer, why); }
 
         table& at_;

@@ -54,7 +54,7 @@ measure send_recv --type u8
 measure ping_pong --transport tcp
 TUTTI_COSTS=measure measure all_reduce
 TUTTI_COSTS=round=1,message=0 measure all_gather
-TUTTI_COSTS=round complain "TUTTI_COSTS=round is not understood; measure is, and round=8e-06" all_reduce
+TUTTI_COSTS=round complain "TUTTI_COSTS=round is not understood; measure is, and round=" all_reduce
 measure all_reduce --algorithm halving_doubling --transport tcp --lanes 4
 measure all_reduce --transport shm --lanes 2
 measure all_reduce --transport tcp --lanes 3 --threads 2
