@@ -43,6 +43,8 @@ TESTED_ELSEWHERE = {
     "src/communicator/join.cpp": "test/communicator/group_test.cpp",
     "src/communicator/run.cpp": "test/process/failure_test.cpp",
     "src/engine/": "by subject: order, mismatch, failure, algorithms in test/engine",
+    "src/gpu/identity.cpp": "test/gpu/availability_test.cpp",
+    "src/gpu/library.cpp": "test/gpu/libraries_test.cpp",
     "src/runtime/family.cpp": "test/runtime/scope_test.cpp",
     "src/runtime/stack_pool.cpp": "test/runtime/fiber_test.cpp",
     "src/transport/attempts.cpp": "test/transport/conformance_test.cpp, for every kind of transport, as are the other small parts",
