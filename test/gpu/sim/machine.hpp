@@ -34,6 +34,7 @@ public:
     ~machine();
 
     driver_table driver() const;
+    nccl_table nccl() const;
     const options& how() const;
 
     // Time, with the stepped engine. Threads may call the tables meanwhile.
@@ -80,6 +81,24 @@ public:
     /// Host functions are called this much later than they could be.
     void delay_host_functions(duration length);
     void never_call_host_functions();
+
+    /// Of communicators: what happens to a rank's operation, by its number among those it has enqueued on the communicator.
+    void fail_operation(int rank, std::uint64_t number, ncclResult_t code);
+    void hang_operation(int rank, std::uint64_t number);
+    /// Every operation of the rank reaches the others this much later.
+    void slow_rank(int rank, duration length);
+    /// A communicator of this rank ends its initialisation with this code.
+    void fail_init(int rank, ncclResult_t code);
+    /// ncclCommFinalize of this rank stays in progress.
+    void never_finalize(int rank);
+    /// How often ncclCommGetAsyncError says ncclInProgress, from now on.
+    void polls(int times);
+    /// Communicators made from now on by this thread live on another host, for the check of duplicate devices; "" is this one.
+    void host(std::string name);
+
+    // What NCCL cannot see: that a thread has ended its calls before another begins.
+    /// Calls on this communicator and its device may now come from another thread.
+    void hand_over(ncclComm_t comm);
 
     /// How often an entry point has been called, by all threads or by this one.
     std::size_t calls(std::string_view entry_point) const;

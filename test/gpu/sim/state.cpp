@@ -15,6 +15,7 @@ thread_local thread_state of_this_thread;
 }  // namespace
 
 machine::state::state(machine& owner, options chosen) : how(std::move(chosen)), id(next_id()), random(how.seed), ranks(owner) {
+    ranks.polls = how.polls;
     for (int device = 0; device < how.devices; ++device) {
         contexts.push_back(std::make_unique<context>());
         contexts.back()->device = device;

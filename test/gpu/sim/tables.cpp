@@ -33,4 +33,11 @@ driver_table machine::driver() const {
     return filled;
 }
 
+nccl_table machine::nccl() const {
+    nccl_table filled;
+    TUTTI_NCCL_SYMBOLS(TUTTI_SIM_FILL)
+    TUTTI_OPTIONAL_NCCL_SYMBOLS(TUTTI_SIM_FILL)
+    return filled;
+}
+
 }  // namespace tutti::gpu::sim
