@@ -125,7 +125,7 @@ std::optional<time_point> machine::state::next() const {
         const work& head = *each->queue.front();
         if (head.now != work::phase::running) continue;
         const std::optional<time_point> due = head.end ? head.end() : head.due;
-        if (due && *due > clock && (!first || *due < *first) && *due != time_point::max()) first = due;
+        if (due && *due > clock && (!first || *due < *first)) first = due;
     }
     return first;
 }
@@ -183,7 +183,7 @@ void machine::state::work_on(stream& where) {
         const work* const head = where.queue.empty() ? nullptr : where.queue.front().get();
         std::optional<time_point> due;
         if (head != nullptr && head->now == work::phase::running) due = head->end ? head->end() : head->due;
-        if (due && *due > now() && *due != time_point::max()) changed.wait_until(lock, *due);
+        if (due) changed.wait_until(lock, *due);
         else changed.wait(lock);
     }
 }
