@@ -1,0 +1,94 @@
+#include "gpu/device.hpp"
+#include "gpu/sim/checked_machine.hpp"
+
+#include <tutti/event_loop.hpp>
+
+#include <chrono>
+
+using namespace tutti;
+using namespace tutti::gpu;
+using test::device;
+using namespace std::chrono_literals;
+
+TEST_CASE("work of one stream runs in order, that of two at once") {
+    sim::checked_machine machine;
+    device on(machine.driver());
+    const CUstream compute = on.stream(), other = on.stream();
+    machine.launch(compute, 100us, {}, "first");
+    machine.launch(compute, 50us, {}, "second");
+    machine.launch(other, 120us, {}, "beside");
+    machine.run();
+    const auto trace = machine.trace();
+    CHECK(trace.named("second")[0].started - trace.named("first")[0].ended == 0us);
+    CHECK(intersect(trace.named("beside")[0], trace.named("first")[0]));
+    CHECK(machine.now() == time_point(150us));
+}
+
+TEST_CASE("nothing runs before the clock moves, and no further than it moves") {
+    sim::checked_machine machine;
+    device on(machine.driver());
+    const CUstream stream = on.stream();
+    const CUevent event = on.event();
+    int ran = 0;
+    machine.launch(stream, 100us, [&] { ++ran; });
+    CHECK(on.cuda.cuEventRecord(event, stream) == CUDA_SUCCESS);
+    CHECK(on.cuda.cuEventQuery(event) == CUDA_ERROR_NOT_READY);
+    machine.advance(99us);
+    CHECK(ran == 0);
+    CHECK(on.cuda.cuEventQuery(event) == CUDA_ERROR_NOT_READY);
+    machine.advance(1us);
+    CHECK(ran == 1);
+    CHECK(on.cuda.cuEventQuery(event) == CUDA_SUCCESS);
+}
+
+TEST_CASE("a loop in virtual time drives the streams, and its clock is theirs") {
+    sim::checked_machine machine;
+    event_loop loop(event_loop::virtual_time);
+    device on(machine.driver());
+    const CUstream stream = on.stream();
+    std::vector<time_point> seen;
+    machine.drive(loop);
+    machine.launch(stream, 100us, [&] { seen.push_back(loop.now()); });
+    machine.launch(stream, 50us, [&] { seen.push_back(loop.now()); });
+    const auto begin = loop.now();
+    loop.run();
+    CHECK(seen == std::vector{begin + 100us, begin + 150us});
+    CHECK(machine.end() ==
+          "at the end: stream 0 of device 0 was never given back\nat the end: the context of device 0 was never given back\n");
+}
+
+TEST_CASE("copies move bytes when they end, and the host cannot see device memory") {
+    sim::checked_machine machine;
+    device on(machine.driver());
+    const CUstream stream = on.stream();
+    const CUdeviceptr memory = on.allocate(1000);
+    auto* const host = on.pin<std::uint8_t>(1000);
+    std::fill_n(host, 1000, std::uint8_t{7});
+    CHECK(on.cuda.cuMemcpyHtoDAsync(memory, host, 1000, stream) == CUDA_SUCCESS);
+    CHECK(on.cuda.cuMemsetD8Async(memory + 10, 9, 5, stream) == CUDA_SUCCESS);
+    CHECK(on.cuda.cuMemcpyDtoHAsync(host, memory, 1000, stream) == CUDA_SUCCESS);
+    machine.step();
+    CHECK(machine.shadow_of<std::uint8_t>(memory)[0] == 0);
+    machine.run();
+    CHECK(host[9] == 7);
+    CHECK(host[10] == 9);
+    CHECK(host[14] == 9);
+    CHECK(host[15] == 7);
+}
+
+TEST_CASE("the threaded engine runs the same work in real time") {
+    sim::options how;
+    how.engine = sim::engine::threaded;
+    sim::checked_machine machine(how);
+    device on(machine.driver());
+    const CUstream first = on.stream(), second = on.stream();
+    const CUevent event = on.event();
+    std::vector<int> order;
+    machine.launch(first, 200us, [&] { order.push_back(1); });
+    CHECK(on.cuda.cuEventRecord(event, first) == CUDA_SUCCESS);
+    CHECK(on.cuda.cuStreamWaitEvent(second, event, 0) == CUDA_SUCCESS);
+    machine.launch(second, 0us, [&] { order.push_back(2); });
+    CHECK(on.cuda.cuStreamSynchronize(second) == CUDA_SUCCESS);
+    CHECK(order == std::vector{1, 2});
+    CHECK(machine.trace().waits.size() == 1);
+}
