@@ -25,6 +25,7 @@ task<> there_and_back(gpu::stream on, gpu::device where) {
     auto zeros = gpu::fill(on, second.part(10, 20), std::byte{0});
     auto down = gpu::copy(on, back, second);
     co_await down;
+    co_await gpu::copy(on, first.part(0, 500), second.part(500, 500));
     CHECK(up.ready());
     CHECK(across.ready());
     CHECK(zeros.ready());
