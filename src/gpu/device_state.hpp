@@ -61,6 +61,8 @@ public:
     /// Started when it is first asked for.
     event_loop& issuing() { return issuing_.loop(); }
     event_loop& polling() { return polling_.loop(); }
+    /// As whose the issuing loop keeps what it needs for this device; the device itself may be what it keeps other things for.
+    const std::shared_ptr<const void>& issuing_mark() const noexcept { return issuing_mark_; }
 
 private:
     device_state(const driver_table& driver, identity who, int ordinal, CUcontext context, device_options options, device_places places);
@@ -79,6 +81,7 @@ private:
     event_pool events_;
     stream_shelf notifying_;
     workplace issuing_, polling_;
+    const std::shared_ptr<const void> issuing_mark_ = std::make_shared<char>();
     std::shared_ptr<gpu::lifecycle> lifecycle_;
 };
 
