@@ -4,10 +4,13 @@
 #include <tutti/detail/build.hpp>
 #include <tutti/gpu/availability.hpp>
 #if TUTTI_GPU
+#include <tutti/gpu/communicator.hpp>
 #include <tutti/gpu/copy.hpp>
 #include <tutti/gpu/device.hpp>
 #include <tutti/gpu/device_buffer.hpp>
+#include <tutti/gpu/device_span.hpp>
 #include <tutti/gpu/event.hpp>
+#include <tutti/gpu/operation.hpp>
 #include <tutti/gpu/pinned_buffer.hpp>
 #include <tutti/gpu/stream.hpp>
 #endif
