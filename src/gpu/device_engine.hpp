@@ -26,7 +26,7 @@ public:
     /// Ends everything with this, and, by the group, on all ranks. The first cause stays.
     virtual void fail(report why) noexcept = 0;
     virtual std::optional<report> failed() const = 0;
-    /// Ends when nothing is under way, or it has failed.
+    /// Ends when nothing is under way; or when it has failed and the failure has been dealt with, as well as that can be done.
     virtual future<> idle() = 0;
     /// When nothing is under way: gives everything back, or fails when that takes too long.
     virtual future<> close() = 0;

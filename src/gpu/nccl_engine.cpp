@@ -120,7 +120,7 @@ future<> nccl_engine::idle() {
     std::optional<report> why;
     {
         const std::lock_guard lock(guard_);
-        if (!why_ && under_way_count_ > 0) {
+        if (why_ ? !told_ : under_way_count_ > 0) {
             idle_.push_back(std::move(ends.second));
             return std::move(ends.first);
         }

@@ -116,6 +116,7 @@ private:
     std::optional<report> why_;
     bool closing_ = false;
     bool is_over_ = false;
+    bool told_ = false;  // everybody who waited has been told of the failure
     bool tend_posted_ = false, over_posted_ = false;
     time_point armed_ = no_deadline;  // the deadline the timer is set for
     time_point start_by_ = no_deadline;

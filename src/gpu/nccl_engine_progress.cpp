@@ -140,6 +140,7 @@ void nccl_engine::end_all(const std::optional<report>& why) noexcept {
     operation_state* first = nullptr;
     {
         const std::lock_guard lock(guard_);
+        told_ = why.has_value();
         starting = std::exchange(starting_, std::nullopt);
         closed = std::exchange(closed_, std::nullopt);
         idle.swap(idle_);
