@@ -72,7 +72,7 @@ struct machine::state {
     /// For calls that block; false when they were given up.
     template <class Done>
     bool wait(machine_lock& lock, const std::string& what, Done done);
-    bool wait_once(machine_lock& lock, time_point since);
+    bool move_on(machine_lock& lock, time_point since);
     void spend(machine_lock& lock, duration length);
     void work_on(stream& where);
     void woken();  // something may run that could not before
@@ -134,7 +134,7 @@ bool machine::state::wait(machine_lock& lock, const std::string& what, Done done
         if (ending) return false;
         if (how.engine == engine::threaded) {
             changed.wait(lock);
-        } else if (!step(lock) && !wait_once(lock, since)) {
+        } else if (!move_on(lock, since)) {
             misuse(what + " waits for what never ends");
             return false;
         }
