@@ -224,7 +224,7 @@ const broken_rule broken_rules[] = {
 
 TEST_CASE("what must not be done with NCCL is said in a sentence") {
     for (const broken_rule& rule : broken_rules) {
-        for (const std::uint64_t seed : {1, 2, 3}) {
+        for (std::uint64_t seed = 1; seed <= 3; ++seed) {
             CAPTURE(rule.name);
             CAPTURE(seed);
             sim::options how;

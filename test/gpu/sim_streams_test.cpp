@@ -172,3 +172,18 @@ TEST_CASE("a slow call of another thread takes the loop's time, not the loop") {
     machine.run();
     CHECK(machine.trace().of(sim::work_kind::kernel)[0].ended == time_point(200us));
 }
+
+TEST_CASE("what another thread enqueues reaches the loop, however much it is") {
+    event_loop loop(event_loop::virtual_time);
+    sim::checked_machine machine;
+    device on(machine.driver());
+    const CUstream stream = on.stream();
+    machine.drive(loop);
+    std::thread([&] {
+        on.cuda.cuCtxSetCurrent(on.context);
+        for (int times = 0; times < 10; ++times) machine.launch(stream, 1us);
+    }).join();
+    loop.run();
+    CHECK(machine.idle());
+    CHECK(machine.now() == time_point(10us));
+}

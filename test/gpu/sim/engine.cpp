@@ -197,12 +197,17 @@ void machine::state::woken() {
     changed.notify_all();
     if (loop == nullptr) return;
     if (loop_thread == std::this_thread::get_id()) arm();
-    else loop->post(rearm);
+    else if (!rearming.exchange(true)) loop->post(rearm);
 }
 
 void machine::state::arm() noexcept {
     loop->stop_timer(alarm);
     loop->start_timer(alarm, loop->now());
+}
+
+void machine::state::arm_for_another_thread() noexcept {
+    rearming = false;
+    arm();
 }
 
 void machine::state::fire() noexcept {

@@ -78,6 +78,7 @@ struct machine::state {
     void woken();  // something may run that could not before
     void fire() noexcept;
     void arm() noexcept;
+    void arm_for_another_thread() noexcept;
     /// Whether queued work touches the memory; says which.
     std::string user_of(CUdeviceptr address, std::size_t bytes) const;
 
@@ -96,7 +97,8 @@ struct machine::state {
     event_loop* loop = nullptr;
     std::thread::id loop_thread;
     detail::alarm<&state::fire> alarm{*this};
-    detail::callback<&state::arm> rearm{*this};
+    detail::callback<&state::arm_for_another_thread> rearm{*this};
+    std::atomic<bool> rearming = false;
     std::multiset<time_point> sleepers;
     std::mt19937_64 random;
 
