@@ -195,6 +195,19 @@ const broken_rule broken_rules[] = {
          CHECK(world.nccl.ncclCommShrink(world.comm(0), gone, 1, &made, nullptr, NCCL_SHRINK_DEFAULT) == ncclInvalidArgument);
      },
      "main: ncclCommShrink by rank 0 of communicator 0, which is to be left out"},
+    {"NCCL in a host function",
+     [](auto& machine, auto& world) {
+         world.on(0).cuda.cuLaunchHostFunc(
+             world.stream(0),
+             [](void* ask) {
+                 const auto& asked = *static_cast<const ranks*>(ask);
+                 ncclResult_t state = ncclSuccess;
+                 CHECK(asked.nccl.ncclCommGetAsyncError(asked.comm(0), &state) != ncclSuccess);
+             },
+             &world);
+         machine.run();
+     },
+     "main: ncclCommGetAsyncError in a host function: neither CUDA nor NCCL may be called there"},
     {"an operation of NCCL in a capture",
      [](auto& machine, auto& world) {
          world.on(0);
@@ -211,7 +224,7 @@ const broken_rule broken_rules[] = {
 
 TEST_CASE("what must not be done with NCCL is said in a sentence") {
     for (const broken_rule& rule : broken_rules) {
-        for (const std::uint64_t seed : {1, 2, 3}) {
+        for (std::uint64_t seed = 1; seed <= 3; ++seed) {
             CAPTURE(rule.name);
             CAPTURE(seed);
             sim::options how;

@@ -125,3 +125,15 @@ TEST_CASE("an abort ends what hangs, and the stream goes on") {
     CHECK(on.cuda.cuStreamSynchronize(stream) == CUDA_SUCCESS);
     CHECK(on.cuda.cuEventQuery(behind) == CUDA_SUCCESS);
 }
+
+TEST_CASE("a fault in the middle of a kernel ends the wait for it") {
+    sim::options how;
+    how.engine = sim::engine::threaded;
+    sim::checked_machine machine(how);
+    device on(machine.driver());
+    const CUstream stream = on.stream();
+    machine.launch(stream, 1h, [] { FAIL("it must not end"); });
+    std::thread other([&] { machine.fault(0); });
+    CHECK(on.cuda.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
+    other.join();
+}

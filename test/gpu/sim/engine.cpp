@@ -154,10 +154,14 @@ void machine::state::advance(machine_lock& lock, time_point until) {
     settle(lock);
 }
 
-bool machine::state::wait_once(machine_lock& lock, time_point since) {
-    // Another thread may still bring something; real time tells when to give up.
+// For a call that blocks. The clock belongs to the thread of the loop that drives the machine, unless that stands still.
+bool machine::state::move_on(machine_lock& lock, time_point since) {
+    const bool mine = loop == nullptr || loop_thread == std::this_thread::get_id();
+    if (mine ? step(lock) : settle(lock)) return true;
     changed.wait_for(lock, std::chrono::milliseconds(1));
-    return std::chrono::steady_clock::now() - since < how.patience;
+    const duration waited = std::chrono::steady_clock::now() - since;
+    if (!mine && waited > std::chrono::milliseconds(50) && step(lock)) return true;
+    return waited < how.patience;
 }
 
 void machine::state::spend(machine_lock& lock, duration length) {
@@ -168,7 +172,7 @@ void machine::state::spend(machine_lock& lock, duration length) {
         const time_point until = clock + length;
         const auto mine = sleepers.insert(until);
         woken();
-        changed.wait(lock, [&] { return ending || clock >= until; });
+        wait(lock, "a slow call", [&] { return clock >= until; });
         sleepers.erase(mine);
     } else {
         advance(lock, now() + length);
@@ -182,7 +186,8 @@ void machine::state::work_on(stream& where) {
         if (ending) break;
         const work* const head = where.queue.empty() ? nullptr : where.queue.front().get();
         std::optional<time_point> due;
-        if (head != nullptr && head->now == work::phase::running) due = head->end ? head->end() : head->due;
+        if (head != nullptr && head->now == work::phase::running && where.home->fault == CUDA_SUCCESS)
+            due = head->end ? head->end() : head->due;
         if (due) changed.wait_until(lock, *due);
         else changed.wait(lock);
     }
@@ -192,12 +197,17 @@ void machine::state::woken() {
     changed.notify_all();
     if (loop == nullptr) return;
     if (loop_thread == std::this_thread::get_id()) arm();
-    else loop->post(rearm);
+    else if (!rearming.exchange(true)) loop->post(rearm);
 }
 
 void machine::state::arm() noexcept {
     loop->stop_timer(alarm);
     loop->start_timer(alarm, loop->now());
+}
+
+void machine::state::arm_for_another_thread() noexcept {
+    rearming = false;
+    arm();
 }
 
 void machine::state::fire() noexcept {

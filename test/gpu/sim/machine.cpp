@@ -160,7 +160,10 @@ std::vector<std::string> machine::take_misuse() {
 std::string machine::end() {
     machine_lock lock(state_->guard);
     if (!state_->ended) {
-        if (state_->loop != nullptr) state_->loop->stop_timer(state_->alarm);
+        if (event_loop* const loop = std::exchange(state_->loop, nullptr)) {
+            loop->stop_timer(state_->alarm);
+            loop->withdraw(state_->rearm);
+        }
         state_->end_threads(lock);
         state_->look_for_leaks();
         state_->ended = true;

@@ -72,12 +72,13 @@ struct machine::state {
     /// For calls that block; false when they were given up.
     template <class Done>
     bool wait(machine_lock& lock, const std::string& what, Done done);
-    bool wait_once(machine_lock& lock, time_point since);
+    bool move_on(machine_lock& lock, time_point since);
     void spend(machine_lock& lock, duration length);
     void work_on(stream& where);
     void woken();  // something may run that could not before
     void fire() noexcept;
     void arm() noexcept;
+    void arm_for_another_thread() noexcept;
     /// Whether queued work touches the memory; says which.
     std::string user_of(CUdeviceptr address, std::size_t bytes) const;
 
@@ -96,7 +97,8 @@ struct machine::state {
     event_loop* loop = nullptr;
     std::thread::id loop_thread;
     detail::alarm<&state::fire> alarm{*this};
-    detail::callback<&state::arm> rearm{*this};
+    detail::callback<&state::arm_for_another_thread> rearm{*this};
+    std::atomic<bool> rearming = false;
     std::multiset<time_point> sleepers;
     std::mt19937_64 random;
 
@@ -134,7 +136,7 @@ bool machine::state::wait(machine_lock& lock, const std::string& what, Done done
         if (ending) return false;
         if (how.engine == engine::threaded) {
             changed.wait(lock);
-        } else if (!step(lock) && !wait_once(lock, since)) {
+        } else if (!move_on(lock, since)) {
             misuse(what + " waits for what never ends");
             return false;
         }
