@@ -109,7 +109,7 @@ void nccl_engine::dated() noexcept {
         }
         if (first)
             late->cause = fmt::format("rank {}: {} #{}, {} on device {}, has not ended for {:.1f} s", how_.me, to_string(first->what),
-                                      first->sequence, first->end_event().valid() ? "enqueued" : "not yet enqueued", home_->ordinal(),
+                                      first->sequence, first->is_placed() ? "enqueued" : "not yet enqueued", home_->ordinal(),
                                       seconds(at - first->issued));
         else if (unstarted)
             late->cause =

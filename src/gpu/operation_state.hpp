@@ -59,7 +59,10 @@ public:
     // For the owner.
     /// The device has been given it, and comes to `end` when it has done it.
     void placed(event end) noexcept;
-    const event& end_event() const noexcept { return end_; }
+    bool is_placed() const {
+        const std::lock_guard lock(guard_);
+        return end_.valid();
+    }
     /// Ends what has not ended: all three ways of waiting.
     void end(const failure* why) noexcept;
     /// What the poller is to be given.
@@ -90,7 +93,7 @@ private:
     std::shared_ptr<operation_pool> pool_;  // while it is out of it
     operation_owner* owner_ = nullptr;
     std::atomic<bool> ended_{false};
-    std::mutex guard_;
+    mutable std::mutex guard_;
     event end_;          // guarded until it is placed
     bool over_ = false;  // placed, or failed
     std::optional<failure> why_;
