@@ -1,6 +1,7 @@
 // A group of ranks, and what they can do together.
 #pragma once
 
+#include <tutti/detail/build.hpp>
 #include <tutti/future.hpp>
 #include <tutti/message.hpp>
 #include <tutti/reduction.hpp>
@@ -19,9 +20,16 @@
 
 namespace tutti {
 
+namespace gpu {
+class communicator;
+class device;
+struct group_options;
+}  // namespace gpu
+
 class persistent;
 
 namespace detail {
+class inside_of;
 class group;
 struct group_deleter {
     void operator()(group* which) const noexcept;
@@ -213,6 +221,14 @@ public:
     /// under way when the call returns. The child works beside its parent and may outlive it; names are "world/1" for color 1.
     task<std::unique_ptr<communicator>> split(int color, int key);
 
+#if TUTTI_GPU
+    /// The same ranks, with a device each, for collectives on memory there: include <tutti/gpu/communicator.hpp>. All ranks call it; one that
+    /// has no device, or cannot use it, says so by `card` having none, and by the failure. Throws, on all ranks, error::unsupported naming
+    /// the rank that cannot and why, and error::invalid_argument naming two ranks that have the same device.
+    task<std::unique_ptr<gpu::communicator>> device(result<gpu::device> card);
+    task<std::unique_ptr<gpu::communicator>> device(result<gpu::device> card, gpu::group_options options);
+#endif
+
     /// Ends when the communicator has failed, with that failure, whether or not an operation is under way; or with error::closed when it is
     /// closed. May be dropped.
     future<> watch();
@@ -326,6 +342,7 @@ public:
     explicit communicator(std::unique_ptr<detail::group, detail::group_deleter> formed);
 
 private:
+    friend class detail::inside_of;
     detail::arena_memory allocate_bytes(std::size_t count, std::size_t element_bytes);
     void check_spin() const;
     void spin_until(const detail::state_reference& end) const;

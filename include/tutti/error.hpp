@@ -26,6 +26,7 @@ enum class error {
     closed,              // the communicator, store or transport was closed before
     bad_launch,          // the environment does not say, or contradicts itself about, who this process is
     system,              // the operating system refused; the cause says what
+    device_failed,       // a GPU or its driver refused or faulted; the cause says what
 };
 
 const std::error_category& error_category() noexcept;

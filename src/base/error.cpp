@@ -24,6 +24,7 @@ class category final : public std::error_category {
             case error::closed: return "closed";
             case error::bad_launch: return "bad launch";
             case error::system: return "system error";
+            case error::device_failed: return "device failed";
         }
         return "unknown error";
     }

@@ -31,7 +31,7 @@ report decode_report(std::span<const std::byte> bytes) {
     byte_reader in(bytes);
     report why;
     const auto code = in.take<std::int32_t>();
-    const bool known = code >= static_cast<int>(error::cancelled) && code <= static_cast<int>(error::system);
+    const bool known = code >= static_cast<int>(error::cancelled) && code <= static_cast<int>(error::device_failed);
     why.code = known ? static_cast<error>(code) : error::protocol_error;
     why.root = in.take<rank>();
     const auto peers = in.take<std::uint16_t>();

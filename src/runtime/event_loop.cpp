@@ -32,6 +32,7 @@ event_loop::~event_loop() {
         const detail::forsaking guard;
         impl_->residents.reset();
     }
+    impl_->lodgings.clear();
     help(nullptr);
     if (impl_->place) impl_->place->leave();
     const std::lock_guard lock(impl_->mutex);  // a thread that posted last may still be on its way out

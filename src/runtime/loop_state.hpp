@@ -5,6 +5,7 @@
 
 #include "runtime/asio.hpp"
 #include "runtime/attempt.hpp"
+#include "runtime/lodging.hpp"
 #include "runtime/shift.hpp"
 #include "runtime/timer_heap.hpp"
 #include "runtime/work_list.hpp"
@@ -14,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 namespace tutti {
 namespace detail {
@@ -86,6 +88,7 @@ struct event_loop::impl {
     std::optional<asio::executor_work_guard<asio::io_context::executor_type>> io_work;
     bool io_used = false;              // by others than the library's own wake-ups
     std::shared_ptr<detail::guest> place;
+    std::vector<detail::lodging> lodgings;
     std::optional<detail::family> residents;  // started from outside of any task, destroyed with the loop
 
     asio::io_context& own_io();

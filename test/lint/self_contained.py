@@ -58,6 +58,8 @@ def compile_alone(header, source, build, compiler, flags):
 def main(source, build, *compiler):
     source, build = pathlib.Path(source).resolve(), pathlib.Path(build).resolve()
     headers = [path for folder in ("include", "src") for path in sorted((source / folder).rglob("*.hpp")) if not NOT_ALONE.search(path.name)]
+    if not any("cuda" in flag for flag in flags_of(build)):  # what is inside of src/gpu needs the toolkit's headers
+        headers = [path for path in headers if "src/gpu" not in path.as_posix()]
     (build / "test" / "lint" / "headers").mkdir(parents=True, exist_ok=True)
     flags = flags_of(build)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:

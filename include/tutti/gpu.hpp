@@ -1,0 +1,16 @@
+// Memory of devices. Whether this library was built with it is TUTTI_GPU; what this host has of it, availability() says.
+#pragma once
+
+#include <tutti/detail/build.hpp>
+#include <tutti/gpu/availability.hpp>
+#if TUTTI_GPU
+#include <tutti/gpu/communicator.hpp>
+#include <tutti/gpu/copy.hpp>
+#include <tutti/gpu/device.hpp>
+#include <tutti/gpu/device_buffer.hpp>
+#include <tutti/gpu/device_span.hpp>
+#include <tutti/gpu/event.hpp>
+#include <tutti/gpu/operation.hpp>
+#include <tutti/gpu/pinned_buffer.hpp>
+#include <tutti/gpu/stream.hpp>
+#endif

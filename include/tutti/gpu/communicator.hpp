@@ -1,0 +1,138 @@
+// A group of ranks, each with a device, and what they can do together with memory there.
+#pragma once
+
+#include <tutti/gpu/device_span.hpp>
+#include <tutti/gpu/operation.hpp>
+#include <tutti/gpu/stream.hpp>
+#include <tutti/reduction.hpp>
+#include <tutti/task.hpp>
+#include <tutti/types.hpp>
+
+#include <chrono>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+
+struct ncclComm;  // nccl.h: ncclComm_t points to it
+
+namespace tutti::gpu {
+
+class device_group;
+
+/// How one call differs from the others of its communicator. What is pointed to is read during the call only.
+struct call_options {
+    const stream* after = nullptr;     // what has been enqueued there comes before; null: nothing does
+    const keep_alive* keep = nullptr;  // held until the operation is completed, with what the buffers bring themselves
+    duration deadline{};               // until it is completed, from the call; 0: the communicator's default
+    const char* label = nullptr;       // told in messages; outlives the operation
+};
+
+/// Of a communicator.
+struct group_options {
+    const stream* over = nullptr;  // the caller's, as the communication stream; null: one of the library's own, of high priority
+};
+
+static_assert(std::is_trivially_destructible_v<call_options> && std::is_trivially_destructible_v<group_options>,
+              "g++ 12 destroys other aggregates twice in a co_await");
+
+/// One message of an exchange.
+class transfer {
+public:
+    rank peer() const noexcept { return peer_; }
+    bool sends() const noexcept { return sends_; }
+    const const_device_span& data() const noexcept { return data_; }
+
+private:
+    transfer(const_device_span data, rank peer, bool sends) noexcept : data_(std::move(data)), peer_(peer), sends_(sends) {}
+    friend transfer send_to(const const_device_span& from, rank peer) noexcept;
+    friend transfer recv_from(const device_span& to, rank peer) noexcept;
+
+    const_device_span data_;
+    rank peer_;
+    bool sends_;
+};
+inline transfer send_to(const const_device_span& from, rank peer) noexcept { return {from, peer, true}; }
+inline transfer recv_from(const device_span& to, rank peer) noexcept { return {to, peer, false}; }
+
+/// Made by tutti::communicator::device, on all its ranks; closed with `close`. Works beside the one it was made from.
+///
+/// Order. All ranks call in the same order, and a call takes its place when it returns. Operations are done in that order on one stream, the
+/// communication stream. Several communicators on one device do theirs in the order in which this process calls them, so that order must be
+/// the same on all ranks, too.
+///
+/// Memory. Buffers are of this communicator's device, and are used until the operation is completed, whoever waits or does not: its
+/// keep-alives are held until then. Counts are elements. An output may be the very memory of the input where tutti::communicator allows it.
+///
+/// Failure. The first failure on any rank ends everything pending, and everything called later, on all of them with that cause, when this
+/// rank's device has let go of the buffers. A wrong argument is such a failure, since the others wait.
+///
+/// Threads. Every function may be called from any thread; none blocks for the device or for other ranks.
+class communicator {
+public:
+    communicator(const communicator&) = delete;
+    communicator& operator=(const communicator&) = delete;
+    /// Does not block. Without a close() before, what is pending here is aborted.
+    ~communicator();
+
+    int rank() const noexcept;
+    int size() const noexcept;
+    const std::string& name() const noexcept;
+    device on() const;
+    /// The communication stream. What one puts there oneself is in order with operations that are enqueued, and may hold up others.
+    const stream& over() const noexcept;
+    /// What carries operations out: "NCCL 2.28.9".
+    std::string engine() const;
+    /// NCCL's own communicator, to ask it things. Nothing may be called on it while an operation is not yet enqueued, nor from other threads
+    /// than that which NCCL is called from, unless nothing is pending; null once it has failed or was closed.
+    ncclComm* native() const noexcept;
+
+    /// Combines `data` over all ranks, in place: `sum`, `prod`, `min`, `max`, `avg` of numbers that NCCL has, premul_sum of floating ones.
+    operation all_reduce(const device_span& data, reduction op, call_options options = {});
+    operation all_reduce(const const_device_span& from, const device_span& to, reduction op, call_options options = {});
+    /// Each buffer in place, all of one type, as one operation; their number and sizes are the same on all ranks.
+    operation all_reduce(std::span<const device_span> list, reduction op, call_options options = {});
+    operation all_reduce(std::initializer_list<device_span> list, reduction op, call_options options = {}) {
+        return all_reduce(std::span<const device_span>(list.begin(), list.size()), op, options);
+    }
+    operation broadcast(const device_span& data, tutti::rank root, call_options options = {});
+    /// In place on the root; on the other ranks `data` is only read.
+    operation reduce(const device_span& data, reduction op, tutti::rank root, call_options options = {});
+    operation reduce(const const_device_span& from, const device_span& to, reduction op, tutti::rank root, call_options options = {});
+    operation all_gather(const const_device_span& from, const device_span& to, call_options options = {});
+    operation reduce_scatter(const const_device_span& from, const device_span& to, reduction op, call_options options = {});
+    operation all_to_all(const const_device_span& from, const device_span& to, call_options options = {});
+    operation gather(const const_device_span& from, const device_span& to, tutti::rank root, call_options options = {});
+    operation scatter(const const_device_span& from, const device_span& to, tutti::rank root, call_options options = {});
+    /// Completed when the streams of all ranks have come to it: behind what was called before, and behind `after`.
+    operation barrier(call_options options = {});
+
+    /// A message and its receive have the same count. They have places in the order like everything else: of two ranks that send to each
+    /// other, both use exchange, which does all its parts at once.
+    operation send(const const_device_span& data, tutti::rank to, call_options options = {});
+    operation recv(const device_span& data, tutti::rank from, call_options options = {});
+    operation exchange(std::span<const transfer> parts, call_options options = {});
+    operation exchange(std::initializer_list<transfer> parts, call_options options = {}) {
+        return exchange(std::span<const transfer>(parts.begin(), parts.size()), options);
+    }
+
+    /// A communicator of the ranks that give the same color, on the same devices, ordered by key and then by rank here. All ranks call it.
+    task<std::unique_ptr<communicator>> split(int color, int key);
+
+    /// Ends when it has failed, with that failure, or with error::closed when it is closed. May be dropped.
+    future<> watch();
+    /// Ends every operation on every rank with error::aborted and `reason`.
+    void abort(std::string reason);
+    /// Waits for what is pending, gives everything back, and waits for the other ranks. Throws the failure of one that has failed; it is
+    /// closed then too.
+    task<> close(duration within = std::chrono::seconds(30));
+
+    /// For the library.
+    explicit communicator(std::unique_ptr<device_group> made);
+
+private:
+    std::unique_ptr<device_group> group_;
+};
+
+}  // namespace tutti::gpu

@@ -1,0 +1,45 @@
+// Memory of a device, owned. The host cannot look into it.
+#pragma once
+
+#include <tutti/gpu/device.hpp>
+#include <tutti/gpu/memory_part.hpp>
+#include <tutti/result.hpp>
+#include <tutti/types.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+namespace tutti::gpu {
+
+/// Uninitialized. Null for no bytes.
+result<std::shared_ptr<void>> allocate_device_memory(const device& where, std::size_t bytes);
+
+/// Given back when this and all that is under way with it is gone, by a thread of the device's.
+template <transferable T>
+class device_buffer {
+public:
+    static result<device_buffer> allocate(const device& where, std::size_t count) {
+        auto memory = allocate_device_memory(where, count * sizeof(T));
+        if (!memory) return memory.failure();
+        return device_buffer(std::move(*memory), count);
+    }
+
+    /// An address on the device.
+    T* data() const noexcept { return static_cast<T*>(memory_.get()); }
+    std::size_t size() const noexcept { return count_; }
+    std::size_t bytes() const noexcept { return count_ * sizeof(T); }
+    keep_alive keep() const noexcept { return memory_; }
+
+    /// All of it, or some elements; they are not looked at.
+    operator device_part() const { return {memory_.get(), bytes(), memory_}; }
+    device_part part(std::size_t first, std::size_t count) const { return {data() + first, count * sizeof(T), memory_}; }
+
+private:
+    device_buffer(std::shared_ptr<void> memory, std::size_t count) noexcept : memory_(std::move(memory)), count_(count) {}
+
+    std::shared_ptr<void> memory_;
+    std::size_t count_;
+};
+
+}  // namespace tutti::gpu

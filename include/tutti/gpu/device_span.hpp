@@ -1,0 +1,134 @@
+// Borrowed memory of a device whose element type is known only at run time, and the types that devices alone compute with.
+#pragma once
+
+#include <tutti/gpu/device_buffer.hpp>
+#include <tutti/types.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace tutti::gpu {
+
+/// Floating numbers of 8 bits, as storage: named after their bits of exponent and mantissa.
+struct e4m3 {
+    std::uint8_t bits = 0;
+    friend bool operator==(e4m3, e4m3) = default;
+};
+struct e5m2 {
+    std::uint8_t bits = 0;
+    friend bool operator==(e5m2, e5m2) = default;
+};
+
+/// Those of tutti::data_type, with the same numbers, and the two above.
+enum class device_type : std::uint8_t {
+    f32,
+    f64,
+    f16,
+    bf16,
+    i8,
+    u8,
+    i32,
+    u32,
+    i64,
+    u64,
+    i16,
+    u16,
+    boolean,
+    cf32,
+    cf64,
+    opaque,
+    e4m3,
+    e5m2
+};
+inline constexpr int device_type_count = data_type_count + 2;
+
+constexpr device_type of_device(data_type type) noexcept { return static_cast<device_type>(type); }
+/// What the host calls it; the small floats are bytes there.
+constexpr data_type of_host(device_type type) noexcept { return type > device_type::opaque ? data_type::u8 : static_cast<data_type>(type); }
+static_assert(of_device(data_type::opaque) == device_type::opaque);
+
+constexpr std::size_t size_of(device_type type) noexcept { return tutti::size_of(of_host(type)); }
+constexpr std::string_view name(device_type type) noexcept {
+    return type == device_type::e4m3 ? "e4m3" : type == device_type::e5m2 ? "e5m2" : tutti::name(of_host(type));
+}
+
+template <transferable T>
+inline constexpr device_type device_type_of = of_device(type_of<T>);
+template <>
+inline constexpr device_type device_type_of<e4m3> = device_type::e4m3;
+template <>
+inline constexpr device_type device_type_of<e5m2> = device_type::e5m2;
+
+/// `count` elements, not bytes. With what keeps the memory alive, where that is known: an operation then holds it until it is completed.
+struct const_device_span {
+    const void* data = nullptr;
+    std::size_t count = 0;
+    device_type type = device_type::f32;
+    std::size_t opaque_bytes = 0;  // of one element, where the type is opaque
+    keep_alive kept;
+
+    const_device_span() noexcept = default;
+    const_device_span(const void* where, std::size_t elements, device_type what, keep_alive keep = {}) noexcept
+        : data(where),
+          count(elements),
+          type(what),
+          kept(std::move(keep)) {}
+    const_device_span(const void* where, std::size_t elements, data_type what, keep_alive keep = {}) noexcept
+        : const_device_span(where, elements, of_device(what), std::move(keep)) {}
+    /// Of an address range on the device.
+    template <transferable T>
+    const_device_span(std::span<T> elements, keep_alive keep = {}) noexcept
+        : const_device_span(elements.data(), elements.size(), device_type_of<std::remove_cv_t<T>>, std::move(keep)) {
+        if (type == device_type::opaque) opaque_bytes = sizeof(T);
+    }
+    template <transferable T>
+    const_device_span(const device_buffer<T>& all) noexcept : const_device_span(std::span<const T>(all.data(), all.size()), all.keep()) {}
+
+    std::size_t element_bytes() const noexcept { return type == device_type::opaque ? opaque_bytes : size_of(type); }
+    std::size_t bytes() const noexcept { return count * element_bytes(); }
+};
+
+struct device_span {
+    void* data = nullptr;
+    std::size_t count = 0;
+    device_type type = device_type::f32;
+    std::size_t opaque_bytes = 0;
+    keep_alive kept;
+
+    device_span() noexcept = default;
+    device_span(void* where, std::size_t elements, device_type what, keep_alive keep = {}) noexcept
+        : data(where),
+          count(elements),
+          type(what),
+          kept(std::move(keep)) {}
+    device_span(void* where, std::size_t elements, data_type what, keep_alive keep = {}) noexcept
+        : device_span(where, elements, of_device(what), std::move(keep)) {}
+    template <transferable T>
+        requires(!std::is_const_v<T>)
+    device_span(std::span<T> elements, keep_alive keep = {})
+    noexcept : device_span(elements.data(), elements.size(), device_type_of<T>, std::move(keep)) {
+        if (type == device_type::opaque) opaque_bytes = sizeof(T);
+    }
+    template <transferable T>
+    device_span(const device_buffer<T>& all) noexcept : device_span(std::span<T>(all.data(), all.size()), all.keep()) {}
+
+    operator const_device_span() const noexcept {
+        const_device_span same(data, count, type, kept);
+        same.opaque_bytes = opaque_bytes;
+        return same;
+    }
+    std::size_t element_bytes() const noexcept { return type == device_type::opaque ? opaque_bytes : size_of(type); }
+    std::size_t bytes() const noexcept { return count * element_bytes(); }
+    /// Some of the elements; they are not looked at.
+    device_span part(std::size_t first, std::size_t elements) const noexcept {
+        device_span some = *this;
+        some.data = static_cast<std::byte*>(data) + first * element_bytes();
+        some.count = elements;
+        return some;
+    }
+};
+
+}  // namespace tutti::gpu

@@ -1,0 +1,225 @@
+// Ranks tell each other of their devices, agree whether all can take part, and meet in NCCL; over a communicator of their own, by which they
+// hear of each other's failures ever after.
+#include "communicator/device_join.hpp"
+
+#include "base/bytes.hpp"
+#include "communicator/device_group.hpp"
+#include "communicator/device_seat.hpp"
+#include "communicator/spawn.hpp"
+#include "gpu/nccl_engine.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+
+namespace tutti::detail {
+namespace {
+
+using made_group = std::unique_ptr<gpu::device_group>;
+using made_communicator = std::unique_ptr<gpu::communicator>;
+
+constexpr int first_that_shares_devices = 23003;
+
+bool shares_devices(int version) {
+    const char* const told = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+    return version >= first_that_shares_devices && told && std::strcmp(told, "1") == 0;
+}
+
+gpu::seat seat_of(const device_joining& how, int host) {
+    gpu::seat mine;
+    mine.host = gpu::nccl_host(host);
+    mine.chosen = gpu::device_choice();
+    if (!how.card) mine.why_not = how.card.failure().details().cause;
+    else if (!how.nccl) mine.why_not = how.nccl.why_not->details().cause;
+    if (!mine.why_not.empty()) return mine;
+    gpu::device card = result(how.card).value();
+    mine.uuid = card.uuid();
+    mine.ordinal = card.ordinal();
+    how.nccl.table.ncclGetVersion(&mine.nccl_version);
+    mine.shared = shares_devices(mine.nccl_version);
+    return mine;
+}
+
+// ---- the ranks
+
+task<std::unique_ptr<communicator>> form(std::shared_ptr<context::state> home, membership who) {
+    std::unique_ptr<group, group_deleter> formed(new group(home, std::move(who)));
+    co_await formed->form(home->loop().now() + home->options().rendezvous);
+    co_return std::make_unique<communicator>(std::move(formed));
+}
+
+/// Throws the same on all ranks when they cannot be a device group.
+task<> agree(communicator& over, gpu::seat mine) {
+    std::vector<std::byte> said(gpu::seat::bytes), all(gpu::seat::bytes * static_cast<std::size_t>(over.size()));
+    mine.write(said);
+    call_options options;
+    options.label = "devices";
+    future<> telling =
+        over.all_gather(const_buffer(said.data(), said.size(), data_type::u8), buffer(all.data(), all.size(), data_type::u8), options);
+    co_await std::move(telling);
+    std::vector<gpu::seat> seats;
+    for (std::size_t each = 0; each < all.size(); each += gpu::seat::bytes)
+        seats.push_back(gpu::seat::read(std::span(all).subspan(each, gpu::seat::bytes)));
+    if (const auto why = gpu::objection(seats)) throw failure(*why);
+}
+
+// ---- the engine
+
+task<> attach(std::shared_ptr<gpu::nccl_engine> engine) {
+    engine->attach();
+    co_return;
+}
+
+/// What ends the ranks' communicator ends the engine.
+task<> end_with(std::shared_ptr<gpu::device_engine> engine, future<> ranks) {
+    const auto ended = co_await as_result(std::move(ranks));
+    if (!ended) engine->fail(ended.failure().details());
+}
+
+gpu::nccl_abilities abilities(const gpu::device_state& card, const gpu::nccl_table& nccl) {
+    gpu::nccl_abilities has;
+    nccl.ncclGetVersion(&has.version);
+    int major = 0, minor = 0;
+    card.driver().cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, card.who().handle);
+    card.driver().cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, card.who().handle);
+    has.capability = 10 * major + minor;
+    has.premul = nccl.ncclRedOpCreatePreMulSum && nccl.ncclRedOpDestroy;
+    return has;
+}
+
+std::shared_ptr<gpu::nccl_engine> make_engine(gpu::device_group& of) {
+    gpu::nccl_settings how;
+    how.name = of.child->name();
+    how.me = of.me();
+    how.size = of.size();
+    how.operation = of.inside.home().options().operation;
+    how.has = abilities(*of.card.inner(), of.nccl.table);
+    how.tell = [door = of.door](const report& why) { door->tell(why); };
+    return std::make_shared<gpu::nccl_engine>(of.nccl.table, of.over, of.inside.home().loop(), std::move(how));
+}
+
+/// What the device gives, where a call may take long.
+task<made_group> furnish(std::unique_ptr<communicator> child, device_joining how) {
+    gpu::device card = std::move(how.card).value();
+    auto over = std::make_shared<std::optional<gpu::stream>>(how.over);
+    auto barrier = std::make_shared<std::shared_ptr<void>>();
+    auto getting = card.inner()->lifecycle().run("a stream and memory for a communicator", [card, over, barrier]() -> result<> {
+        if (!*over) {
+            auto made = gpu::stream::make(card, gpu::stream_priority::high);
+            if (!made) return made.failure();
+            *over = *made;
+        }
+        auto memory = gpu::allocate_device_memory(card, 1);
+        if (!memory) return memory.failure();
+        *barrier = *memory;
+        return {};
+    });
+    const auto got = co_await as_result(std::move(getting));
+    if (!got) {
+        report why = got.failure().details();
+        why.root = child->rank();
+        why.cause = fmt::format("rank {}: {}", child->rank(), why.cause);
+        inside_of::get(*child).engine().fail_and_tell(why);
+        throw failure(why);
+    }
+    auto made = std::make_unique<gpu::device_group>(std::move(child), card, **over, how.nccl);
+    made->barrier = *barrier;
+    co_return made;
+}
+
+struct passport {
+    ncclUniqueId id{};
+    std::uint8_t made = 0;
+};
+
+/// Rank 0 has it made and gives it to all.
+task<ncclUniqueId> unique_id(gpu::device_group& of) {
+    auto mine = std::make_shared<passport>();
+    if (of.me() == 0) {
+        auto making = of.card.inner()->lifecycle().run("ncclGetUniqueId", [mine, &nccl = of.nccl.table]() -> result<> {
+            const ncclResult_t code = nccl.ncclGetUniqueId(&mine->id);
+            if (code == ncclSuccess) return {};
+            return failure(gpu::error_of(code), fmt::format("ncclGetUniqueId: {}", nccl.ncclGetErrorString(code)));
+        });
+        const auto got = co_await as_result(std::move(making));
+        if (!got) of.engine->fail(got.failure().details());
+        mine->made = got ? 1 : 0;
+    }
+    call_options options;
+    options.label = "the id of NCCL's communicator";
+    future<> giving = of.child->broadcast(buffer(mine.get(), sizeof(passport), data_type::u8), 0, options);
+    co_await std::move(giving);
+    co_return mine->id;
+}
+
+task<made_communicator> meet(std::unique_ptr<communicator> child, device_joining how) {
+    const std::shared_ptr<context::state> home = inside_of::get(*child).shared_home();
+    auto furnishing = furnish(std::move(child), how);
+    made_group made = co_await std::move(furnishing);
+    const auto engine = make_engine(*made);
+    made->engine = engine;
+    future<> attaching = spawn(*home, attach(engine));
+    co_await std::move(attaching);
+    auto watching = std::make_shared<task<>>(end_with(engine, made->child->watch()));
+    (void)home->send([home = home.get(), watching] { home->work().start(std::move(*watching)); });
+    auto asking = unique_id(*made);
+    const ncclUniqueId id = co_await std::move(asking);
+    future<> starting = engine->start(id, home->options().rendezvous);
+    co_await std::move(starting);
+    call_options options;
+    options.label = "the beginning of a device group";
+    future<> meeting = made->child->barrier(options);
+    co_await std::move(meeting);
+    co_return std::make_unique<gpu::communicator>(std::move(made));
+}
+
+task<made_communicator> join(std::shared_ptr<context::state> home, membership who, device_joining how) {
+    const int host = who.hosts.host(who.me);
+    future<std::unique_ptr<communicator>> forming = spawn(*home, form(home, std::move(who)));
+    auto child = co_await std::move(forming);
+    auto agreeing = agree(*child, seat_of(how, host));
+    co_await std::move(agreeing);
+    auto meeting = meet(std::move(child), std::move(how));
+    co_return co_await std::move(meeting);
+}
+
+task<made_communicator> join_split(task<std::unique_ptr<communicator>> splitting, device_joining how) {
+    auto child = co_await std::move(splitting);
+    const membership& who = inside_of::get(*child).who();
+    auto agreeing = agree(*child, seat_of(how, who.hosts.host(who.me)));
+    co_await std::move(agreeing);
+    auto meeting = meet(std::move(child), std::move(how));
+    co_return co_await std::move(meeting);
+}
+
+}  // namespace
+
+task<made_communicator> join_devices(communicator& parent, device_joining how) {
+    group& inside = inside_of::get(parent);
+    membership child = inside.who();
+    child.name += " on devices";
+    child.id = digest_of(fmt::format("{}.devices", inside.next_child()), child.id);
+    return join(inside.shared_home(), std::move(child), std::move(how));
+}
+
+task<made_communicator> split_devices(communicator& parent, int color, int key, device_joining how) {
+    return join_split(parent.split(color, key), std::move(how));
+}
+
+}  // namespace tutti::detail
+
+namespace tutti {
+
+task<std::unique_ptr<gpu::communicator>> communicator::device(result<gpu::device> card) {
+    return device(std::move(card), gpu::group_options());
+}
+
+task<std::unique_ptr<gpu::communicator>> communicator::device(result<gpu::device> card, gpu::group_options options) {
+    std::optional<gpu::stream> over;
+    if (options.over) over = *options.over;
+    return detail::join_devices(*this, detail::device_joining(std::move(card), gpu::nccl(), std::move(over)));
+}
+
+}  // namespace tutti

@@ -1,0 +1,38 @@
+// How ranks with devices become a gpu::communicator.
+#pragma once
+
+#include "communicator/group.hpp"
+#include "gpu/libraries.hpp"
+
+#include <tutti/communicator.hpp>
+#include <tutti/gpu/communicator.hpp>
+#include <tutti/gpu/device.hpp>
+
+#include <memory>
+#include <optional>
+
+namespace tutti::detail {
+
+/// Who may look into a communicator from outside.
+class inside_of {
+public:
+    static group& get(communicator& which) noexcept { return *which.group_; }
+};
+
+struct device_joining {
+    result<gpu::device> card;
+    const gpu::loaded<gpu::nccl_table>& nccl;  // tests fill their own; it outlives the communicator
+    std::optional<gpu::stream> over;           // the caller's communication stream
+
+    device_joining(result<gpu::device> mine, const gpu::loaded<gpu::nccl_table>& library, std::optional<gpu::stream> main)
+        : card(std::move(mine)),
+          nccl(library),
+          over(std::move(main)) {}
+};
+
+/// The ranks of `parent`, which goes on beside. Its place among the parent's children is taken when this returns.
+task<std::unique_ptr<gpu::communicator>> join_devices(communicator& parent, device_joining how);
+/// Those who give the same color.
+task<std::unique_ptr<gpu::communicator>> split_devices(communicator& parent, int color, int key, device_joining how);
+
+}  // namespace tutti::detail

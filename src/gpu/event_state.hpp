@@ -1,0 +1,51 @@
+// What is behind an event: an event of the driver, on loan from its device's pool until nobody knows it any more.
+#pragma once
+
+#include "gpu/device_state.hpp"
+
+#include <tutti/detail/promise.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+namespace tutti::gpu {
+
+enum class answer { ready, pending, broken };
+
+class event_state final {
+public:
+    static void* operator new(std::size_t bytes) { return detail::allocate_frame(bytes); }
+    static void operator delete(void* place, std::size_t bytes) noexcept { detail::recycle_frame(place, bytes); }
+
+    /// With one reference. Of events of one stream, the device comes to a smaller ticket first.
+    event_state(std::shared_ptr<device_state> home, CUevent mine, std::uint64_t recorded_on, std::uint64_t place) noexcept
+        : handle(mine),
+          stream(recorded_on),
+          ticket(place),
+          home_(std::move(home)) {}
+
+    const std::shared_ptr<device_state>& home() const noexcept { return home_; }
+    /// Asks the driver, with the device current, unless it has answered before. What is broken is the device's fault then.
+    answer ask() noexcept;
+    /// Whether the device is known to have come there.
+    bool came() const noexcept { return came_.load(std::memory_order_acquire); }
+
+    void keep() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+    void release() noexcept {
+        if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    }
+
+    const CUevent handle;
+    const std::uint64_t stream;
+    const std::uint64_t ticket;
+
+private:
+    ~event_state() { home_->events().give(handle); }
+
+    std::shared_ptr<device_state> home_;
+    std::atomic<std::uint32_t> references_{1};
+    std::atomic<bool> came_{false};
+};
+
+}  // namespace tutti::gpu

@@ -1,0 +1,141 @@
+#include "gpu/lifecycle.hpp"
+
+#include <tutti/detail/future_source.hpp>
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <chrono>
+#include <utility>
+
+namespace tutti::gpu {
+namespace {
+
+/// Real time, whatever time the loop keeps: what is stuck keeps the loop from moving.
+time_point now() { return std::chrono::steady_clock::now(); }
+
+/// A future whose end does not wait for the one who asked for it.
+class returned_call final : public detail::future_state {
+public:
+    void came(const result<>& how) noexcept {
+        if (!ended_.exchange(true, std::memory_order_acq_rel)) {
+            if (how) finish();
+            else finish(how.failure());
+        }
+        release();
+    }
+    void cancel() noexcept override {
+        if (!ended_.exchange(true, std::memory_order_acq_rel))
+            finish(failure(error::cancelled, "nobody waits for the driver's call any more"));
+    }
+    void abandon() noexcept override { cancel(); }
+    void explain(detail::explanation& out) const override { out.line("a call that the driver may take long for"); }
+
+private:
+    void recycle() noexcept override { delete this; }
+
+    std::atomic<bool> ended_{false};
+};
+
+}  // namespace
+
+lifecycle::lifecycle(event_loop* given, duration patience, std::string whose)
+    : patience_(patience),
+      whose_(std::move(whose)),
+      place_(given) {}
+
+lifecycle::~lifecycle() {
+    if (!place_.has_thread()) place_.loop().withdraw(*this);
+}
+
+future<> lifecycle::run(std::string what, std::function<result<>()> call) {
+    auto* state = new returned_call;
+    future<> end(*state);
+    job next{std::move(what), [state, call = std::move(call)] { state->came(call()); }, [state](const failure& why) { state->came(why); }};
+    if (const auto why = stuck()) next.drop(*why);
+    else add(std::move(next));
+    return end;
+}
+
+void lifecycle::later(std::string what, std::function<void()> call) { add({std::move(what), std::move(call), {}}); }
+
+void lifecycle::add(job what) {
+    std::unique_lock lock(guard_);
+    if (!closed_) {
+        jobs_.push_back(std::move(what));
+        if (!std::exchange(posted_, true)) place_.loop().post(*this);
+        return;
+    }
+    lock.unlock();
+    if (what.drop) what.drop(failure(error::closed, fmt::format("{} is closed", whose_)));
+}
+
+std::optional<failure> lifecycle::stuck() const {
+    const std::lock_guard lock(guard_);
+    return stuck_now();
+}
+
+std::optional<failure> lifecycle::stuck_now() const {
+    if (current_.empty() || now() - since_ <= patience_) return {};
+    return failure(error::timed_out, fmt::format("{}: {} has not returned for {:.1f} s; what was to follow it is leaked", whose_, current_,
+                                                 std::chrono::duration<double>(now() - since_).count()));
+}
+
+void lifecycle::run() noexcept {
+    const auto self = shared_from_this();  // the last job may be the last that holds it
+    {
+        const std::lock_guard lock(guard_);
+        posted_ = false;
+    }
+    drain();
+}
+
+void lifecycle::drain() noexcept {
+    for (;;) {
+        job next;
+        {
+            const std::lock_guard lock(guard_);
+            current_.clear();
+            if (jobs_.empty()) return;
+            next = std::move(jobs_.front());
+            jobs_.pop_front();
+            current_ = next.what;
+            since_ = now();
+        }
+        next.call();
+    }
+}
+
+void lifecycle::drop_all(const failure& why) {
+    std::deque<job> dropped;
+    {
+        const std::lock_guard lock(guard_);
+        dropped.swap(jobs_);
+    }
+    for (job& each : dropped)
+        if (each.drop) each.drop(why);
+    static_cast<void>(new std::deque<job>(std::move(dropped)));  // leaked: what they hold must not be freed while the driver may use it
+}
+
+bool lifecycle::finish(std::function<void()> last) {
+    const auto self = shared_from_this();
+    later("the end", [this, last = std::move(last)] {
+        last();
+        if (place_.has_thread()) place_.loop().stop();
+    });
+    {
+        const std::lock_guard lock(guard_);
+        closed_ = true;
+    }
+    if (!place_.has_thread()) {
+        place_.loop().withdraw(*this);
+        drain();
+        return true;
+    }
+    if (event_loop::current()) return true;
+    if (place_.await_end(patience_)) return true;
+    drop_all(failure(error::timed_out, fmt::format("{}: {} does not return", whose_, current_)));
+    return false;
+}
+
+}  // namespace tutti::gpu

@@ -1,0 +1,59 @@
+// Where calls are made that may block: frees, destroys, synchronization, aborts. One after the other, on a thread that nothing else needs.
+#pragma once
+
+#include "gpu/workplace.hpp"
+
+#include <tutti/future.hpp>
+
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace tutti::gpu {
+
+/// A call that has not returned after `patience` is stuck. What was to follow it is then not done: its futures fail with error::timed_out,
+/// and what would have been freed is leaked.
+class lifecycle final : public std::enable_shared_from_this<lifecycle>, detail::runnable {
+public:
+    /// Made shared. On `given`, or, when that is null, on a thread of its own. `whose` is for sentences: "device 0".
+    lifecycle(event_loop* given, duration patience, std::string whose);
+    ~lifecycle();
+
+    /// From any thread. The future ends when the call has returned; cancelled or dropped it ends at once, and the call is made all the same.
+    future<> run(std::string what, std::function<result<>()> call);
+    /// The same when nobody waits. Work for a device needs not hold it: what ends the device comes behind it.
+    void later(std::string what, std::function<void()> call);
+
+    /// The call that is stuck, in words.
+    std::optional<failure> stuck() const;
+
+    /// Does what is still to be done, ends with `last`, and takes nothing more. Waits for that, unless this thread runs an event loop, and
+    /// at most as long as one call may take. False when it is stuck: then `last` has not been done.
+    bool finish(std::function<void()> last);
+
+private:
+    struct job {
+        std::string what;
+        std::function<void()> call;
+        std::function<void(const failure&)> drop;  // instead of the call
+    };
+
+    void run() noexcept override;
+    void add(job what);
+    void drain() noexcept;
+    void drop_all(const failure& why);
+    std::optional<failure> stuck_now() const;
+
+    const duration patience_;
+    const std::string whose_;
+    workplace place_;
+    mutable std::mutex guard_;
+    std::deque<job> jobs_;
+    bool posted_ = false;
+    bool closed_ = false;
+    std::string current_;
+    time_point since_{};
+};
+
+}  // namespace tutti::gpu

@@ -1,0 +1,41 @@
+// Memory that a device gives, and that is given back where it may take long.
+#include "gpu/device_state.hpp"
+
+#include <tutti/gpu/device_buffer.hpp>
+#include <tutti/gpu/pinned_buffer.hpp>
+
+namespace tutti::gpu {
+namespace {
+
+CUdeviceptr address_of(const void* memory) noexcept { return reinterpret_cast<CUdeviceptr>(memory); }
+
+}  // namespace
+
+result<std::shared_ptr<void>> allocate_device_memory(const device& where, std::size_t bytes) {
+    if (bytes == 0) return std::shared_ptr<void>();
+    CUdeviceptr made = 0;
+    const auto done = where.inner()->call("cuMemAlloc", [&](const driver_table& driver) { return driver.cuMemAlloc(&made, bytes); });
+    if (!done) return done.failure();
+    return std::shared_ptr<void>(reinterpret_cast<void*>(made), [home = where.inner()](void* memory) {
+        home->lifecycle().later("cuMemFree", [home = home.get(), memory] {
+            const on_device here(home->driver(), home->context());
+            home->driver().cuMemFree(address_of(memory));
+        });
+    });
+}
+
+result<std::shared_ptr<void>> allocate_pinned_memory(const device& where, std::size_t bytes) {
+    if (bytes == 0) return std::shared_ptr<void>();
+    void* made = nullptr;
+    const auto done = where.inner()->call(
+        "cuMemHostAlloc", [&](const driver_table& driver) { return driver.cuMemHostAlloc(&made, bytes, CU_MEMHOSTALLOC_PORTABLE); });
+    if (!done) return done.failure();
+    return std::shared_ptr<void>(made, [home = where.inner()](void* memory) {
+        home->lifecycle().later("cuMemFreeHost", [home = home.get(), memory] {
+            const on_device here(home->driver(), home->context());
+            home->driver().cuMemFreeHost(memory);
+        });
+    });
+}
+
+}  // namespace tutti::gpu

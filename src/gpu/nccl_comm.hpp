@@ -1,0 +1,59 @@
+// One of NCCL's communicators that does not block, and the rules for calling it: nothing while it is in progress, one thread, no ending
+// where somebody waits.
+#pragma once
+
+#include "gpu/device_state.hpp"
+#include "gpu/nccl_types.hpp"
+#include "gpu/tables.hpp"
+
+#include <tutti/result.hpp>
+
+#include <optional>
+#include <string_view>
+
+namespace tutti::gpu {
+
+/// Used on the device's issuing loop, with the device current, until it is let go; then on the lifecycle's.
+class nccl_comm {
+public:
+    nccl_comm(const nccl_table& nccl, nccl_abilities has) noexcept : nccl_(nccl), has_(has) {}
+    nccl_comm(const nccl_comm&) = delete;
+    nccl_comm& operator=(const nccl_comm&) = delete;
+
+    enum class state { ready, in_progress, failed };
+
+    state initialize(const ncclUniqueId& id, int size, int me);
+    /// Puts it on the stream, or begins to.
+    state issue(const device_request& what, CUstream where);
+    state finalize();
+    /// How far what was begun is; ready ones may have failed since.
+    state ask();
+    /// After `failed`.
+    const failure& why() const noexcept { return *why_; }
+
+    bool exists() const noexcept { return handle_ != nullptr; }
+    ncclComm_t handle() const noexcept { return handle_; }
+
+    // These block. Afterwards there is nothing any more.
+    result<> destroy();
+    result<> abort();
+
+private:
+    state began(std::string_view call, ncclResult_t code);
+    failure failed(std::string_view call, ncclResult_t code) const;
+    ncclResult_t call(const device_request& what, CUstream where, ncclRedOp_t op);
+    ncclResult_t call_moving(const device_request& what, CUstream where);
+    ncclResult_t call_list(const device_request& what, CUstream where, ncclRedOp_t op);
+    ncclResult_t exchange(const device_request& what, CUstream where);
+    ncclResult_t by_messages(const device_request& what, CUstream where);
+    void give_back_operator();
+
+    const nccl_table& nccl_;
+    const nccl_abilities has_;
+    ncclComm_t handle_ = nullptr;
+    int size_ = 0, me_ = 0;
+    std::optional<ncclRedOp_t> own_operator_;  // of the call under way
+    std::optional<failure> why_;
+};
+
+}  // namespace tutti::gpu

@@ -1,0 +1,214 @@
+// What the progress loop does: it waits for events and deadlines, and ends operations. When it is gone, whoever comes here.
+#include "gpu/nccl_engine.hpp"
+
+#include "runtime/lodging.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+namespace tutti::gpu {
+namespace {
+
+double seconds(duration time) { return std::chrono::duration<double>(time).count(); }
+
+}  // namespace
+
+void nccl_engine::attach() {
+    struct lodger {
+        std::weak_ptr<nccl_engine> whose;
+        ~lodger() {
+            if (const auto engine = whose.lock()) engine->progress_ended();
+        }
+    };
+    const auto self = shared_from_this();
+    auto made = std::make_shared<lodger>();
+    made->whose = self;
+    detail::lodging_of(*progress_, self) = std::move(made);
+}
+
+// ---- operations
+
+void nccl_engine::arrived_for_polling(operation_state& which) noexcept {
+    which.polled = true;
+    const auto sort = static_cast<std::uint32_t>(which.what.kind);
+    poller::of(home_, *progress_).add(which.arrival(kind_of(sort, which.what.total() * which.what.element_bytes())));
+}
+
+void nccl_engine::came(operation_state& which, const failure* why) noexcept {
+    on_device_.fetch_sub(1, std::memory_order_relaxed);
+    which.polled = false;
+    if (why) blame(*why, &which);
+    const bool failed = failed_.load(std::memory_order_acquire);
+    if (failed && !is_over_) return;  // kept until the abort has returned
+    if (!failed) which.end(nullptr);
+    drop(which);
+    rest_if_done();
+}
+
+void nccl_engine::forsaken(operation_state& which) noexcept {
+    on_device_.fetch_sub(1, std::memory_order_relaxed);
+    {
+        const std::lock_guard lock(guard_);
+        which.polled = false;
+        if (!is_over_) return;
+    }
+    drop(which);
+    rest_if_done();
+}
+
+/// Its buffers go first, without the guard: they are the user's.
+void nccl_engine::drop(operation_state& which) noexcept {
+    std::vector<promise> idle;
+    {
+        const std::lock_guard lock(guard_);
+        under_way_.remove(which);
+        if (--under_way_count_ == 0) {
+            idle.swap(idle_);
+            if (progress_ && !why_ && !closing_) {
+                progress_->stop_timer(timer_);
+                armed_ = no_deadline;
+            }
+        }
+    }
+    which.let_go();
+    for (promise& each : idle) each.set();
+}
+
+// ---- deadlines
+
+void nccl_engine::tend() noexcept {
+    const std::lock_guard lock(guard_);
+    tend_posted_ = false;
+    if (is_over_ || !progress_) return;
+    armed_ = stuck_at_;
+    if (!why_ && starting_) armed_ = std::min(armed_, start_by_);
+    if (!why_)
+        for (const operation_state* each = under_way_.first(); each; each = decltype(under_way_)::after(*each))
+            armed_ = std::min(armed_, each->deadline);
+    progress_->stop_timer(timer_);
+    if (armed_ != no_deadline) progress_->start_timer(timer_, armed_);
+}
+
+void nccl_engine::dated() noexcept {
+    const time_point at = progress_->now();
+    std::optional<report> late;
+    bool stuck = false;
+    {
+        const std::lock_guard lock(guard_);
+        if (is_over_) return;
+        stuck = stuck_at_ <= at;
+        const operation_state* first = why_ || stuck ? nullptr : under_way_.first();
+        while (first && first->deadline > at) first = decltype(under_way_)::after(*first);
+        const bool unstarted = starting_ && !why_ && start_by_ <= at;
+        if (first || unstarted || (stuck && !why_)) {
+            late.emplace();
+            late->code = error::timed_out;
+            late->peers = {how_.me};
+        }
+        if (first)
+            late->cause = fmt::format("rank {}: {} #{}, {} on device {}, has not ended for {:.1f} s", how_.me, to_string(first->what),
+                                      first->sequence, first->is_placed() ? "enqueued" : "not yet enqueued", home_->ordinal(),
+                                      seconds(at - first->issued));
+        else if (unstarted)
+            late->cause =
+                fmt::format("rank {}: not all ranks have come to the communicator of NCCL on device {} in time", how_.me, home_->ordinal());
+        else if (late)
+            late->cause = fmt::format("rank {}: ending the communicator of NCCL on device {} takes longer than {:.1f} s", how_.me,
+                                      home_->ordinal(), seconds(home_->options().stuck));
+    }
+    if (late) fail(std::move(*late));
+    else if (stuck) give_up();
+    if (!stuck || late) tend();
+}
+
+/// Whoever waits must not wait for ever; whatever NCCL may still use stays, and what keeps it.
+void nccl_engine::give_up() noexcept {
+    report why = *failed();
+    why.cause += fmt::format("; and rank {} could not abort NCCL's communicator on device {} within {:.1f} s: what it uses is leaked",
+                             how_.me, home_->ordinal(), seconds(home_->options().stuck));
+    end_all(why);
+}
+
+// ---- the end
+
+/// With a failure, all operations; and all who wait for something else.
+void nccl_engine::end_all(const std::optional<report>& why) noexcept {
+    std::optional<promise> starting, closed;
+    std::vector<promise> idle;
+    operation_state* first = nullptr;
+    {
+        const std::lock_guard lock(guard_);
+        told_ = why.has_value();
+        starting = std::exchange(starting_, std::nullopt);
+        closed = std::exchange(closed_, std::nullopt);
+        idle.swap(idle_);
+        first = under_way_.first();  // no other is added after a failure, nor taken away by anybody else
+    }
+    if (!why) {
+        if (closed) closed->set();
+        return;
+    }
+    for (operation_state* each = first; each; each = decltype(under_way_)::after(*each)) {
+        const failure mine = told(*why, each);
+        each->end(&mine);
+    }
+    const failure all = told(*why, nullptr);
+    if (starting) starting->fail(all);
+    if (closed) closed->fail(all);
+    for (promise& each : idle) each.fail(all);
+}
+
+void nccl_engine::over_now() noexcept {
+    const auto self = shared_from_this();
+    std::optional<report> why;
+    {
+        const std::lock_guard lock(guard_);
+        is_over_ = true;
+        why = why_;
+        armed_ = no_deadline;
+        if (progress_) {
+            progress_->withdraw(tend_);
+            progress_->stop_timer(timer_);
+        }
+    }
+    end_all(why);
+    std::vector<operation_state*> left;
+    {
+        const std::lock_guard lock(guard_);
+        for (operation_state* each = under_way_.first(); each; each = decltype(under_way_)::after(*each))
+            if (!each->polled) left.push_back(each);
+    }
+    for (operation_state* each : left) drop(*each);
+    rest_if_done();
+}
+
+/// The last word: perhaps nobody else knows it any more.
+void nccl_engine::rest_if_done() noexcept {
+    std::shared_ptr<nccl_engine> self;
+    const std::lock_guard lock(guard_);
+    if (is_over_ && under_way_count_ == 0) self = std::move(self_);
+}
+
+void nccl_engine::progress_ended() noexcept {
+    report why;
+    why.code = error::closed;
+    why.cause = "the event loop that waited for the device is gone";
+    bool last = false;
+    {
+        const std::lock_guard lock(guard_);
+        if (is_over_) return;
+        last = over_posted_;
+        event_loop& gone = *std::exchange(progress_, nullptr);
+        for (detail::runnable* each : {static_cast<detail::runnable*>(&tend_), static_cast<detail::runnable*>(&over_)})
+            gone.withdraw(*each);
+        gone.stop_timer(timer_);
+        for (operation_state* each = under_way_.first(); each; each = decltype(under_way_)::after(*each)) gone.withdraw(each->to_poll());
+    }
+    fail(why);
+    if (const auto first = failed()) end_all(first);
+    if (last) over_now();
+}
+
+}  // namespace tutti::gpu

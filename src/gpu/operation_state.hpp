@@ -1,0 +1,123 @@
+// What is behind a gpu::operation: the request, and how far it has come. Comes out of a pool and returns there.
+#pragma once
+
+#include "engine/linked_queue.hpp"
+#include "gpu/device_request.hpp"
+#include "gpu/watched.hpp"
+
+#include <tutti/detail/future_state.hpp>
+#include <tutti/gpu/stream.hpp>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace tutti::gpu {
+
+class issuing;
+class operation_pool;
+class operation_state;
+class placing;
+
+/// Whoever carries operations out.
+class operation_owner {
+public:
+    /// On the poller's loop: the device has come to the operation's end; or never will, and `why` says so.
+    virtual void came(operation_state& which, const failure* why) noexcept = 0;
+    /// The poller's loop is gone before.
+    virtual void forsaken(operation_state& which) noexcept = 0;
+    /// On the issuing loop, as the operation has asked to be brought there; and on the poller's.
+    virtual void arrived_for_issue(operation_state& which) noexcept = 0;
+    virtual void arrived_for_polling(operation_state& which) noexcept = 0;
+
+protected:
+    ~operation_owner() = default;
+};
+
+/// Three references: the future's, the handle's, and its owner's, who gives it back when nothing uses the memory any more. The future may
+/// end earlier, by being cancelled or dropped.
+class operation_state final : public detail::future_state {
+public:
+    device_request what;
+    std::uint64_t sequence = 0;
+    time_point issued{};
+    time_point deadline = no_deadline;
+    links<operation_state> under_way, queued;  // of the owner's lists
+    issuing* launcher = nullptr;
+    bool polled = false;  // the poller will tell
+
+    void cancel() noexcept override;
+    void abandon() noexcept override { cancel(); }
+    void explain(detail::explanation& out) const override;
+
+    // Any thread.
+    future<> enqueued();
+    future<> ordered_on(const stream& which);
+
+    // For the owner.
+    /// The device has been given it, and comes to `end` when it has done it.
+    void placed(event end) noexcept;
+    bool is_placed() const {
+        const std::lock_guard lock(guard_);
+        return end_.valid();
+    }
+    /// Ends what has not ended: all three ways of waiting.
+    void end(const failure* why) noexcept;
+    /// What the poller is to be given.
+    watched& arrival(std::uint32_t kind) { return arrival_.emplace(*this, end_, kind); }
+    detail::runnable& to_issue() noexcept { return to_issue_; }
+    detail::runnable& to_poll() noexcept { return to_poll_; }
+    /// The owner has done with it. Lets the buffers go first.
+    void let_go() noexcept;
+
+private:
+    friend class operation_pool;
+
+    class coming final : public watched {
+    public:
+        coming(operation_state& of, event what, std::uint32_t kind) noexcept : watched(std::move(what), kind), of_(of) {}
+        void came(const failure* why) noexcept override { of_.owner_->came(of_, why); }
+        void forsaken() noexcept override { of_.owner_->forsaken(of_); }
+
+    private:
+        operation_state& of_;
+    };
+
+    void recycle() noexcept override;
+    future<> add(std::optional<stream> ordered);
+    void issue() noexcept { owner_->arrived_for_issue(*this); }
+    void poll() noexcept { owner_->arrived_for_polling(*this); }
+
+    std::shared_ptr<operation_pool> pool_;  // while it is out of it
+    operation_owner* owner_ = nullptr;
+    std::atomic<bool> ended_{false};
+    mutable std::mutex guard_;
+    event end_;          // guarded until it is placed
+    bool over_ = false;  // placed, or failed
+    std::optional<failure> why_;
+    placing* waiting_ = nullptr;  // a list
+    std::optional<coming> arrival_;
+    detail::callback<&operation_state::issue> to_issue_{*this};
+    detail::callback<&operation_state::poll> to_poll_{*this};
+};
+
+/// Shared by all who may give one back.
+class operation_pool final : public std::enable_shared_from_this<operation_pool> {
+public:
+    operation_pool() = default;
+    operation_pool(const operation_pool&) = delete;
+    operation_pool& operator=(const operation_pool&) = delete;
+    ~operation_pool();
+
+    operation_state& take(operation_owner& owner);
+    void give(operation_state& which) noexcept;
+
+private:
+    std::mutex guard_;
+    std::vector<operation_state*> here_;
+    std::size_t made_ = 0;
+};
+
+}  // namespace tutti::gpu

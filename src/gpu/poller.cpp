@@ -1,0 +1,231 @@
+#include "gpu/poller.hpp"
+
+#include "runtime/lodging.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace tutti::gpu {
+namespace {
+
+// How long before an event is expected the loop begins to try.
+constexpr duration lead = std::chrono::microseconds(50);
+// Of one turn of a spinning loop, where time is virtual.
+constexpr duration virtual_turn = std::chrono::microseconds(1);
+// For which memory is kept while nothing is pending.
+constexpr std::size_t kept_lines = 16;
+
+}  // namespace
+
+std::uint32_t kind_of(std::uint32_t sort, std::size_t bytes) noexcept {
+    return (sort * 67 + static_cast<std::uint32_t>(std::bit_width(bytes))) % 255 + 1;
+}
+
+poller& poller::of(const std::shared_ptr<device_state>& device, event_loop& loop) {
+    auto& place = detail::lodging_of(loop, device);
+    if (!place) place = std::make_shared<poller>(loop, device->options());
+    return *std::static_pointer_cast<poller>(place);
+}
+
+poller::poller(event_loop& loop, const device_options& options)
+    : detail::attempt(loop),
+      options_(options),
+      interval_(options.shortest),
+      timer_(loop, dated_),
+      bell_(std::make_shared<bell>(loop, called_)) {}
+
+poller::~poller() {
+    bell_->leave();
+    stop_waiting();
+    for (stream_line& each : lines_) each.take(came_);
+    for (watched* each : came_) each->forsaken();
+    rest();
+}
+
+stream_line& poller::line_of(std::uint64_t stream) {
+    const auto found = std::find_if(lines_.begin(), lines_.end(), [stream](const stream_line& each) { return each.stream == stream; });
+    return found != lines_.end() ? *found : lines_.emplace_back(stream);
+}
+
+void poller::add(watched& who) {
+    const event_state& state = *who.what().inner();
+    if (!device_) device_ = state.home();
+    const time_point now = loop_.now();
+    who.issue(now);
+    line_of(state.stream).add(who);
+    ++pending_;
+    news_ = now;
+    hot_until_ = now + options_.hot;
+    interval_ = options_.shortest;
+    if (!sweeping_) look_again();
+}
+
+void poller::run() noexcept {
+    looking_ = false;
+    timer_.stop();
+    sweeping_ = true;
+    sweep();
+    pending_ -= came_.size();
+    if (pending_ == 0) rest();  // before anybody hears of it: who then lets go of the device is the last who holds it
+    tell();
+    sweeping_ = false;
+    if (pending_ != 0) look_again();
+}
+
+// ---- a sweep
+
+void poller::sweep() {
+    if (pending_ == 0) return;
+    if (device_->fault()) return fail_all();
+    const on_device here(device_->driver(), device_->context());
+    for (stream_line& each : lines_) {
+        const std::size_t before = came_.size();
+        const answer said = each.reap(came_);
+        learn(each, before);
+        if (came_.size() != before) each.last_came = loop_.now();
+        if (said == answer::broken) return fail_all();
+    }
+    looked_ = loop_.now();
+}
+
+/// Those whose events have come are in front, and have.
+void poller::fail_all() {
+    why_ = device_->fault();
+    came_well_ = came_.size();
+    for (stream_line& each : lines_) each.take(came_);
+}
+
+/// When the event was last seen not to have come: what was found late must not be expected late. Events found together tell nothing about
+/// each of them.
+void poller::learn(const stream_line& line, std::size_t came_before) {
+    if (came_.size() != came_before + 1) return;
+    const watched& one = *came_.back();
+    if (one.kind() == 0) return;
+    const time_point began = std::max(one.issued(), line.last_came);
+    const duration took = std::max(looked_, began) - began;
+    duration& usual = usual_[one.kind() % usual_.size()];
+    usual = took > usual ? took : (3 * usual + took) / 4;
+}
+
+/// Whoever is told may add others.
+void poller::tell() noexcept {
+    if (came_.empty()) return;
+    const time_point now = loop_.now();
+    news_ = now;
+    hot_until_ = now + options_.hot;
+    interval_ = options_.shortest;
+    told_.swap(came_);
+    const failure* const why = std::exchange(why_, nullptr);
+    for (std::size_t i = 0; i < told_.size(); ++i) told_[i]->came(why && i >= came_well_ ? why : nullptr);
+    told_.clear();
+}
+
+// ---- the next one
+
+bool poller::hot(time_point now) const {
+    switch (options_.polling) {
+        case poll_mode::spin: return true;
+        case poll_mode::timer:
+        case poll_mode::host_function: return false;
+        case poll_mode::adaptive:
+        case poll_mode::thread: break;
+    }
+    if (now < hot_until_) return true;
+    return std::any_of(lines_.begin(), lines_.end(), [&](const stream_line& each) {
+        const time_point soon = predicted(each);
+        return soon != no_deadline && soon - lead <= now && now < soon + options_.hot;
+    });
+}
+
+time_point poller::predicted(const stream_line& line) const {
+    if (line.empty() || line.front().kind() == 0) return no_deadline;
+    const duration usual = usual_[line.front().kind() % usual_.size()];
+    return usual == duration{} ? no_deadline : std::max(line.front().issued(), line.last_came) + usual;
+}
+
+/// For a loop that goes to sleep.
+time_point poller::next_date(time_point now) {
+    calls_wanted_ = false;
+    if (options_.polling == poll_mode::spin) return now + virtual_turn;
+    if (options_.polling == poll_mode::host_function) {
+        calls_wanted_ = true;
+        return now + options_.watchdog;
+    }
+    if (hot(now)) {
+        interval_ = options_.shortest;
+        return now + options_.shortest;
+    }
+    time_point date = now + interval_;
+    interval_ = std::min(2 * interval_, options_.longest);
+    if (options_.polling == poll_mode::timer) return date;
+    if (now - news_ >= options_.cold) {
+        calls_wanted_ = true;
+        date = now + options_.watchdog;
+    }
+    for (const stream_line& each : lines_)
+        if (const time_point soon = predicted(each); soon != no_deadline && soon - lead > now) date = std::min(date, soon - lead);
+    return date;
+}
+
+void poller::look_again() {
+    const time_point now = loop_.now();
+    next_look_ = next_date(now);
+    const bool soon = hot(now);
+    if (timer_.when() != no_deadline && timer_.when() > next_look_) timer_.start(next_look_);
+    expect(soon);
+    if (soon) stir();
+    if (!std::exchange(looking_, true)) wait();
+}
+
+/// The loop is about to sleep, or asks the kernel on the way.
+void poller::arm() {
+    if (options_.polling == poll_mode::spin && !loop_.has_virtual_time()) return ready();
+    if (timer_.when() > next_look_) timer_.start(next_look_);
+    if (calls_wanted_) ask_for_calls();
+}
+
+void poller::dated() noexcept { ready(); }
+
+void poller::called() noexcept {
+    bell_->heard();
+    ready();
+}
+
+/// Nothing is pending: no date, and nothing of the device is kept.
+void poller::rest() noexcept {
+    timer_.stop();
+    if (!device_) return;
+    for (stream_line& each : lines_)
+        if (each.notifying) device_->notifying().give(std::exchange(each.notifying, nullptr));
+    if (lines_.size() > kept_lines) lines_.clear();
+    device_.reset();
+}
+
+// ---- host functions
+
+void poller::ask_for_calls() {
+    if (device_->fault()) return;
+    const on_device here(device_->driver(), device_->context());
+    for (stream_line& each : lines_)
+        if (!each.empty() && each.called_for != each.front().what().inner()->ticket) ask_for_call(each);
+}
+
+/// Behind the event, on a stream that carries no work: a host function holds up what is behind it. When it cannot be had the watchdog is left.
+void poller::ask_for_call(stream_line& line) {
+    const driver_table& driver = device_->driver();
+    if (!line.notifying) line.notifying = device_->notifying().take();
+    if (!line.notifying) return;
+    const event_state& oldest = *line.front().what().inner();
+    line.called_for = oldest.ticket;
+    if (driver.cuStreamWaitEvent(line.notifying, oldest.handle, 0) != CUDA_SUCCESS) return;
+    auto* ringer = new std::shared_ptr<bell>(bell_);
+    const auto ring = [](void* which) {
+        auto* mine = static_cast<std::shared_ptr<bell>*>(which);
+        (*mine)->ring();
+        delete mine;
+    };
+    if (driver.cuLaunchHostFunc(line.notifying, ring, ringer) != CUDA_SUCCESS) delete ringer;
+}
+
+}  // namespace tutti::gpu

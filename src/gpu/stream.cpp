@@ -1,0 +1,119 @@
+#include <tutti/gpu/stream.hpp>
+
+#include "gpu/arrival.hpp"
+#include "gpu/stream_state.hpp"
+
+#include <atomic>
+
+namespace tutti::gpu {
+namespace {
+
+std::uint64_t next_number() noexcept {
+    static std::atomic<std::uint64_t> last{0};
+    return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+/// Smaller is more urgent; the middle is 0.
+int urgency(const driver_table& driver, stream_priority wanted) {
+    int least = 0, greatest = 0;
+    if (wanted == stream_priority::normal || driver.cuCtxGetStreamPriorityRange(&least, &greatest) != CUDA_SUCCESS) return 0;
+    return wanted == stream_priority::high ? greatest : least;
+}
+
+}  // namespace
+
+// ---- the state
+
+stream_state::stream_state(std::shared_ptr<device_state> home, CUstream handle, bool owned)
+    : home_(std::move(home)),
+      handle_(handle),
+      owned_(owned),
+      number_(next_number()) {}
+
+stream_state::~stream_state() {
+    if (!owned_) return;
+    home_->lifecycle().later("cuStreamDestroy", [home = home_.get(), handle = handle_] {
+        const on_device here(home->driver(), home->context());
+        home->driver().cuStreamDestroy(handle);
+    });
+}
+
+result<> refuse_capture(const driver_table& driver, CUstream stream) {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    const CUresult code = driver.cuStreamIsCapturing(stream, &status);
+    if (code == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_NONE) return {};
+    return failure(error::unsupported, code == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT || code == CUDA_SUCCESS
+                                           ? "the stream is being captured into a graph: what is awaited cannot be part of one"
+                                           : "the driver does not say whether the stream is being captured");
+}
+
+result<event_state*> stream_state::record() {
+    if (const failure* why = home_->fault()) return *why;
+    const driver_table& driver = home_->driver();
+    const on_device here(driver, home_->context());
+    if (auto free = refuse_capture(driver, handle_); !free) return free.failure();
+    const std::lock_guard lock(guard_);
+    CUevent handle = nullptr;
+    if (const CUresult code = home_->events().take(handle); code != CUDA_SUCCESS) return home_->failed("cuEventCreate", code);
+    if (const CUresult code = driver.cuEventRecord(handle, handle_); code != CUDA_SUCCESS) {
+        home_->events().give(handle);
+        return home_->failed("cuEventRecord", code);
+    }
+    return new event_state(home_, handle, number_, ++tickets_);
+}
+
+void stream_state::keep_until_idle(keep_alive what) {
+    home_->lifecycle().later("cuStreamSynchronize", [home = home_.get(), handle = handle_, kept = std::move(what)] {
+        static_cast<void>(
+            home->call("cuStreamSynchronize", [&](const driver_table& driver) { return driver.cuStreamSynchronize(handle); }));
+    });
+}
+
+// ---- the handle
+
+result<stream> stream::make(const device& where, stream_priority priority) {
+    CUstream handle = nullptr;
+    const auto made = where.inner()->call("cuStreamCreateWithPriority", [&](const driver_table& driver) {
+        return driver.cuStreamCreateWithPriority(&handle, CU_STREAM_NON_BLOCKING, urgency(driver, priority));
+    });
+    if (!made) return made.failure();
+    return stream(std::make_shared<stream_state>(where.inner(), handle, true));
+}
+
+stream stream::borrow(const device& where, CUstream_st* handle) {
+    return stream(std::make_shared<stream_state>(where.inner(), handle, false));
+}
+
+CUstream_st* stream::handle() const noexcept { return state_->handle(); }
+device stream::on() const { return device(state_->home()); }
+
+result<event> stream::record() const {
+    auto made = state_->record();
+    if (!made) return made.failure();
+    return event(*made);
+}
+
+result<> stream::wait(const event& what) const {
+    if (!what.valid()) return failure(error::invalid_argument, "the event to wait for is empty: stream::record gives one that is not");
+    if (what.inner()->came()) return {};
+    return state_->home()->call("cuStreamWaitEvent", [&](const driver_table& driver) {
+        return driver.cuStreamWaitEvent(state_->handle(), what.inner()->handle, 0);
+    });
+}
+
+future<> stream::completed(keep_alive what) const {
+    auto here = record();
+    if (!here) {
+        if (what) state_->keep_until_idle(std::move(what));
+        return arrival::failed(here.failure());
+    }
+    return arrival::of(std::move(*here), std::move(what));
+}
+
+result<> stream::synchronize() const {
+    if (auto refused = refuse_to_block()) return *refused;
+    return state_->home()->call("cuStreamSynchronize",
+                                [this](const driver_table& driver) { return driver.cuStreamSynchronize(state_->handle()); });
+}
+
+}  // namespace tutti::gpu

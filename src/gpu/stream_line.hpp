@@ -1,0 +1,40 @@
+// Those who wait for events of one stream, in the order in which the device comes to them.
+#pragma once
+
+#include "gpu/event_state.hpp"
+#include "gpu/watched.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace tutti::gpu {
+
+class stream_line {
+public:
+    explicit stream_line(std::uint64_t number) noexcept : stream(number) {}
+
+    bool empty() const noexcept { return first_ == waiting_.size(); }
+    std::size_t size() const noexcept { return waiting_.size() - first_; }
+    watched& front() const noexcept { return *waiting_[first_]; }
+
+    void add(watched& who);
+    /// Moves those whose events have come to `out`: one question when there are none, of the order of log(n) for n.
+    answer reap(std::vector<watched*>& out);
+    /// All of them.
+    void take(std::vector<watched*>& out);
+
+    const std::uint64_t stream;
+    time_point last_came{};
+    std::uint64_t called_for = 0;  // the ticket of the event behind which a host function was put
+    CUstream notifying = nullptr;  // where that was done
+
+private:
+    std::size_t count_ready(bool& broken) const;
+    void move_front(std::size_t count, std::vector<watched*>& out);
+    event_state& state_of(std::size_t index) const noexcept { return *waiting_[first_ + index]->what().inner(); }
+
+    std::vector<watched*> waiting_;
+    std::size_t first_ = 0;
+};
+
+}  // namespace tutti::gpu

@@ -1,0 +1,38 @@
+// What is called in the CUDA driver and in NCCL, by name, once: the tables are made of these lists, and filled by them.
+//
+// cuda.h gives newer functions their old names by macros (cuMemAlloc is cuMemAlloc_v2); the lists say the old ones, and what is made
+// of them, members and text, has the new.
+#pragma once
+
+// clang-format off
+
+/// Without these the driver is of no use.
+#define TUTTI_DRIVER_SYMBOLS(X) \
+    X(cuInit) X(cuDriverGetVersion) X(cuGetErrorName) X(cuGetErrorString) \
+    X(cuDeviceGetCount) X(cuDeviceGet) X(cuDeviceGetAttribute) X(cuDeviceGetName) X(cuDeviceGetUuid) X(cuDeviceGetPCIBusId) \
+    X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease) X(cuCtxSetCurrent) X(cuCtxGetCurrent) X(cuCtxGetStreamPriorityRange) \
+    X(cuStreamCreateWithPriority) X(cuStreamDestroy) X(cuStreamSynchronize) X(cuStreamWaitEvent) X(cuStreamIsCapturing) \
+    X(cuThreadExchangeStreamCaptureMode) \
+    X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventQuery) X(cuEventSynchronize) \
+    X(cuMemAlloc) X(cuMemFree) X(cuMemHostAlloc) X(cuMemFreeHost) X(cuMemHostRegister) X(cuMemHostUnregister) X(cuMemHostGetDevicePointer) \
+    X(cuMemcpyHtoDAsync) X(cuMemcpyDtoHAsync) X(cuMemcpyDtoDAsync) X(cuMemsetD8Async) X(cuPointerGetAttribute) \
+    X(cuLaunchHostFunc)
+
+/// Null where a driver lacks them.
+#define TUTTI_OPTIONAL_DRIVER_SYMBOLS(X) \
+    X(cuMemAllocAsync) X(cuMemFreeAsync)
+
+/// Without these NCCL is of no use.
+#define TUTTI_NCCL_SYMBOLS(X) \
+    X(ncclGetVersion) X(ncclGetUniqueId) X(ncclGetErrorString) X(ncclGetLastError) \
+    X(ncclCommInitRankConfig) X(ncclCommFinalize) X(ncclCommDestroy) X(ncclCommAbort) X(ncclCommGetAsyncError) \
+    X(ncclCommCount) X(ncclCommUserRank) X(ncclCommCuDevice) \
+    X(ncclGroupStart) X(ncclGroupEnd) \
+    X(ncclAllReduce) X(ncclReduce) X(ncclBroadcast) X(ncclAllGather) X(ncclReduceScatter) X(ncclSend) X(ncclRecv)
+
+/// Null where a version lacks them.
+#define TUTTI_OPTIONAL_NCCL_SYMBOLS(X) \
+    X(ncclCommSplit) X(ncclCommShrink) X(ncclRedOpCreatePreMulSum) X(ncclRedOpDestroy) \
+    X(ncclAlltoAll) X(ncclGather) X(ncclScatter)
+
+// clang-format on

@@ -1,0 +1,136 @@
+// Several ranks in one process, each with a simulated device, on one loop of virtual time that does everybody's work.
+#pragma once
+
+#include "communicator/device_join.hpp"
+#include "gpu/device_state.hpp"
+#include "gpu/libraries.hpp"
+#include "gpu/sim/checked_machine.hpp"
+#include "transport/memory_transport.hpp"
+
+#include <tutti/context.hpp>
+#include <tutti/event_loop.hpp>
+#include <tutti/gpu.hpp>
+#include <tutti/store.hpp>
+#include <tutti/when_all.hpp>
+
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace tutti::test {
+
+/// What a test has on one rank.
+struct device_rank {
+    rank me;
+    gpu::communicator& all;
+    communicator& world;
+    gpu::device card;
+    gpu::sim::machine& machine;
+
+    /// Memory on the device, and what is in it, behind its back.
+    gpu::device_buffer<std::byte> memory(std::size_t bytes) const { return gpu::device_buffer<std::byte>::allocate(card, bytes).value(); }
+    std::byte* shadow(const void* where) const { return machine.shadow(reinterpret_cast<CUdeviceptr>(where)); }
+    template <class T>
+    gpu::device_buffer<T> filled(std::size_t count, T value) const {
+        auto made = gpu::device_buffer<T>::allocate(card, count).value();
+        for (std::size_t index = 0; index < count; ++index) std::memcpy(shadow(made.data() + index), &value, sizeof value);
+        return made;
+    }
+    template <class T>
+    T at(const gpu::device_buffer<T>& of, std::size_t index) const {
+        T value;
+        std::memcpy(&value, shadow(of.data() + index), sizeof value);
+        return value;
+    }
+    gpu::stream stream() const { return gpu::stream::make(card).value(); }
+    void kernel(const gpu::stream& where, duration length, std::function<void()> body = {}, std::string name = "kernel") const {
+        const gpu::on_device here(card.inner()->driver(), card.inner()->context());
+        machine.launch(where.handle(), length, std::move(body), std::move(name));
+    }
+};
+
+using device_body = std::function<task<>(device_rank&)>;
+
+/// A host of as many simulated devices as there are ranks, or as the test says.
+class device_stage {
+public:
+    explicit device_stage(int size, gpu::sim::options how = {}) : size_(size), machine(with_devices(how, size)) {
+        nccl.table = machine.nccl();
+        machine.drive(loop);
+    }
+    ~device_stage() { leave(); }
+
+    /// Runs `body` on every rank until all have closed. The first error is thrown; one of a communicator that the body has seen fail is not.
+    void run(const device_body& body) {
+        std::vector<task<>> all;
+        for (rank me = 0; me < size_; ++me) {
+            homes.push_back(std::make_unique<context>(loop, make_transport(loop), options));
+            all.push_back(one_rank(me, body));
+        }
+        tutti::run(loop, when_all(std::move(all)));
+        loop.run();
+    }
+    /// Nothing of the ranks is left.
+    void leave() {
+        homes.clear();
+        loop.run();
+    }
+
+    result<gpu::device> open(rank me) { return gpu::open_device(driver, device_of(me), card_options, {&loop, &loop, &loop}); }
+
+private:
+    static gpu::sim::options with_devices(gpu::sim::options how, int size) {
+        how.devices = std::max(how.devices, size);
+        return how;
+    }
+    task<> one_rank(rank me, const device_body& body);
+
+    int size_;
+
+public:
+    event_loop loop{event_loop::virtual_time};
+    gpu::sim::checked_machine machine;
+    memory_network network;
+    std::function<std::unique_ptr<transport>(event_loop&)> make_transport = [this](event_loop& on) {
+        return std::make_unique<memory_transport>(on, network);
+    };
+    memory_table table;
+    gpu::driver_table driver = machine.driver();
+    gpu::loaded<gpu::nccl_table> nccl;
+    context_options options;
+    gpu::device_options card_options;
+    std::function<int(rank)> device_of = [](rank me) { return me; };
+    std::function<std::optional<gpu::stream>(const gpu::device&)> over;  // the communication stream, if it is the test's
+    std::vector<std::unique_ptr<context>> homes;
+};
+
+inline task<> device_stage::one_rank(rank me, const device_body& body) {
+    world who;
+    who.me = me;
+    who.size = size_;
+    who.master_address = "127.0.0.1";
+    who.local_size = size_;
+    auto joining = homes[static_cast<std::size_t>(me)]->join(who, memory_store(table));
+    const auto world = co_await std::move(joining);
+    auto card = open(me);
+    std::optional<gpu::stream> mine;
+    if (over && card) mine = over(*card);
+    auto meeting = tutti::detail::join_devices(*world, tutti::detail::device_joining(card, nccl, mine));
+    auto all = co_await std::move(meeting);
+    device_rank here{me, *all, *world, *card, machine};
+    auto work = body(here);
+    co_await std::move(work);
+    try {
+        auto closing = all->close();
+        co_await std::move(closing);
+        all.reset();
+        auto leaving = world->close();
+        co_await std::move(leaving);
+    } catch (const failure&) {
+        // The body has seen it in its own way.
+    }
+}
+
+}  // namespace tutti::test

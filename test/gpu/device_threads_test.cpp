@@ -1,0 +1,180 @@
+// Ranks as they are in a program: each with threads of its own for calls, for progress and for its device; and a device that takes its time.
+#include "communicator/spawn.hpp"
+#include "gpu/device_ranks.hpp"
+
+#include <tutti/sleep.hpp>
+
+#include <atomic>
+#include <string>
+#include <thread>
+
+using namespace tutti;
+using namespace std::chrono_literals;
+using test::device_rank;
+
+namespace {
+
+gpu::sim::options threaded(int size) {
+    gpu::sim::options how;
+    how.engine = gpu::sim::engine::threaded;
+    how.devices = size;
+    return how;
+}
+
+using threaded_body = std::function<task<>(device_rank&, context&)>;
+
+task<> join_and_work(context& home, rank me, int size, memory_table& table, gpu::device card, gpu::sim::machine& machine,
+                     const gpu::loaded<gpu::nccl_table>& nccl, const threaded_body& body) {
+    world who;
+    who.me = me;
+    who.size = size;
+    who.master_address = "127.0.0.1";
+    who.local_size = size;
+    auto joining = home.join(who, memory_store(table));
+    const auto world = co_await std::move(joining);
+    auto meeting = tutti::detail::join_devices(*world, tutti::detail::device_joining(card, nccl, std::nullopt));
+    auto all = co_await std::move(meeting);
+    device_rank here{me, *all, *world, card, machine};
+    auto work = body(here, home);
+    co_await std::move(work);
+    try {
+        auto closing = all->close();
+        co_await std::move(closing);
+        all.reset();
+        auto leaving = world->close();
+        co_await std::move(leaving);
+    } catch (const failure&) {
+        // The body has seen it in its own way.
+    }
+}
+
+void run_threads(gpu::sim::machine& machine, int size, gpu::device_options card_options, const threaded_body& body) {
+    const gpu::driver_table driver = machine.driver();
+    gpu::loaded<gpu::nccl_table> nccl;
+    nccl.table = machine.nccl();
+    memory_table table;
+    std::vector<std::string> errors(static_cast<std::size_t>(size));
+    std::vector<std::thread> threads;
+    for (rank me = 0; me < size; ++me)
+        threads.emplace_back([&, me] {
+            try {
+                const gpu::device card = gpu::open_device(driver, me, card_options).value();
+                context_options options;
+                options.transport = transport_kind::tcp;
+                context home(options);
+                event_loop loop;
+                run(loop, join_and_work(home, me, size, table, card, machine, nccl, body));
+            } catch (const std::exception& why) {
+                errors[static_cast<std::size_t>(me)] = why.what();
+            }
+        });
+    for (auto& each : threads) each.join();
+    // What was held up is given back by the devices' own threads.
+    while (machine.calls("cuDevicePrimaryCtxRelease") < static_cast<std::size_t>(size)) std::this_thread::sleep_for(1ms);
+    for (const auto& each : errors) CHECK(each == "");
+}
+
+task<> call_a_lot(device_rank& here, context&) {
+    const gpu::stream compute = here.stream();
+    const int size = here.all.size();
+    const auto data = here.filled<std::int64_t>(500, 1), parts = here.filled<std::int64_t>(500 * static_cast<std::size_t>(size), 0);
+    for (int round = 0; round < 20; ++round) {
+        here.kernel(compute, 20us, [&here, &data] {
+            for (std::size_t index = 0; index < data.size(); ++index)
+                reinterpret_cast<std::int64_t*>(here.shadow(data.data()))[index] = here.me + 1;
+        });
+        gpu::operation summed = here.all.all_reduce(data, sum, {.after = &compute});
+        { const gpu::operation dropped = here.all.barrier(); }
+        gpu::operation gathered = here.all.all_gather(data, parts);
+        future<> ordered = gathered.wait_on(compute);
+        co_await std::move(gathered);
+        CHECK(here.at(data, 499) == size * (size + 1) / 2);
+        CHECK(here.at(parts, parts.size() - 1) == size * (size + 1) / 2);
+        co_await std::move(ordered);
+        co_await std::move(summed);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("ranks with threads of their own get the same results as others") {
+    gpu::sim::checked_machine machine(threaded(3));
+    machine.polls(2);
+    run_threads(machine, 3, {}, call_a_lot);
+}
+
+namespace {
+
+task<> tick(int times) {
+    for (int done = 0; done < times; ++done) co_await sleep_for(1ms);
+}
+
+/// A call of the driver's or NCCL's that does not return; and what an operation that needs it ends with.
+struct obstacle {
+    const char* entry_point;
+    bool hangs = false;  // the operation, so that it must be aborted
+    bool operation_fails = false;
+    const char* words = "";
+};
+
+const obstacle obstacles[] = {
+    {"ncclAllReduce", false, true, "not yet enqueued"},
+    {"ncclCommGetAsyncError", false, true, "not yet enqueued"},
+    {"cuStreamWaitEvent", false, true, "not yet enqueued"},
+    {"ncclCommAbort", true, true, "could not abort NCCL's communicator"},
+    {"ncclCommFinalize"},
+    {"ncclCommDestroy"},
+    {"cuMemFree"},
+};
+
+task<> meet_obstacle(device_rank& here, context& home, const obstacle& what, std::atomic<int>& through) {
+    const gpu::stream compute = here.stream();
+    auto data = std::make_unique<gpu::device_buffer<float>>(here.filled<float>(100, 1.0f));
+    auto met = here.world.barrier();
+    co_await std::move(met);
+    if (here.me == 0) here.machine.stick(what.entry_point);
+    auto set = here.world.barrier();
+    co_await std::move(set);
+
+    gpu::operation summed = here.all.all_reduce(*data, sum, {.after = &compute, .deadline = 300ms});
+    const auto how = co_await as_result(std::move(summed).completed());
+    CHECK(how.has_value() != what.operation_fails);
+    if (!how) {
+        CAPTURE(std::string(how.failure().what()));
+        CHECK(how.failure().code() == error::timed_out);
+        CHECK(std::string(how.failure().what()).find(what.words) != std::string::npos);
+    }
+    data.reset();
+    auto closing = here.all.close();
+    try {
+        co_await std::move(closing);
+        CHECK(false);  // what is to follow the call that does not return is not done
+    } catch (const failure& why) {
+        CAPTURE(std::string(why.what()));
+        CHECK(why.code() == error::timed_out);
+    }
+    // Somebody is still in there; both loops go on.
+    while (here.machine.stuck(what.entry_point) == 0) co_await sleep_for(1ms);
+    auto there = tutti::detail::spawn(home.inner(), tick(20));
+    auto mine = tick(20);
+    co_await std::move(mine);
+    co_await std::move(there);
+    CHECK(here.machine.stuck(what.entry_point) > 0);
+    if (++through < 2)
+        while (through < 2) co_await sleep_for(1ms);
+    here.machine.release(what.entry_point);
+}
+
+}  // namespace
+
+TEST_CASE("whatever call does not return, timers go on, and whoever waits is told in the end") {
+    for (const obstacle& each : obstacles) {
+        CAPTURE(each.entry_point);
+        gpu::sim::checked_machine machine(threaded(2));
+        if (each.hangs) machine.hang_operation(0, 0);
+        gpu::device_options card;
+        card.stuck = 500ms;
+        std::atomic<int> through{0};
+        run_threads(machine, 2, card, [&](device_rank& here, context& home) { return meet_obstacle(here, home, each, through); });
+    }
+}

@@ -1,0 +1,73 @@
+#include "stage.hpp"
+
+#include <tutti/gpu/device_buffer.hpp>
+#include <tutti/gpu/pinned_buffer.hpp>
+#include <tutti/task.hpp>
+
+#include <optional>
+#include <thread>
+
+using namespace tutti;
+using namespace tutti::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+task<> let_go(std::optional<gpu::device_buffer<double>>& device, std::optional<gpu::pinned_buffer<double>>& pinned) {
+    device.reset();
+    pinned.reset();
+    co_return;
+}
+
+}  // namespace
+
+TEST_CASE("buffers say how large they are, and their parts what they are of") {
+    stepped_stage stage;
+    const auto memory = gpu::device_buffer<double>::allocate(stage.device(), 100).value();
+    const auto host = gpu::pinned_buffer<double>::allocate(stage.device(), 100).value();
+    CHECK(memory.size() == 100);
+    CHECK(memory.bytes() == 800);
+    const auto part = memory.part(10, 5);
+    CHECK(part.data == memory.data() + 10);
+    CHECK(part.bytes == 40);
+    host[99] = 7;
+    CHECK(host.values().size() == 100);
+    CHECK(*static_cast<double*>(host.part(99, 1).data) == 7);
+    const gpu::host_part whole = host;
+    CHECK(whole.bytes == 800);
+}
+
+TEST_CASE("memory is never freed by the thread of the loop that lets go of it") {
+    threaded_stage stage;
+    std::optional device = gpu::device_buffer<double>::allocate(stage.device(), 100).value();
+    std::optional pinned = gpu::pinned_buffer<double>::allocate(stage.device(), 100).value();
+    run(stage.loop, let_go(device, pinned));
+    stage.opened.reset();
+    CHECK(stage.machine.calls("cuMemFree") == 1);
+    CHECK(stage.machine.own_calls("cuMemFree") == 0);
+    CHECK(stage.machine.calls("cuMemFreeHost") == 1);
+    CHECK(stage.machine.own_calls("cuMemFreeHost") == 0);
+    CHECK(stage.machine.own_calls("cuEventDestroy") == 0);
+}
+
+TEST_CASE("memory outlives the handles of its device") {
+    stepped_stage stage;
+    std::optional<gpu::device> other = gpu::open_device(stage.driver, 0, {}, stage.places()).value();
+    std::optional memory = gpu::device_buffer<int>::allocate(*other, 10).value();
+    other.reset();
+    stage.loop.run();
+    CHECK(stage.machine.calls("cuMemFree") == 0);
+    memory.reset();
+    stage.loop.run();
+    CHECK(stage.machine.calls("cuMemFree") == 1);
+}
+
+TEST_CASE("memory that cannot be had is a failure with the driver's words") {
+    stepped_stage stage;
+    const auto device = gpu::device_buffer<char>::allocate(stage.device(), 2 * GiB);
+    REQUIRE_FALSE(device);
+    CHECK(device.failure().code() == error::device_failed);
+    stage.machine.fail("cuMemHostAlloc", CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(gpu::pinned_buffer<char>::allocate(stage.device(), 10).failure().code() == error::device_failed);
+    CHECK_FALSE(stage.device().fault());
+}
