@@ -88,6 +88,9 @@ void lifecycle::run() noexcept {
         posted_ = false;
     }
     drain();
+    // The end may have been asked for by the last job itself, and done at once: then this is still queued.
+    const std::lock_guard lock(guard_);
+    if (closed_ && jobs_.empty()) place_.loop().withdraw(*this);
 }
 
 void lifecycle::drain() noexcept {
