@@ -16,6 +16,7 @@
 namespace tutti::gpu::sim {
 
 struct communicator;
+struct stream;
 
 /// The end of a piece of work, for whoever waits for it.
 struct mark {
@@ -58,7 +59,7 @@ struct context {
     CUresult fault = CUDA_SUCCESS;  // sticky
     time_point engine_in{};         // copies from the host
     time_point engine_out{};        // and to it
-    struct stream* null_stream = nullptr;
+    stream* null_stream = nullptr;
 };
 
 struct capture {
