@@ -41,6 +41,7 @@ void issuer::remove(issuing& who) {
     if (launched_ == &who) launched_ = nullptr;
     std::erase(waiting_, &who);
     std::erase(watched_, &who);
+    if (watched_.empty()) next_look_ = no_deadline;  // the device may go before that
     if (!driving_) drive();
 }
 
