@@ -2,6 +2,8 @@
 #include "gpu/device_ranks.hpp"
 #include "support/oracle.hpp"
 
+#include <algorithm>
+
 using namespace tutti;
 using test::device_rank;
 using test::device_stage;
@@ -55,13 +57,13 @@ task<> once(device_rank& here, const wanted& one, std::uint64_t seed) {
     constexpr std::size_t margin = 16;
     const auto from = here.memory(input.size() + 1), to = here.memory(std::max(input.size(), out * element) + margin);
     std::memset(here.shadow(to.data()), 0x5a, to.bytes());
-    std::memcpy(here.shadow(one_buffer ? to.data() : from.data()), input.data(), input.size());
+    std::copy(input.begin(), input.end(), here.shadow(one_buffer ? to.data() : from.data()));
     auto done = call(here, one, from, in, to, one_buffer ? std::max(in, out) : out);
     co_await std::move(done);
     const test::bytes want = expected.expected(here.me);
     const test::bytes got(here.shadow(to.data()), here.shadow(to.data()) + want.size());
     CHECK(test::alike(what.type, got, want));
-    if (!one_buffer) CHECK(std::memcmp(here.shadow(from.data()), input.data(), input.size()) == 0);
+    if (!one_buffer) CHECK(std::equal(input.begin(), input.end(), here.shadow(from.data())));
     for (std::size_t index = to.bytes() - margin; index < to.bytes(); ++index) CHECK(here.shadow(to.data())[index] == std::byte{0x5a});
 }
 
