@@ -120,8 +120,8 @@ TEST_CASE("a dropped future lets go of memory at which other threads work") {
             for (auto& each : mine) std::fill(each->begin(), each->end(), 77.0f);
             let_work(random());
             for (auto& each : mine) CHECK(*each == std::vector<float>(each->size(), 77.0f));
+            mine.clear();
         }
-        mine.clear();
         for (const std::size_t left : {0u, 2u, 3u}) {
             const report told = end_of(sums.ends[left]);
             CHECK((!told.code || told.code == error::cancelled || (left > 1 && told.code == error::peer_died)));
