@@ -59,7 +59,7 @@ TEST_CASE("NCCL is taken, or refused with a reason that names its file") {
         {"without_optional", nullptr},
         {"old", "is too old: it is NCCL 2.17.3, and 2.18.0 is needed"},
         {"without_required", "lacks ncclAllReduce"},
-        {"stub", "does not tell its version: NCCL error 34"},
+        {"stub", "does not tell its version: NCCL error 1"},
     };
     for (const attempt& row : rows) {
         CAPTURE(row.kind);
