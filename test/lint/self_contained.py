@@ -25,7 +25,7 @@ def flags_of(build):
             for first, second in zip(words, [*words[1:], ""]):
                 if first == "-isystem":
                     found[first + second] = None
-                elif re.match(r"-(I|D|std=|W|pthread)", first) and first != "-Werror":
+                elif re.match(r"-(I|D|isystem.|std=|W|pthread)", first) and first != "-Werror":
                     found[first] = None
     return list(found)
 
@@ -55,13 +55,18 @@ def compile_alone(header, source, build, compiler, flags):
     return None
 
 
+def needs_toolkit(header):
+    """What is inside of src/gpu, and who includes that, needs CUDA's headers."""
+    return "/src/gpu/" in header.as_posix() or '#include "gpu/' in header.read_text()
+
+
 def main(source, build, *compiler):
     source, build = pathlib.Path(source).resolve(), pathlib.Path(build).resolve()
     headers = [path for folder in ("include", "src") for path in sorted((source / folder).rglob("*.hpp")) if not NOT_ALONE.search(path.name)]
-    if not any("cuda" in flag for flag in flags_of(build)):  # what is inside of src/gpu needs the toolkit's headers
-        headers = [path for path in headers if "src/gpu" not in path.as_posix()]
-    (build / "test" / "lint" / "headers").mkdir(parents=True, exist_ok=True)
     flags = flags_of(build)
+    if not any("cuda" in flag for flag in flags):
+        headers = [path for path in headers if not needs_toolkit(path)]
+    (build / "test" / "lint" / "headers").mkdir(parents=True, exist_ok=True)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         answers = [answer for answer in pool.map(lambda header: compile_alone(header, source, build, compiler, flags), headers) if answer]
     print("\n".join(answers))
