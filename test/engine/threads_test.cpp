@@ -11,16 +11,9 @@ using namespace tutti;
 using test::asking;
 using test::crew;
 using test::end_of;
+using test::lanes_of_bulk;
 
 namespace {
-
-engine_settings lanes_of_bulk(int lanes, std::size_t slice_bytes) {
-    engine_settings settings;
-    settings.slice_bytes = slice_bytes;
-    settings.small_bytes = 0;
-    settings.lanes = lanes;
-    return settings;
-}
 
 /// A moment in the middle of what other threads do.
 void let_work(std::uint64_t some) {
