@@ -12,16 +12,26 @@
 
 namespace tutti::test {
 
-/// Moves small parts, and yields after each: its calls take long, so whoever ends them early finds one of them at work.
+/// Receives small parts, and yields after each: its calls take long, so whoever ends them early finds one of them at work.
 class slow_link final : public link {
 public:
     explicit slow_link(std::unique_ptr<link> over) : over_(std::move(over)) {}
 
-    moved try_send(std::span<const std::span<const std::byte>> parts) noexcept override {
-        return slowly(parts, [this](auto part) { return over_->try_send(part); });
-    }
+    moved try_send(std::span<const std::span<const std::byte>> parts) noexcept override { return over_->try_send(parts); }
     moved try_recv(std::span<const std::span<std::byte>> parts) noexcept override {
-        return slowly(parts, [this](auto part) { return over_->try_recv(part); });
+        constexpr std::size_t part_bytes = 512;
+        moved all;
+        for (auto rest : parts)
+            while (!rest.empty()) {
+                const std::span<std::byte> part[] = {rest.first(std::min(rest.size(), part_bytes))};
+                const moved one = over_->try_recv(part);
+                all.bytes += one.bytes;
+                if (all.bytes == 0) all.code = one.code;
+                if (one.bytes < part[0].size()) return all;
+                rest = rest.subspan(one.bytes);
+                std::this_thread::yield();
+            }
+        return all;
     }
     void when_readable(tutti::detail::runnable& work) noexcept override { over_->when_readable(work); }
     void when_writable(tutti::detail::runnable& work) noexcept override { over_->when_writable(work); }
@@ -33,23 +43,6 @@ public:
     std::string peer() const override { return over_->peer(); }
 
 private:
-    template <class Byte, class Call>
-    static moved slowly(std::span<const std::span<Byte>> parts, Call call) noexcept {
-        constexpr std::size_t part_bytes = 512;
-        moved all;
-        for (auto rest : parts)
-            while (!rest.empty()) {
-                const std::span<Byte> part[] = {rest.first(std::min(rest.size(), part_bytes))};
-                const moved one = call(std::span<const std::span<Byte>>(part));
-                all.bytes += one.bytes;
-                if (all.bytes == 0) all.code = one.code;
-                if (one.bytes < part[0].size()) return all;
-                rest = rest.subspan(one.bytes);
-                std::this_thread::yield();
-            }
-        return all;
-    }
-
     std::unique_ptr<link> over_;
 };
 
