@@ -119,10 +119,10 @@ TEST_CASE("the traced step has its layers after each other, each bucket behind i
     }
     CHECK(row.hidden > 0.5);
     CHECK(row.hidden <= 1);
-    const std::string svg = timeline_of(row, "the simulator");
+    const std::string svg = timeline_of(row, "the simulator: because");
     CHECK(svg.find("layer 4") != std::string::npos);
     CHECK(svg.find("bucket 4") != std::string::npos);
-    CHECK(svg.find("the simulator") != std::string::npos);
+    CHECK(svg.find("the simulator</text>") != std::string::npos);
 }
 
 namespace {

@@ -86,9 +86,10 @@ task<overlap_row> measure_overlap(communicator& world, trainer& mine, int ranks_
 }
 
 std::string timeline_of(const overlap_row& row, const std::string& engine) {
-    const std::string title = fmt::format("{} layers, buckets of {:.3g} MB: {:.2f} ms; {:.0f}% of the communication behind computing; {}",
-                                          row.training.layers, static_cast<double>(row.training.bucket_count * sizeof(float)) * 1e-6,
-                                          row.trace.seconds * 1e3, row.hidden * 100, engine);
+    const std::string title =
+        fmt::format("{} layers, buckets of {:.3g} MB: {:.2f} ms; {:.0f}% of the communication behind computing; {}", row.training.layers,
+                    static_cast<double>(row.training.bucket_count * sizeof(float)) * 1e-6, row.trace.seconds * 1e3, row.hidden * 100,
+                    engine.substr(0, engine.find(':')));  // without its reason
     return drawn(title, {{"computing", row.trace.layers}, {"all_reduce", row.trace.buckets}});
 }
 

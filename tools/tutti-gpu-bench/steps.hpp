@@ -36,7 +36,7 @@ struct overlap_row {
 /// All ranks call it with the same plan.
 tutti::task<overlap_row> measure_overlap(tutti::communicator& world, trainer& mine, int ranks_on_devices, const overlap_plan& plan);
 
-/// The traced step.
+/// The traced step, drawn.
 std::string timeline_of(const overlap_row& row, const std::string& engine);
 
 }  // namespace gpu_bench
