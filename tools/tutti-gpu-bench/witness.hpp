@@ -1,0 +1,50 @@
+// Who sees the flag that a device sets, and when: the truth that latencies are measured against.
+#pragma once
+
+#include <tutti/gpu/pinned_buffer.hpp>
+#include <tutti/types.hpp>
+
+#include <atomic>
+#include <thread>
+
+namespace gpu_bench {
+
+class witness {
+public:
+    /// In pinned memory. Values grow by one, from 1 on, and are asked for in turn.
+    virtual unsigned* flag() noexcept = 0;
+    /// When this value came. The device has set it; where it has not been seen yet, waits for that.
+    virtual tutti::time_point seen(unsigned value) = 0;
+    /// That it has used itself.
+    virtual double cpu_seconds() const = 0;
+
+protected:
+    ~witness() = default;
+};
+
+/// A thread that looks at the flag without a pause, on a core of its own.
+class spinning_witness final : public witness {
+public:
+    explicit spinning_witness(const tutti::gpu::device& where);
+    spinning_witness(const spinning_witness&) = delete;
+    spinning_witness& operator=(const spinning_witness&) = delete;
+    ~spinning_witness();
+
+    unsigned* flag() noexcept override { return flag_.data(); }
+    tutti::time_point seen(unsigned value) override;
+    double cpu_seconds() const override;
+
+private:
+    void watch();
+
+    tutti::gpu::pinned_buffer<unsigned> flag_;
+    std::atomic<unsigned> last_ = 0;
+    std::atomic<tutti::time_point> when_{};
+    std::atomic<bool> stopping_ = false;
+    mutable std::thread thread_;
+};
+
+/// Of a thread that uses a core, or of this one: seconds of it.
+double cpu_seconds_of_this_thread() noexcept;
+
+}  // namespace gpu_bench

@@ -1,0 +1,35 @@
+// The kernels of busy.cu, loaded into a device.
+#pragma once
+
+#include <tutti/gpu/device_buffer.hpp>
+#include <tutti/gpu/device_code.hpp>
+
+namespace gpu_bench {
+
+/// What this program has of busy.cu.
+const tutti::gpu::device_image& busy_image() noexcept;
+
+/// Whatever it enqueues, it throws the failure where that fails.
+class workload {
+public:
+    /// Matrices of `n` x `n`, rounded up to whole tiles.
+    workload(const tutti::gpu::device& where, const tutti::gpu::device_image& image, unsigned n);
+
+    const tutti::gpu::device& where() const noexcept { return where_; }
+    unsigned matrix_rows() const noexcept { return n_; }
+
+    /// Takes about so long, then writes `value` to pinned memory.
+    void delay(const tutti::gpu::stream& on, tutti::duration length, unsigned* flag, unsigned value) const;
+    /// Multiplies two matrices, so many times.
+    void multiply(const tutti::gpu::stream& on, int times) const;
+    void fill(const tutti::gpu::stream& on, float* to, std::size_t count, float value) const;
+
+private:
+    tutti::gpu::device where_;
+    tutti::gpu::device_code code_;
+    tutti::gpu::kernel delay_, multiply_, fill_;
+    unsigned n_;
+    tutti::gpu::device_buffer<float> matrices_;  // three, behind each other
+};
+
+}  // namespace gpu_bench
