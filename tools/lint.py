@@ -42,6 +42,7 @@ TESTED_ELSEWHERE = {
     "src/communicator/home.cpp": "test/communicator/group_test.cpp",
     "src/communicator/join.cpp": "test/communicator/group_test.cpp",
     "src/communicator/run.cpp": "test/process/failure_test.cpp",
+    "src/communicator/steps.cpp": "test/communicator/reducer_test.cpp",
     "src/engine/": "by subject: order, mismatch, failure, algorithms in test/engine",
     "src/communicator/device_communicator.cpp": "test/gpu/device_operation_test.cpp",
     "src/communicator/device_join.cpp": "test/gpu/device_failure_test.cpp",
