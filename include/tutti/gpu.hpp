@@ -8,6 +8,7 @@
 #include <tutti/gpu/copy.hpp>
 #include <tutti/gpu/device.hpp>
 #include <tutti/gpu/device_buffer.hpp>
+#include <tutti/gpu/device_code.hpp>
 #include <tutti/gpu/device_span.hpp>
 #include <tutti/gpu/event.hpp>
 #include <tutti/gpu/operation.hpp>

@@ -36,8 +36,19 @@ std::vector<tutti::parameter> on_the_host(std::span<const parameter> parameters)
     return same;
 }
 
-/// Throws for what the device cannot do.
+/// Throws for what cannot be done here. The other ranks do not wait for this one.
 void check(device_group& of, std::span<const tutti::parameter> parameters, reduce_op op) {
+    if (!of.card) {
+        const std::string why =
+            fmt::format("rank {} has no device, and a reducer of gradients on devices needs one on every rank", of.me());
+        report told;
+        told.code = error::unsupported;
+        told.root = of.me();
+        told.peers = {of.me()};
+        told.cause = why;
+        of.engine->fail(std::move(told));
+        throw failure(error::unsupported, why);
+    }
     const auto refuse = [](error code, const tutti::parameter& which, std::string_view why) {
         throw failure(code, fmt::format("parameter '{}': {}", which.name, why));
     };
@@ -50,7 +61,7 @@ void check(device_group& of, std::span<const tutti::parameter> parameters, reduc
         if (const auto cannot = of.engine->cannot(sample)) refuse(error::unsupported, each, *cannot);
         if (!each.gradient.data || each.gradient.count == 0) continue;
         if (const auto wrong = tutti::detail::check_memory("gradient", each.gradient)) refuse(error::invalid_argument, each, *wrong);
-        if (const auto wrong = check_device_memory(*of.card.inner(), "gradient", each.gradient.data))
+        if (const auto wrong = check_device_memory(*of.card->inner(), "gradient", each.gradient.data))
             refuse(error::invalid_argument, each, *wrong);
         placed.push_back(&each);
     }
@@ -112,6 +123,7 @@ private:
 
     // With the flight's guard.
     future<> compare() override;
+    future<> end() override { return over_.watch(); }
     bool agreed() const noexcept override { return plans_->lists->reached(); }
     future<> leave(std::size_t bucket) override;
     future<> completion(std::size_t bucket) override { return arrival::of(cargoes_[bucket].after, group_.inside.home().loop()); }
@@ -188,7 +200,7 @@ void reducer::state::place(std::vector<parameter> parameters) {
         here.push_back(count);
         all += (count * size_of(each.type) + bucket_alignment - 1) / bucket_alignment * bucket_alignment;
     }
-    auto memory = allocate_device_memory(group_.card, all);
+    auto memory = allocate_device_memory(*group_.card, all);
     if (!memory) throw failure(memory.failure());
     cargoes_.resize(plan_.buckets.size());
     for (std::size_t number = 0; number < cargoes_.size(); ++number) {
@@ -237,7 +249,7 @@ result<> reducer::state::close(cargo& which) {
     const stream* last = &which.behind.front();
     if (which.behind.size() > 1) {
         if (!meeting_) {
-            auto made = stream::make(group_.card);
+            auto made = stream::make(*group_.card);
             if (!made) return made.failure();
             meeting_ = *made;
         }

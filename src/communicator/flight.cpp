@@ -33,7 +33,7 @@ void flight::watcher::cancel() noexcept {
 }
 
 void flight::watcher::forget() noexcept {
-    if (!state_) return;
+    if (!state_ || !state_->done()) return;
     if (watched_) state_->settle();
     state_ = {};
 }
@@ -48,9 +48,13 @@ void flight::gate::open() noexcept {
 flight::flight(bucket_carrier& with, std::size_t buckets, std::size_t live) : with_(with), most_(live) {
     for (std::size_t which = 0; which < buckets; ++which) legs_.emplace_back(*this);
     auto comparison = with.compare();
+    auto end = with.end();
     const std::lock_guard lock(guard_);
     comparing_.start(std::move(comparison));
     if (comparing_.missed()) note_end(comparing_);
+    if (!end.valid()) return;
+    ending_.start(std::move(end));
+    if (ending_.missed()) note_end(ending_);
 }
 
 flight::~flight() {
@@ -91,8 +95,15 @@ void flight::note_end(watcher& which) noexcept {
     if (!which.note_end()) return;
     leg* const of = which.of();
     if (of && &which == &of->completing) return note_complete(*of);  // a failure is told by the bucket itself
-    if (const failure* why = which.why(); why && !why_) why_ = *why;
+    if (const failure* why = which.why(); why && (!why_ || (vague_ && of))) {
+        why_ = *why;
+        vague_ = &which == &ending_;
+    }
     if (of) return note_landed(*of);
+    if (&which == &ending_) {
+        over_ = true;
+        return;
+    }
     compared_ = true;
     agreed_ = !why_ && with_.agreed();
 }
@@ -132,7 +143,8 @@ void flight::ended(watcher& which) noexcept {
 // ---- waiting
 
 bool flight::reached(goal what) const noexcept {
-    if (!compared_ || what == goal::compared) return compared_;
+    if (!compared_ && !over_) return false;
+    if (what == goal::compared) return true;
     const bool all_left = why_ || !agreed_ || next_ == legs_.size();
     return all_left && (what == goal::left || live_ == 0);
 }

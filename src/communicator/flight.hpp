@@ -18,7 +18,9 @@ class bucket_carrier {
 public:
     /// Of the ranks' plans. Called once, by the flight's constructor.
     virtual future<> compare() = 0;
-    /// When that has ended well: whether all are the same.
+    /// Ends, never well, when nothing can be carried any more; empty: the comparison and the buckets tell that themselves. Called once.
+    virtual future<> end() { return {}; }
+    /// When the comparison has ended well: whether all are the same.
     virtual bool agreed() const noexcept = 0;
     /// The bucket leaves: ends when it has landed.
     virtual future<> leave(std::size_t bucket) = 0;
@@ -138,7 +140,9 @@ private:
     bool agreed_ = false;
     bool cancelled_ = false;  // one by one
     bool closed_ = false;
+    bool over_ = false;  // nothing can be carried any more
     std::optional<failure> why_;
+    bool vague_ = false;      // a bucket can say it better
     goal goal_ = goal::none;  // that somebody waits for
     time_point busy_since_{};
     time_point completed_{};  // the last bucket of these
@@ -146,6 +150,7 @@ private:
 
     gate gate_{*this};
     watcher comparing_{*this};
+    watcher ending_{*this};
     std::deque<leg> legs_;  // by bucket
 };
 

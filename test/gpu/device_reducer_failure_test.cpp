@@ -266,3 +266,29 @@ TEST_CASE("parameters that cannot be right are refused by name, before anything 
     auto far = stage.open(1);
     stage.run([&](device_rank& here) { return be_refused(here, *far); });
 }
+
+namespace {
+
+task<> need_a_device(device_rank& here, test::failures& told) {
+    auto& mine = told[static_cast<std::size_t>(here.me)];
+    try {
+        gpu::reducer all(here.all, {{"layer", 10, data_type::f32}});
+        const gpu::stream compute = here.stream();
+        all.ready(0, compute);
+        auto end = outcome(all.finish_on(compute));
+        mine = co_await std::move(end);
+    } catch (const failure& why) {
+        mine = why;
+    }
+}
+
+}  // namespace
+
+TEST_CASE("a rank without a device says so on all ranks, and nobody waits for its gradients") {
+    device_stage stage(3);
+    stage.device_of = [](rank me) { return me == 1 ? test::no_device : me; };
+    stage.options.notice = [](const std::string&) {};
+    test::failures told(3);
+    stage.run([&](device_rank& here) { return need_a_device(here, told); });
+    test::check_each(told, error::unsupported, "rank 1 has no device, and a reducer of gradients on devices needs one on every rank");
+}

@@ -74,6 +74,22 @@ TEST_CASE("gradients on devices are averaged, wherever they live and in whatever
             }
 }
 
+TEST_CASE("gradients on devices are averaged through the hosts, too") {
+    for (const int size : {1, 2, 4})
+        for (const unsigned seed : {1u, 2u, 3u}) {
+            CAPTURE(size);
+            CAPTURE(seed);
+            gpu::sim::options how;
+            how.seed = seed;
+            how.jitter = 40us;
+            device_stage stage(size, how);
+            stage.group.engine = gpu::engine_kind::staged;
+            stage.group.chunk_bytes = 4 * KiB;
+            stage.run([&](device_rank& here) { return train(here, memory::mixed, avg, seed); });
+            CHECK(stage.machine.calls("ncclAllReduce") == 0);
+        }
+}
+
 namespace {
 
 // 24 layers of 1 ms; the gradients of two layers are a bucket.

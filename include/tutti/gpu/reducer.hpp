@@ -50,7 +50,8 @@ struct parameter {
 /// the device after finish_on() has ended is told by the next one.
 class reducer {
 public:
-    /// Waits for neither device nor ranks, but allocates. Otherwise as tutti::reducer's; error::unsupported for types that cannot be averaged.
+    /// Waits for neither device nor ranks, but allocates. Otherwise as tutti::reducer's; error::unsupported for types that cannot be averaged, and
+    /// on a rank without a device, which fails the communicator.
     reducer(communicator& over, std::vector<parameter> parameters, reducer_options options = {});
     reducer(const reducer&) = delete;
     reducer& operator=(const reducer&) = delete;

@@ -1,10 +1,17 @@
 #include "gpu/conformance/testbed.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
 #ifdef TUTTI_GPU_TESTS_REAL
+#include <tutti/gpu/device_code.hpp>
+
 #include <dlfcn.h>
+
+namespace device_images {
+extern const tutti::gpu::device_image kernels;
+}
 #else
 #include "gpu/sim/checked_machine.hpp"
 #endif
@@ -52,6 +59,8 @@ testbed::testbed() {
 
 void testbed::provoke(const std::function<void()>& call) { call(); }
 
+const void* testbed::image() const { return device_images::kernels.bytes.data(); }
+
 #else
 
 struct testbed::machine {
@@ -63,7 +72,31 @@ struct testbed::machine {
     gpu::sim::checked_machine simulated{in_real_time()};
 };
 
-testbed::testbed() : machine_(std::make_unique<machine>()), cuda_(machine_->simulated.driver()), nccl_(machine_->simulated.nccl()) {}
+namespace {
+
+/// As in kernels.cu.
+gpu::sim::kernel scaled_numbers(gpu::sim::machine& on) {
+    return {"scaled_numbers", {sizeof(CUdeviceptr), sizeof(unsigned), sizeof(unsigned)}, [&on](const gpu::sim::kernel_launch& made) {
+                const auto values = made.parameter<CUdeviceptr>(0);
+                const auto count = made.parameter<unsigned>(1), factor = made.parameter<unsigned>(2);
+                gpu::sim::kernel_work meant;
+                meant.length = 5us;
+                meant.touches = {{values, count * sizeof(unsigned)}};
+                meant.body = [&on, values, count, factor, threads = made.blocks[0] * made.threads[0]] {
+                    auto* const out = on.shadow_of<unsigned>(values);
+                    for (unsigned i = 0; i < std::min(count, threads); ++i) out[i] = factor * i;
+                };
+                return meant;
+            }};
+}
+
+}  // namespace
+
+testbed::testbed() : machine_(std::make_unique<machine>()), cuda_(machine_->simulated.driver()), nccl_(machine_->simulated.nccl()) {
+    machine_->simulated.offer(scaled_numbers(machine_->simulated));
+}
+
+const void* testbed::image() const { return "a simulated device takes any"; }
 
 void testbed::provoke(const std::function<void()>& call) {
     CHECK(machine_->simulated.take_misuse().empty());

@@ -19,6 +19,8 @@ public:
     const gpu::nccl_table& nccl() const { return nccl_; }
     /// The call that comes is wrong on purpose: a simulator says so, a real driver just refuses it.
     void provoke(const std::function<void()>& call);
+    /// Code to load, with the kernels of kernels.cu.
+    const void* image() const;
     /// False after ten seconds of waiting for it.
     bool eventually(const std::function<bool()>& what) const;
     /// Until it is in progress no more; ncclInProgress after ten seconds.

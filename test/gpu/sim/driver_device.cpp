@@ -24,6 +24,7 @@ constexpr error_text error_texts[] = {
     TUTTI_SIM_ERROR(CUDA_ERROR_NO_DEVICE, "no CUDA-capable device is detected"),
     TUTTI_SIM_ERROR(CUDA_ERROR_INVALID_DEVICE, "invalid device ordinal"),
     TUTTI_SIM_ERROR(CUDA_ERROR_INVALID_CONTEXT, "invalid device context"),
+    TUTTI_SIM_ERROR(CUDA_ERROR_NO_BINARY_FOR_GPU, "no kernel image is available for execution on the device"),
     TUTTI_SIM_ERROR(CUDA_ERROR_ECC_UNCORRECTABLE, "uncorrectable ECC error encountered"),
     TUTTI_SIM_ERROR(CUDA_ERROR_INVALID_HANDLE, "invalid resource handle"),
     TUTTI_SIM_ERROR(CUDA_ERROR_ILLEGAL_STATE, "the operation cannot be performed in the present state"),

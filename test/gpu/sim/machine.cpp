@@ -59,6 +59,12 @@ void machine::drive(event_loop& loop) {
     state_->woken();
 }
 
+void machine::offer(sim::kernel what) {
+    const machine_lock lock(state_->guard);
+    std::string name = what.name;
+    state_->kernels.insert_or_assign(std::move(name), std::move(what));
+}
+
 std::byte* machine::shadow(CUdeviceptr address) const {
     const machine_lock lock(state_->guard);
     return state_->memory.shadow(address);

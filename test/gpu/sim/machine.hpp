@@ -8,6 +8,7 @@
 // What a program must not do is collected as a sentence, and everything goes on as the real thing would where that is known.
 #pragma once
 
+#include "gpu/sim/kernel.hpp"
 #include "gpu/sim/options.hpp"
 #include "gpu/sim/trace.hpp"
 #include "gpu/sim/work.hpp"
@@ -52,6 +53,9 @@ public:
     /// A kernel: occupies the stream for this time, then does what `body` does to shadows of the memory it touches.
     void launch(CUstream where, duration length, std::function<void()> body = {}, std::string name = "kernel",
                 std::vector<touch> touches = {});
+    /// From now on code that is loaded has this kernel, whatever the image. `begin` is called by the launch and says how long it takes; only
+    /// the body that it gives may call the machine.
+    void offer(sim::kernel what);
     /// Where the bytes of device memory are.
     std::byte* shadow(CUdeviceptr address) const;
     template <class T>

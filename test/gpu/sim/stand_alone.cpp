@@ -1,5 +1,6 @@
 #include "gpu/sim/stand_alone.hpp"
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -22,8 +23,22 @@ options from_environment() {
     return how;
 }
 
+/// A program that loads a machine cannot offer it kernels: a library of its tests does.
+void offer_kernels(machine& to) {
+    const char* const path = std::getenv("TUTTI_SIM_KERNELS");
+    if (path == nullptr) return;
+    void* const library = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void* const offer = library == nullptr ? nullptr : ::dlsym(library, "tutti_offer_kernels");
+    if (offer == nullptr) {
+        std::fprintf(stderr, "TUTTI_SIM_KERNELS: %s\n", ::dlerror());
+        ::_exit(86);
+    }
+    reinterpret_cast<void (*)(machine&)>(offer)(to);
+}
+
 struct stand_alone {
     machine made{from_environment()};
+    stand_alone() { offer_kernels(made); }
     ~stand_alone() {
         const std::string wrong = made.end();
         if (wrong.empty()) return;

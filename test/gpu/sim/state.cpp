@@ -81,6 +81,8 @@ void machine::state::look_for_leaks() {
         if (!each->destroyed && each->home->null_stream != each.get()) leaked(name_of(*each));
     for (const auto& each : events)
         if (!each->destroyed) leaked("event " + std::to_string(each->number) + " of device " + std::to_string(each->home->device));
+    for (const auto& each : code)
+        if (!each->unloaded) leaked("code of device " + std::to_string(each->home->device));
     for (const auto& [address, each] : memory.all()) {
         if (each.freed) continue;
         constexpr const char* kinds[] = {"device", "pinned", "registered"};

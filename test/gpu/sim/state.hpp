@@ -3,6 +3,7 @@
 // One lock guards everything. It is let go while a body runs: a kernel's, a copy's, a host function.
 #pragma once
 
+#include "gpu/sim/kernel.hpp"
 #include "gpu/sim/machine.hpp"
 #include "gpu/sim/memory.hpp"
 #include "gpu/sim/nccl_ranks.hpp"
@@ -106,6 +107,9 @@ struct machine::state {
     std::vector<std::unique_ptr<stream>> streams;
     std::vector<std::unique_ptr<event>> events;
     std::set<const void*> known_streams, known_events;  // also destroyed ones
+    std::map<std::string, kernel, std::less<>> kernels;
+    std::vector<std::unique_ptr<loaded_code>> code;
+    std::vector<std::unique_ptr<function>> functions;
     sim::memory memory;
     nccl_ranks ranks;
 

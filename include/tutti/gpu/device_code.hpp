@@ -1,0 +1,86 @@
+// Code that runs on devices, and calling it on a stream. Programs that use the CUDA runtime have `<<<>>>` for that; this needs the driver only.
+#pragma once
+
+#include <tutti/gpu/device.hpp>
+#include <tutti/gpu/stream.hpp>
+#include <tutti/result.hpp>
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+struct CUfunc_st;  // cuda.h: CUfunction
+
+namespace tutti::gpu {
+
+class device_code_state;
+
+/// What the build made of a file for devices and put into the program. Without bytes it was built without a compiler for them.
+struct device_image {
+    const char* name;  // of the file
+    std::span<const std::byte> bytes;
+};
+
+/// In up to three directions.
+struct kernel_extent {
+    unsigned x = 1, y = 1, z = 1;
+};
+
+/// How many blocks a kernel runs on, of how many threads each, and how many bytes of memory these share besides what the kernel declares.
+struct kernel_shape {
+    kernel_extent blocks, threads;
+    unsigned shared_bytes = 0;
+};
+
+/// A function of loaded code. A handle that copies share; the code stays loaded as long as one is left.
+class kernel {
+public:
+    /// Enqueued when it returns. The arguments are copied; they have the very types of the kernel's parameters, which nobody can check. What
+    /// they point to lives until the device has done with it.
+    template <class... Parameters>
+    result<> launch(const stream& on, const kernel_shape& shape, const Parameters&... parameters) const {
+        static_assert((std::is_trivially_copyable_v<Parameters> && ...), "a device gets the bytes of its parameters");
+        std::tuple<Parameters...> copies(parameters...);
+        return std::apply(
+            [&](auto&... each) {
+                std::array<void*, sizeof...(each) + 1> addresses{static_cast<void*>(&each)...};
+                return launch_at(on, shape, addresses.data());
+            },
+            copies);
+    }
+
+private:
+    friend class device_code;
+    kernel(std::shared_ptr<device_code_state> code, CUfunc_st* handle, std::string call) noexcept
+        : code_(std::move(code)),
+          handle_(handle),
+          call_(std::move(call)) {}
+    result<> launch_at(const stream& on, const kernel_shape& shape, void** parameters) const;
+
+    std::shared_ptr<device_code_state> code_;
+    CUfunc_st* handle_;
+    std::string call_;  // for messages
+};
+
+/// An image, loaded into one device. A handle that copies share.
+class device_code {
+public:
+    /// May block while the driver compiles for a device that the image has no code for. error::unsupported where the program was built without
+    /// device code, or the driver cannot load any.
+    static result<device_code> load(const device& where, const device_image& image);
+
+    /// error::invalid_argument where the image has no kernel of this name, which is that of an `extern "C"` function.
+    result<kernel> find(const std::string& name) const;
+
+private:
+    explicit device_code(std::shared_ptr<device_code_state> state) noexcept : state_(std::move(state)) {}
+
+    std::shared_ptr<device_code_state> state_;
+};
+
+}  // namespace tutti::gpu
