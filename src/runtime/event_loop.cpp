@@ -129,7 +129,8 @@ void event_loop::impl::turn(impl* visitor) {
     take_remote();
     run_batch();
     if (!timers.empty()) fire_timers(self.now());
-    if (!visitor && idle() && helped && !io_used && drive_helped()) return;
+    const bool waits = io_used || !eager.empty() || !lazy.empty() || !postponed.empty();  // for what only its own turns see
+    if (!visitor && idle() && helped && !waits && drive_helped()) return;
     if (++turns % turns_between_polls == 0) poll_io(batch / 4);  // however much is going on
     if (!idle() || !postponed.empty()) {
         stirred = false;

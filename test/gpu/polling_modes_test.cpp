@@ -3,6 +3,7 @@
 
 #include "gpu/arrival.hpp"
 #include "stage.hpp"
+#include "support/running_loop.hpp"
 
 #include <tutti/scope.hpp>
 #include <tutti/sleep.hpp>
@@ -121,15 +122,20 @@ TEST_CASE("in every mode a fault ends all that is pending") {
     }
 }
 
-TEST_CASE("in every mode work is waited for in real time, with threads") {
-    for (const poll_mode mode : modes) {
-        CAPTURE(static_cast<int>(mode));
-        threaded_stage stage(polled(mode));
-        const std::vector streams{stage.stream(), stage.stream(), stage.stream()};
-        int ended = 0;
-        run(stage.loop, side_by_side(stage, streams, 1, ended));
-        CHECK(ended == 3 * 30);
-    }
+TEST_CASE("in every mode work is waited for in real time, with threads, also by a loop that would help another one") {
+    for (const poll_mode mode : modes)
+        for (const bool helps : {false, true}) {
+            CAPTURE(static_cast<int>(mode));
+            CAPTURE(helps);
+            running_loop other;
+            threaded_stage stage(polled(mode));
+            if (helps) stage.loop.help(&other.loop);
+            const std::vector streams{stage.stream(), stage.stream(), stage.stream()};
+            int ended = 0;
+            run(stage.loop, side_by_side(stage, streams, 1, ended));
+            CHECK(ended == 3 * 30);
+            stage.loop.help(nullptr);
+        }
 }
 
 TEST_CASE("in every mode a plain thread waits without a loop") {
