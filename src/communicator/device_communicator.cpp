@@ -289,9 +289,8 @@ operation communicator::exchange(std::span<const transfer> all, call_options opt
 // ---- the whole
 
 task<std::unique_ptr<communicator>> communicator::split(int color, int key) {
-    tutti::detail::device_joining how = group_->how;
-    how.over.reset();
-    return tutti::detail::split_devices(*group_->child, color, key, std::move(how));
+    const tutti::detail::device_joining& mine = group_->how;
+    return tutti::detail::split_devices(*group_->child, color, key, tutti::detail::device_joining(mine.card, mine.nccl, mine.with));
 }
 
 future<> communicator::watch() { return group_->child->watch(); }

@@ -35,8 +35,8 @@ gpu::seat seat_of(const device_joining& how, int host) {
     gpu::seat mine;
     mine.host = gpu::nccl_host(host);
     mine.chosen = gpu::device_choice();
-    mine.wanted = how.engine;
-    mine.chunk_bytes = how.chunk_bytes;
+    mine.wanted = how.with.engine;
+    mine.chunk_bytes = how.with.chunk_bytes;
     if (!how.card) mine.no_device = how.card.failure().details().cause;
     if (!how.nccl) mine.no_nccl = how.nccl.why_not->details().cause;
     else how.nccl.table.ncclGetVersion(&mine.nccl_version);
@@ -197,7 +197,7 @@ task<> carry_staged(gpu::device_group& of, gpu::staging with) {
 
 task<made_group> furnish(std::unique_ptr<communicator> child, device_joining how, gpu::engine_choice chosen) {
     const bool staged = chosen.kind == gpu::engine_kind::staged;
-    gpu::staging with(chosen.why, chosen.chunk_bytes, how.window, child->size());
+    gpu::staging with(chosen.why, chosen.chunk_bytes, how.with.window, child->size());
     if (how.card) {
         auto equipping = equip(*child, *how.card, how.over, staged ? with.bytes() : 0);
         const auto got = co_await std::move(equipping);

@@ -8,7 +8,6 @@
 #include <tutti/gpu/communicator.hpp>
 #include <tutti/gpu/device.hpp>
 
-#include <cstddef>
 #include <memory>
 #include <optional>
 
@@ -24,9 +23,7 @@ struct device_joining {
     result<gpu::device> card;
     const gpu::loaded<gpu::nccl_table>& nccl;  // tests fill their own; it outlives the communicator
     std::optional<gpu::stream> over;           // the caller's communication stream
-    gpu::engine_kind engine = gpu::engine_kind::automatic;
-    std::size_t chunk_bytes = gpu::group_options().chunk_bytes;
-    int window = gpu::group_options().window;
+    gpu::group_options with;                   // but for that
 
     device_joining(result<gpu::device> mine, const gpu::loaded<gpu::nccl_table>& library, std::optional<gpu::stream> main)
         : card(std::move(mine)),
@@ -34,9 +31,8 @@ struct device_joining {
           over(std::move(main)) {}
     device_joining(result<gpu::device> mine, const gpu::loaded<gpu::nccl_table>& library, const gpu::group_options& options)
         : device_joining(std::move(mine), library, options.over ? std::optional(*options.over) : std::nullopt) {
-        engine = options.engine;
-        chunk_bytes = options.chunk_bytes;
-        window = options.window;
+        with = options;
+        with.over = nullptr;
     }
 };
 

@@ -90,14 +90,17 @@ bool staged_carrier::is_held_up(const operation_state& which) const noexcept {
     });
 }
 
-/// Behind the caller's stream, and behind what those before it have copied back.
+/// What is read is behind the caller's stream, and behind what operations before have copied back.
 result<> staged_carrier::begin_after(const operation_state& which) {
     if (on_host()) return {};
     if (last_in_.valid())
         if (auto done = with_.out->wait(last_in_); !done) return done;
-    if (!which.what.after.valid()) return {};
-    if (auto done = with_.out->wait(which.what.after); !done) return done;
-    return with_.in->wait(which.what.after);
+    return which.what.after.valid() ? with_.out->wait(which.what.after) : result<>();
+}
+
+/// What is written, too; where something was read before, it is already. Not earlier: what others copy back must not wait for it.
+result<> staged_carrier::end_after(const operation_state& which) {
+    return which.what.after.valid() && !on_host() ? with_.in->wait(which.what.after) : result<>();
 }
 
 task<> staged_carrier::copy_out() {
@@ -182,19 +185,25 @@ task<> staged_carrier::call() {
 
 // ---- the third: back to the device
 
+result<> staged_carrier::copy_back(slot& from) {
+    if (from.first && from.chunk.out.empty())
+        if (auto done = end_after(*from.of); !done) return done;
+    for (const staged_piece& each : from.chunk.in)
+        if (auto done = copy(with_.in, each, false); !done) return done;
+    if (on_host()) return {};
+    auto end = with_.in->record();
+    if (!end) return end.failure();
+    last_in_ = from.copied_in = std::move(*end);
+    return {};
+}
+
 task<> staged_carrier::copy_in() {
     for (;; ++emptied_, go_on()) {
         while (emptied_ == called_) co_await moved_.wait();
         slot& next = at(emptied_);
         const auto how = co_await as_result(std::move(next.done));
         if (!how) co_return engine_.fail(how.failure().details());
-        for (const staged_piece& each : next.chunk.in)
-            if (auto done = copy(with_.in, each, false); !done) co_return engine_.blame(done.failure(), next.of);
-        if (!on_host()) {
-            auto end = with_.in->record();
-            if (!end) co_return engine_.blame(end.failure(), next.of);
-            last_in_ = next.copied_in = std::move(*end);
-        }
+        if (const auto done = copy_back(next); !done) co_return engine_.blame(done.failure(), next.of);
         if (!next.last) continue;
         std::erase(flowing_, next.of);
         engine_.placed(*next.of, last_in_);

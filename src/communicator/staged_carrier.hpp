@@ -57,8 +57,9 @@ private:
     bool flows(const device_request& what) const noexcept;
     bool is_held_up(const operation_state& which) const noexcept;
     result<> begin_after(const operation_state& which);
+    result<> end_after(const operation_state& which);
+    result<> copy_back(slot& from);
     result<> fill(operation_state& which, const staged_shape& shape, std::size_t first, slot& into);
-    result<event> empty(slot& from);
     bool place(operation_state& which);
     slot& at(std::uint64_t number) noexcept { return slots_[static_cast<std::size_t>(number % slots_.size())]; }
 

@@ -38,7 +38,9 @@ bool staged_carrier::place(operation_state& which) {
 
 task<> staged_carrier::carry_alone(operation_state& which) {
     while (emptied_ != filled_) co_await moved_.wait();
-    if (const auto after = begin_after(which); !after) co_return engine_.blame(after.failure(), &which);
+    auto after = begin_after(which);
+    if (after) after = end_after(which);
+    if (!after) co_return engine_.blame(after.failure(), &which);
     if (which.what.kind == device_collective::exchange) {
         auto messages = carry_messages(which);
         co_await std::move(messages);

@@ -38,20 +38,19 @@ stream_state::~stream_state() {
     });
 }
 
-result<> refuse_capture(const driver_table& driver, CUstream stream) {
+result<> refuse_capture(device_state& home, CUstream stream) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    const CUresult code = driver.cuStreamIsCapturing(stream, &status);
+    const CUresult code = home.driver().cuStreamIsCapturing(stream, &status);
     if (code == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_NONE) return {};
-    return failure(error::unsupported, code == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT || code == CUDA_SUCCESS
-                                           ? "the stream is being captured into a graph: what is awaited cannot be part of one"
-                                           : "the driver does not say whether the stream is being captured");
+    if (code != CUDA_SUCCESS && code != CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return home.failed("cuStreamIsCapturing", code);
+    return failure(error::unsupported, "the stream is being captured into a graph: what is awaited cannot be part of one");
 }
 
 result<event_state*> stream_state::record() {
     if (const failure* why = home_->fault()) return *why;
     const driver_table& driver = home_->driver();
     const on_device here(driver, home_->context());
-    if (auto free = refuse_capture(driver, handle_); !free) return free.failure();
+    if (auto free = refuse_capture(*home_, handle_); !free) return free.failure();
     const std::lock_guard lock(guard_);
     CUevent handle = nullptr;
     if (const CUresult code = home_->events().take(handle); code != CUDA_SUCCESS) return home_->failed("cuEventCreate", code);

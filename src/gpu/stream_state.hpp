@@ -35,6 +35,6 @@ private:
 };
 
 /// error::unsupported while a stream is being captured. With the device current.
-result<> refuse_capture(const driver_table& driver, CUstream stream);
+result<> refuse_capture(device_state& home, CUstream stream);
 
 }  // namespace tutti::gpu

@@ -106,6 +106,7 @@ public:
     explicit device_stage(int size, gpu::sim::options how = {}) : size_(size), machine(with_devices(how, size)) {
         nccl.table = machine.nccl();
         machine.drive(loop);
+        options.notice = [](const std::string&) {};
     }
     ~device_stage() { leave(); }
 
@@ -156,6 +157,13 @@ public:
     std::function<std::optional<gpu::stream>(const gpu::device&)> over;  // the communication stream, if it is the test's
     std::vector<std::unique_ptr<context>> homes;
 };
+
+/// Rank 1 has no device; chunks are the smallest.
+inline void mix(device_stage& stage) {
+    stage.device_of = [](rank me) { return me == 1 ? no_device : me; };
+    stage.group.chunk_bytes = 4096;
+    stage.group.window = 3;
+}
 
 inline task<> device_stage::one_rank(rank me, const device_body& body) {
     world who;

@@ -1,7 +1,7 @@
 // Ranks as they are in a program: each with threads of its own for calls, for progress and for its device; and a device that takes its time.
+#include "gpu/device_threads.hpp"
 #include "communicator/spawn.hpp"
 #include "gpu/device_gradients.hpp"
-#include "gpu/device_ranks.hpp"
 
 #include <tutti/sleep.hpp>
 
@@ -14,66 +14,6 @@ using namespace std::chrono_literals;
 using test::device_rank;
 
 namespace {
-
-gpu::sim::options threaded(int size) {
-    gpu::sim::options how;
-    how.engine = gpu::sim::engine::threaded;
-    how.devices = size;
-    return how;
-}
-
-using threaded_body = std::function<task<>(device_rank&, context&)>;
-
-task<> join_and_work(context& home, rank me, int size, memory_table& table, gpu::device card, gpu::sim::machine& machine,
-                     const gpu::loaded<gpu::nccl_table>& nccl, const threaded_body& body) {
-    world who;
-    who.me = me;
-    who.size = size;
-    who.master_address = "127.0.0.1";
-    who.local_size = size;
-    auto joining = home.join(who, memory_store(table));
-    const auto world = co_await std::move(joining);
-    auto meeting = tutti::detail::join_devices(*world, tutti::detail::device_joining(card, nccl, std::nullopt));
-    auto all = co_await std::move(meeting);
-    device_rank here{me, *all, *world, card, machine};
-    auto work = body(here, home);
-    co_await std::move(work);
-    try {
-        auto closing = all->close();
-        co_await std::move(closing);
-        all.reset();
-        auto leaving = world->close();
-        co_await std::move(leaving);
-    } catch (const failure&) {
-        // The body has seen it in its own way.
-    }
-}
-
-void run_threads(gpu::sim::machine& machine, int size, gpu::device_options card_options, const threaded_body& body) {
-    const gpu::driver_table driver = machine.driver();
-    gpu::loaded<gpu::nccl_table> nccl;
-    nccl.table = machine.nccl();
-    memory_table table;
-    std::vector<std::string> errors(static_cast<std::size_t>(size));
-    std::vector<std::thread> threads;
-    for (rank me = 0; me < size; ++me)
-        threads.emplace_back([&, me] {
-            try {
-                const gpu::device card = gpu::open_device(driver, me, card_options).value();
-                context_options options;
-                options.transport = transport_kind::tcp;
-                context home(options);
-                event_loop loop;
-                run(loop, join_and_work(home, me, size, table, card, machine, nccl, body));
-            } catch (const std::exception& why) {
-                errors[static_cast<std::size_t>(me)] = why.what();
-            }
-        });
-    for (auto& each : threads) each.join();
-    // What was held up is given back by the devices' own threads.
-    while (machine.calls("cuDevicePrimaryCtxRelease") < static_cast<std::size_t>(size)) std::this_thread::sleep_for(1ms);
-    for (const auto& each : errors) CHECK(each == "");
-}
 
 task<> call_a_lot(device_rank& here, context&) {
     const gpu::stream compute = here.stream();
@@ -99,9 +39,9 @@ task<> call_a_lot(device_rank& here, context&) {
 }  // namespace
 
 TEST_CASE("ranks with threads of their own get the same results as others") {
-    gpu::sim::checked_machine machine(threaded(3));
+    gpu::sim::checked_machine machine(test::threaded_machine_of(3));
     machine.polls(2);
-    run_threads(machine, 3, {}, call_a_lot);
+    test::run_threads(machine, 3, {}, {}, test::own_device, call_a_lot);
 }
 
 namespace {
@@ -126,9 +66,14 @@ task<> train_a_little(device_rank& here, context&) {
 }  // namespace
 
 TEST_CASE("ranks with threads of their own train as others do") {
-    gpu::sim::checked_machine machine(threaded(2));
-    machine.polls(2);
-    run_threads(machine, 2, {}, train_a_little);
+    for (const gpu::engine_kind kind : {gpu::engine_kind::nccl, gpu::engine_kind::staged}) {
+        CAPTURE(static_cast<int>(kind));
+        gpu::sim::checked_machine machine(test::threaded_machine_of(2));
+        machine.polls(2);
+        gpu::group_options how;
+        how.engine = kind;
+        test::run_threads(machine, 2, {}, how, test::own_device, train_a_little);
+    }
 }
 
 namespace {
@@ -198,11 +143,12 @@ task<> meet_obstacle(device_rank& here, context& home, const obstacle& what, std
 TEST_CASE("whatever call does not return, timers go on, and whoever waits is told in the end") {
     for (const obstacle& each : obstacles) {
         CAPTURE(each.entry_point);
-        gpu::sim::checked_machine machine(threaded(2));
+        gpu::sim::checked_machine machine(test::threaded_machine_of(2));
         if (each.hangs) machine.hang_operation(0, 0);
         gpu::device_options card;
         card.stuck = 500ms;
         std::atomic<int> through{0};
-        run_threads(machine, 2, card, [&](device_rank& here, context& home) { return meet_obstacle(here, home, each, through); });
+        test::run_threads(machine, 2, card, {}, test::own_device,
+                          [&](device_rank& here, context& home) { return meet_obstacle(here, home, each, through); });
     }
 }

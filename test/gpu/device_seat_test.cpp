@@ -1,0 +1,97 @@
+// What ranks tell each other before they join, and what they choose from it.
+#include "communicator/device_seat.hpp"
+
+#include "gpu/device_ranks.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+using namespace tutti;
+using test::device_rank;
+using test::device_stage;
+using test::rank_memory;
+
+namespace {
+
+std::vector<std::string>* heard = nullptr;
+
+gpu::seat seat_with(const char* no_device, const char* no_nccl, gpu::engine_kind wanted) {
+    gpu::seat made;
+    made.no_device = no_device;
+    made.no_nccl = no_nccl;
+    made.wanted = wanted;
+    made.chunk_bytes = 8192;
+    made.nccl_version = 22809;
+    static int others = 0;
+    made.uuid = fmt::format("GPU-{}", ++others);
+    return made;
+}
+
+}  // namespace
+
+TEST_CASE("all ranks choose the same engine from what each has and wants, and say why") {
+    using kind = gpu::engine_kind;
+    struct row {
+        gpu::seat one, other;
+        kind chosen;
+        const char* words;
+        bool told;
+    };
+    const row rows[] = {
+        {seat_with("", "", kind::automatic), seat_with("", "", kind::automatic), kind::nccl, "", false},
+        {seat_with("", "", kind::nccl), seat_with("", "", kind::automatic), kind::nccl, "", false},
+        {seat_with("", "", kind::automatic), seat_with("", "", kind::staged), kind::staged, "rank 1 wants it so", false},
+        {seat_with("", "", kind::automatic), seat_with("no driver", "no library", kind::automatic), kind::staged,
+         "rank 1 has no device: no driver", true},
+        {seat_with("", "no library", kind::automatic), seat_with("", "", kind::automatic), kind::staged, "rank 0 has no NCCL: no library",
+         true},
+    };
+    for (const row& each : rows) {
+        auto chosen = gpu::choose_engine({each.one, each.other});
+        REQUIRE(chosen);
+        CHECK(chosen->kind == each.chosen);
+        CHECK(chosen->why == each.words);
+        CHECK(chosen->told == each.told);
+    }
+    auto smaller = seat_with("", "", kind::staged);
+    smaller.chunk_bytes = 5000;
+    CHECK(gpu::choose_engine({rows[0].one, smaller})->chunk_bytes == 5000);
+    const auto refused = gpu::choose_engine({seat_with("", "", kind::nccl), seat_with("", "", kind::staged)});
+    REQUIRE_FALSE(refused);
+    CHECK(refused.failure().code() == error::invalid_argument);
+}
+
+namespace {
+
+task<> ask_who_works(device_rank& here) {
+    const std::string words = here.all.engine();
+    CHECK(words == "staged through memory of the hosts: rank 1 has no device: there is no driver");
+    CHECK(here.all.native() == nullptr);
+    CHECK(here.all.on().has_value() == (here.me != 1));
+    CHECK(here.all.over().has_value() == (here.me != 1));
+    auto splitting = here.all.split(0, -here.me);
+    const auto turned = co_await std::move(splitting);
+    CHECK(turned->rank() == 2 - here.me);
+    const rank_memory data = here.place_filled<std::int32_t>(3000, here.me);
+    auto summed = turned->all_reduce(data.all<std::int32_t>(), sum);
+    co_await std::move(summed);
+    CHECK(data.at<std::int32_t>(2999) == 3);
+    auto closing = turned->close();
+    co_await std::move(closing);
+}
+
+}  // namespace
+
+TEST_CASE("what was chosen without being asked for is told once, and children choose like their parent") {
+    std::vector<std::string> notices;
+    heard = &notices;
+    device_stage stage(3);
+    test::mix(stage);
+    stage.options.notice = [](const std::string& sentence) { heard->push_back(sentence); };
+    stage.run(ask_who_works);
+    heard = nullptr;
+    REQUIRE(notices.size() == 2);  // the child's, too
+    CHECK(notices[0] == "collectives on devices go through the hosts: rank 1 has no device: there is no driver");
+}
