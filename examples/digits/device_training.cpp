@@ -78,11 +78,12 @@ tutti::task<run_report> train(tutti::communicator& world, gpu::communicator& on_
 
 }  // namespace
 
-void check_device() {
+std::shared_ptr<void> open_device() {
     auto mine = device_of_this_rank();
     if (!mine) throw device_error(fmt::format("there is no device to train on: {}", mine.failure().details().cause));
     const auto code = device_network::load(*mine);
     if (!code) throw device_error(fmt::format("there is no code for the device: {}", code.failure().details().cause));
+    return std::make_shared<gpu::device>(*mine);
 }
 
 tutti::task<run_report> train_on_device(tutti::communicator& world, const options& chosen, const split& data, std::FILE* progress) {
@@ -99,10 +100,12 @@ tutti::task<run_report> train_on_device(tutti::communicator& world, const option
 
 namespace digits {
 
-void check_device() { throw device_error("there is no device to train on: this program was built without the headers of CUDA and NCCL"); }
+std::shared_ptr<void> open_device() {
+    throw device_error("there is no device to train on: this program was built without the headers of CUDA and NCCL");
+}
 
 tutti::task<run_report> train_on_device(tutti::communicator&, const options&, const split&, std::FILE*) {
-    check_device();
+    open_device();
     co_return run_report{};
 }
 

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -22,8 +23,8 @@ namespace {
 
 // What can go wrong before the first step goes wrong here.
 struct resources {
-    resources(const options& chosen, tutti::rank me) : data(divide(load(chosen.data))) {
-        if (chosen.device) check_device();
+    resources(const options& chosen, tutti::rank me, std::shared_ptr<void>& device) : data(divide(load(chosen.data))) {
+        if (chosen.device) device = open_device();
         if (me == 0 && chosen.json) json.emplace(*chosen.json);
         if (me == 0 && chosen.plot) plot.emplace(*chosen.plot);
     }
@@ -86,12 +87,12 @@ tutti::task<int> first_unable(tutti::communicator& world, bool able) {
 }
 
 // The exit code.
-tutti::task<int> run(tutti::communicator& world, const options& chosen) {
+tutti::task<int> run(tutti::communicator& world, const options& chosen, std::shared_ptr<void>& device) {
     std::optional<resources> files;
     std::string wrong;
     int code = bad_input;
     try {
-        files.emplace(chosen, world.rank());
+        files.emplace(chosen, world.rank(), device);
     } catch (const input_error& error) {
         wrong = error.what();
     } catch (const device_error& error) {
@@ -128,5 +129,6 @@ int main(int argc, char** argv) {
         fmt::print("{}", chosen.help);
         return 0;
     }
-    return tutti::run([&](tutti::communicator& world) { return digits::run(world, chosen); });
+    std::shared_ptr<void> device;  // let go of when nothing uses it any more
+    return tutti::run([&](tutti::communicator& world) { return digits::run(world, chosen, device); });
 }
