@@ -5,17 +5,11 @@
 #include <numeric>
 
 namespace digits {
-namespace {
-
-constexpr std::array<std::size_t, 4> widths = {pixel_count, 256, 128, class_count};
-constexpr float momentum = 0.9F;
-
-}  // namespace
 
 learner::learner(const split& data, const plan& how)
     : data_(data),
       plan_(how),
-      net_(widths, how.seed),
+      net_(layer_widths, how.seed),
       descent_(net_, static_cast<float>(how.rate), momentum) {}
 
 void learner::begin_epoch(int epoch) {

@@ -21,6 +21,9 @@ struct plan {
     int ranks = 1;
 };
 
+inline constexpr std::array<std::size_t, 4> layer_widths = {pixel_count, 256, 128, class_count};
+inline constexpr float momentum = 0.9F;
+
 class learner {
 public:
     /// `data` must outlive the learner.

@@ -1,35 +1,30 @@
-// Trains a perceptron on handwritten digits, on as many ranks as there are. The loop is in train(); everything it uses stands in the
-// files beside this one, and none of them knows of other processes.
+// Trains a perceptron on handwritten digits, on as many ranks as there are. The loop is in train(), and, for GPUs, in device_training.cpp;
+// what they use stands in the files beside, of which the network and the data know of no other processes.
+#include "digits/device_training.hpp"
 #include "digits/input_error.hpp"
 #include "digits/learner.hpp"
 #include "digits/options.hpp"
 #include "digits/output_file.hpp"
 #include "digits/plot.hpp"
 #include "digits/report.hpp"
+#include "digits/training.hpp"
 
 #include <tutti/tutti.hpp>
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <vector>
 
 namespace digits {
 namespace {
 
-using clock = std::chrono::steady_clock;
-
-constexpr std::size_t bucket_bytes = 80 * tutti::KiB;  // about one layer: a layer leaves while the next is computed
-
-double seconds_since(clock::time_point start) { return std::chrono::duration<double>(clock::now() - start).count(); }
-
 // What can go wrong before the first step goes wrong here.
 struct resources {
-    resources(const options& chosen, tutti::rank me) : data(divide(load(chosen.data))) {
+    resources(const options& chosen, tutti::rank me, std::shared_ptr<void>& device) : data(divide(load(chosen.data))) {
+        if (chosen.device) device = open_device();
         if (me == 0 && chosen.json) json.emplace(*chosen.json);
         if (me == 0 && chosen.plot) plot.emplace(*chosen.plot);
     }
@@ -37,54 +32,6 @@ struct resources {
     split data;
     std::optional<output_file> json;  // rank 0 writes for all
     std::optional<output_file> plot;
-};
-
-plan plan_of(const options& chosen, const tutti::communicator& world) {
-    plan how;
-    how.batch = chosen.batch;
-    how.rate = chosen.rate;
-    how.seed = chosen.seed;
-    how.rank = world.rank();
-    how.ranks = world.size();
-    return how;
-}
-
-run_report describe(const options& chosen, int ranks) {
-    run_report report;
-    report.ranks = ranks;
-    report.batch = chosen.batch;
-    report.rate = chosen.rate;
-    report.seed = chosen.seed;
-    report.data = chosen.data;
-    return report;
-}
-
-epoch_report describe(const learner& student, int epoch, double seconds) {
-    epoch_report report;
-    report.epoch = epoch;
-    report.loss = student.loss();
-    report.accuracy = student.accuracy();
-    report.samples_per_second = static_cast<double>(student.samples_per_epoch()) / seconds;
-    if (!std::isfinite(report.loss))
-        throw std::runtime_error(fmt::format("the loss is no longer a number in epoch {}: try a smaller --rate", epoch));
-    return report;
-}
-
-// How much of this rank's communication was covered by computation. Taken step by step: a step that waits longer than it communicates,
-// because its thread must get a core again, uncovers nothing of the others.
-class coverage {
-public:
-    void add(const tutti::overlap& step) {
-        busy_ += step.busy;
-        covered_ += std::max(tutti::duration(), step.busy - step.exposed);
-    }
-    double share() const {
-        return static_cast<double>(covered_.count()) / static_cast<double>(std::max(busy_, tutti::duration(1)).count());
-    }
-
-private:
-    tutti::duration busy_{};
-    tutti::duration covered_{};
 };
 
 std::vector<tutti::parameter> without_memory(const network& net) {
@@ -96,19 +43,6 @@ std::vector<tutti::parameter> without_memory(const network& net) {
 // The backward pass then writes into the buckets, and nothing is copied.
 void place_gradients(network& net, const tutti::reducer& gradients) {
     for (std::size_t i = 0; i < net.parameters().size(); ++i) net.place_gradient(i, gradients.gradient<float>(i));
-}
-
-tutti::task<bool> identical_on_all(tutti::communicator& world, std::span<const float> values) {
-    auto lowest = bits(values);
-    auto highest = lowest;
-    co_await world.all_reduce(lowest, tutti::min);
-    co_await world.all_reduce(highest, tutti::max);
-    co_return lowest == highest;
-}
-
-void print(std::FILE* where, const std::string& line) {
-    fmt::print(where, "{}\n", line);
-    std::fflush(where);  // a launcher reads through a pipe
 }
 
 tutti::task<run_report> train(tutti::communicator& world, const options& chosen, const split& data, std::FILE* progress) {
@@ -130,7 +64,8 @@ tutti::task<run_report> train(tutti::communicator& world, const options& chosen,
         const double seconds = seconds_since(start);
         student.evaluate();
         co_await world.all_reduce(student.totals(), tutti::sum);
-        report.epochs.push_back(describe(student, epoch, seconds));
+        const double speed = static_cast<double>(student.samples_per_epoch()) / seconds;
+        report.epochs.push_back(describe(epoch, student.loss(), student.accuracy(), speed));
         if (world.size() > 1) report.epochs.back().hidden = hidden.share();
         if (world.rank() == 0) print(progress, progress_line(report.epochs.back(), chosen.epochs));
     }
@@ -140,6 +75,7 @@ tutti::task<run_report> train(tutti::communicator& world, const options& chosen,
 }
 
 constexpr int bad_input = 2;
+constexpr int no_device = 3;
 
 void complain(std::string_view what) { fmt::print(stderr, "digits: {}\n", one_line(what)); }
 
@@ -151,22 +87,27 @@ tutti::task<int> first_unable(tutti::communicator& world, bool able) {
 }
 
 // The exit code.
-tutti::task<int> run(tutti::communicator& world, const options& chosen) {
+tutti::task<int> run(tutti::communicator& world, const options& chosen, std::shared_ptr<void>& device) {
     std::optional<resources> files;
     std::string wrong;
+    int code = bad_input;
     try {
-        files.emplace(chosen, world.rank());
+        files.emplace(chosen, world.rank(), device);
     } catch (const input_error& error) {
         wrong = error.what();
+    } catch (const device_error& error) {
+        wrong = error.what();
+        code = no_device;
     }
     const int unable = co_await first_unable(world, files.has_value());
     if (unable < world.size()) {
         if (files) wrong = fmt::format("rank {} could not begin", unable);
         complain(world.size() == 1 ? wrong : fmt::format("rank {}: {}", world.rank(), wrong));
-        co_return bad_input;
+        co_return code;
     }
     std::FILE* const progress = chosen.json == "-" ? stderr : stdout;  // a program that reads JSON wants nothing else
-    const run_report report = co_await train(world, chosen, files->data, progress);
+    auto training = chosen.device ? train_on_device(world, chosen, files->data, progress) : train(world, chosen, files->data, progress);
+    const run_report report = co_await std::move(training);
     if (world.rank() == 0) print(progress, summary(report));
     if (files->json) files->json->write(to_json(report));
     if (files->plot) files->plot->write(to_svg(report));
@@ -188,5 +129,6 @@ int main(int argc, char** argv) {
         fmt::print("{}", chosen.help);
         return 0;
     }
-    return tutti::run([&](tutti::communicator& world) { return digits::run(world, chosen); });
+    std::shared_ptr<void> device;  // let go of when nothing uses it any more
+    return tutti::run([&](tutti::communicator& world) { return digits::run(world, chosen, device); });
 }

@@ -30,6 +30,7 @@ void declare(CLI::App& app, options& chosen) {
     app.add_option("--seed", chosen.seed, "Seed of the first weights and of the order of the images")
         ->check(check_seed)
         ->capture_default_str();
+    app.add_flag("--device", chosen.device, "Train on a GPU: each rank on the one of its number on its host");
     app.add_option("--data", chosen.data, "CSV file: 64 pixels (0 to 16) and a label (0 to 9) a row")->capture_default_str();
     app.add_option("--json", chosen.json, "Write the curve as JSON, to FILE or to standard output")->type_name("[FILE]")->expected(0, 1);
     app.add_option("--plot", chosen.plot, "Draw loss and hidden communication as SVG")->type_name("FILE");

@@ -12,6 +12,7 @@ struct options {
     std::size_t batch = 64;  // over all ranks
     double rate = 0.05;
     std::uint64_t seed = 1;
+    bool device = false;
     std::string data;
     std::optional<std::string> json;  // a file; "-" is standard output
     std::optional<std::string> plot;

@@ -13,5 +13,6 @@
 #include <tutti/gpu/event.hpp>
 #include <tutti/gpu/operation.hpp>
 #include <tutti/gpu/pinned_buffer.hpp>
+#include <tutti/gpu/reducer.hpp>
 #include <tutti/gpu/stream.hpp>
 #endif

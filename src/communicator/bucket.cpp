@@ -66,6 +66,27 @@ bucket_plan plan_buckets(std::span<const parameter> parameters, std::span<const 
     return plan;
 }
 
+std::vector<std::size_t> caps_of(const reducer_options& how) {
+    std::vector<std::size_t> caps(how.caps.begin(), how.caps.end());
+    if (caps.empty()) caps = {how.first_bucket, how.bucket};
+    for (const std::size_t cap : caps)
+        if (cap < reducer::least_cap)
+            throw failure(error::invalid_argument, fmt::format("a bucket's cap is {} bytes, the least is {}; write 25 * tutti::MiB for 25 MiB", cap, reducer::least_cap));
+    if (how.op != avg && how.op != sum) throw failure(error::invalid_argument, fmt::format("gradients are combined by avg or sum, not {}", name(how.op)));
+    if (how.live == 0) throw failure(error::invalid_argument, "at least one bucket must be allowed under way");
+    return caps;
+}
+
+std::vector<std::string> lines_of(std::span<const parameter> parameters, std::span<const bucket> buckets, reduce_op op) {
+    std::vector<std::string> lines{fmt::format("operator {}", name(op))};
+    for (std::size_t which = 0; which < buckets.size(); ++which)
+        for (const std::size_t index : buckets[which].parameters) {
+            const parameter& each = parameters[index];
+            lines.push_back(fmt::format("in bucket {}: {} x {} of parameter {} '{}'", which, name(each.gradient.type), each.gradient.count, index, each.name));
+        }
+    return lines;
+}
+
 bucket_memory::bucket_memory(std::size_t bytes) : bytes_(static_cast<std::byte*>(::operator new(bytes, alignment))) { std::memset(bytes_.get(), 0, bytes); }
 
 }  // namespace tutti

@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace tutti {
@@ -24,6 +25,12 @@ struct bucket_plan {
 /// it over its cap: the row's n-th cap, or the last one there is. A parameter larger than the cap is alone. The bucket that can be
 /// complete first leaves first. Throws error::invalid_argument when there are too many parameters or bytes, or no caps.
 bucket_plan plan_buckets(std::span<const parameter> parameters, std::span<const std::size_t> caps);
+
+/// What the options say of buckets' sizes. Throws error::invalid_argument for options that cannot be right.
+std::vector<std::size_t> caps_of(const reducer_options& how);
+
+/// What the ranks must have alike, the buckets in the order in which they leave. The name is last: it may be cut off.
+std::vector<std::string> lines_of(std::span<const parameter> parameters, std::span<const bucket> buckets, reduce_op op);
 
 /// The memory of one bucket: zeros, on a cache line's boundary.
 class bucket_memory {

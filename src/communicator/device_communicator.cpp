@@ -55,6 +55,18 @@ device_request& begin(operation_state& which, device_collective kind, const cons
     return what;
 }
 
+void begin_list(operation_state& which, std::span<const device_span> list, reduction op) {
+    device_request& what = which.what;
+    what.kind = device_collective::all_reduce;
+    what.op = op;
+    what.listed = true;
+    for (const device_span& each : list) {
+        what.type = list.front().type;
+        what.opaque_bytes = list.front().opaque_bytes;
+        what.parts.push_back({each.data, each.data, each.count, -1, each.type, each.opaque_bytes, each.kept});
+    }
+}
+
 void refuse(device_group& of, const device_request& what, error code, std::string_view why) {
     report told;
     told.code = code;
@@ -134,19 +146,22 @@ operation communicator::all_reduce(const const_device_span& from, const device_s
 
 operation communicator::all_reduce(std::span<const device_span> list, reduction op, call_options options) {
     operation_state& which = group_->engine->take();
-    device_request& what = which.what;
-    what.kind = device_collective::all_reduce;
-    what.op = op;
-    what.listed = true;
+    begin_list(which, list, op);
     complaint wrong;
     for (const device_span& each : list) {
-        what.type = list.front().type;
-        what.opaque_bytes = list.front().opaque_bytes;
-        what.parts.push_back({each.data, each.data, each.count, -1, each.type, each.opaque_bytes, each.kept});
         if (!wrong) wrong = first_of(check_types(list.front(), each), check_place(*group_, "buffer", each));
         for (const device_span* other = list.data(); other != &each && !wrong; ++other) wrong = check_apart(*other, each);
     }
     return issue(*group_, which, options, std::move(wrong));
+}
+
+operation device_group::all_reduce(std::span<const device_span> list, reduction op, event after, const call_options& options) {
+    operation_state& which = engine->take();
+    begin_list(which, list, op);
+    which.what.after = std::move(after);
+    call_options rest = options;
+    rest.after = nullptr;
+    return issue(*this, which, rest, {});
 }
 
 operation communicator::reduce(const device_span& data, reduction op, tutti::rank root, call_options options) {

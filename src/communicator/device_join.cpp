@@ -2,7 +2,7 @@
 // their own, by which they hear of each other's failures ever after.
 #include "communicator/device_join.hpp"
 
-#include "base/bytes.hpp"
+#include "communicator/beside.hpp"
 #include "communicator/device_group.hpp"
 #include "communicator/device_seat.hpp"
 #include "communicator/spawn.hpp"
@@ -49,12 +49,6 @@ gpu::seat seat_of(const device_joining& how, int host) {
 }
 
 // ---- the ranks
-
-task<std::unique_ptr<communicator>> form(std::shared_ptr<context::state> home, membership who) {
-    std::unique_ptr<group, group_deleter> formed(new group(home, std::move(who)));
-    co_await formed->form(home->loop().now() + home->options().rendezvous);
-    co_return std::make_unique<communicator>(std::move(formed));
-}
 
 /// Throws the same on all ranks when they cannot be a device group.
 task<gpu::engine_choice> agree(communicator& over, gpu::seat mine) {
@@ -237,7 +231,7 @@ task<made_communicator> meet(std::unique_ptr<communicator> child, device_joining
 
 task<made_communicator> join(std::shared_ptr<context::state> home, membership who, device_joining how) {
     const int host = who.hosts.host(who.me);
-    future<std::unique_ptr<communicator>> forming = spawn(*home, form(home, std::move(who)));
+    future<std::unique_ptr<communicator>> forming = form(home, std::move(who));
     auto child = co_await std::move(forming);
     auto agreeing = agree(*child, seat_of(how, host));
     auto chosen = co_await std::move(agreeing);
@@ -258,10 +252,7 @@ task<made_communicator> join_split(task<std::unique_ptr<communicator>> splitting
 
 task<made_communicator> join_devices(communicator& parent, device_joining how) {
     group& inside = inside_of::get(parent);
-    membership child = inside.who();
-    child.name += " on devices";
-    child.id = digest_of(fmt::format("{}.devices", inside.next_child()), child.id);
-    return join(inside.shared_home(), std::move(child), std::move(how));
+    return join(inside.shared_home(), beside(inside, "on devices"), std::move(how));
 }
 
 task<made_communicator> split_devices(communicator& parent, int color, int key, device_joining how) {

@@ -1,9 +1,12 @@
 #include "communicator/flight.hpp"
 
+#include <tutti/event_loop.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace tutti {
 
@@ -20,6 +23,7 @@ flight::watcher::~watcher() {
 
 void flight::watcher::start(future<> what) noexcept {
     state_ = what.take_state();
+    ended_ = false;
     watched_ = true;  // before the wait, because the end may come during it
     if (!state_->wait(*this)) watched_ = false;
 }
@@ -29,7 +33,7 @@ void flight::watcher::cancel() noexcept {
 }
 
 void flight::watcher::forget() noexcept {
-    if (!state_) return;
+    if (!state_ || !state_->done()) return;
     if (watched_) state_->settle();
     state_ = {};
 }
@@ -41,13 +45,16 @@ void flight::gate::open() noexcept {
 
 // ---- life
 
-flight::flight(communicator& over, std::span<const bucket> buckets, const reducer_options& how, agreement& plans)
-    : over_(over), buckets_(buckets), how_(how), plans_(plans) {
-    for (std::size_t which = 0; which < buckets.size(); ++which) legs_.emplace_back(*this, buckets[which].bytes(), fmt::format("bucket {}", which));
-    auto comparison = plans_.compare();
+flight::flight(bucket_carrier& with, std::size_t buckets, std::size_t live) : with_(with), most_(live) {
+    for (std::size_t which = 0; which < buckets; ++which) legs_.emplace_back(*this);
+    auto comparison = with.compare();
+    auto end = with.end();
     const std::lock_guard lock(guard_);
     comparing_.start(std::move(comparison));
     if (comparing_.missed()) note_end(comparing_);
+    if (!end.valid()) return;
+    ending_.start(std::move(end));
+    if (ending_.missed()) note_end(ending_);
 }
 
 flight::~flight() {
@@ -64,31 +71,64 @@ void flight::full(std::size_t bucket) {
 }
 
 void flight::launch() {
-    while (agreed_ && !why_ && !closed_ && next_ < buckets_.size() && legs_[next_].full && live_ < how_.live) {
+    while (agreed_ && !why_ && !closed_ && next_ < legs_.size() && legs_[next_].full && live_ < most_) {
         leg& one = legs_[next_];
-        const bucket& what = buckets_[next_++];
-        call_options options;
-        options.deadline = how_.deadline;
-        options.label = one.label.c_str();
-        if (live_++ == 0) busy_since_ = current_time();
-        one.under_way.start(over_.all_reduce(buffer(one.memory.data(), what.count, what.type), how_.op, options));
+        if (one.under_way.pending() || one.completing.pending()) return;  // of the step before
+        one.full = one.landed = false;
+        const std::size_t bucket = next_++;
+        ++live_;
+        auto landing = with_.leave(bucket);
+        auto completion = with_.completion(bucket);
+        if (completion.valid()) {
+            one.completing.start(std::move(completion));
+            if (one.completing.missed()) note_end(one.completing);
+        } else {
+            note_complete(one);
+        }
+        one.under_way.start(std::move(landing));
         if (cancelled_) one.under_way.cancel();
         if (one.under_way.missed()) note_end(one.under_way);
     }
 }
 
-void flight::note_end(const watcher& which) noexcept {
-    if (const failure* why = which.why(); why && !why_) why_ = *why;
-    if (&which == &comparing_) {
-        compared_ = true;
-        agreed_ = !why_ && plans_.reached();
-    } else if (--live_ == 0) {
-        busy_ += std::max(duration(), current_time() - busy_since_);
+void flight::note_end(watcher& which) noexcept {
+    if (!which.note_end()) return;
+    leg* const of = which.of();
+    if (of && &which == &of->completing) return note_complete(*of);  // a failure is told by the bucket itself
+    if (const failure* why = which.why(); why && (!why_ || (vague_ && of))) {
+        why_ = *why;
+        vague_ = &which == &ending_;
     }
+    if (of) return note_landed(*of);
+    if (&which == &ending_) {
+        over_ = true;
+        return;
+    }
+    compared_ = true;
+    agreed_ = !why_ && with_.agreed();
+}
+
+void flight::note_complete(leg& which) noexcept {
+    if (which.landed || std::exchange(which.moving, true)) return;
+    completed_ = current_time();
+    if (moving_++ == 0) busy_since_ = completed_;
+}
+
+void flight::note_landed(leg& which) noexcept {
+    note_complete(which);  // the news may come in another order
+    which.moving = false;
+    which.landed = true;
+    --live_;
+    const time_point now = current_time();
+    if (--moving_ == 0) busy_ += std::max(duration(), now - busy_since_);
+    if (++ended_ < legs_.size()) return;
+    ended_ = 0;
+    const duration busy = std::exchange(busy_, {});
+    if (!why_) with_.landed(busy, std::max(duration(), now - completed_));
 }
 
 /// On the thread that ends the operation. When the gate opens, nothing here may be touched afterwards.
-void flight::ended(const watcher& which) noexcept {
+void flight::ended(watcher& which) noexcept {
     bool opens = false;
     {
         const std::lock_guard lock(guard_);
@@ -103,8 +143,10 @@ void flight::ended(const watcher& which) noexcept {
 // ---- waiting
 
 bool flight::reached(goal what) const noexcept {
-    if (!compared_ || what == goal::compared) return compared_;
-    return live_ == 0 && (why_ || !agreed_ || next_ == buckets_.size());
+    if (!compared_ && !over_) return false;
+    if (what == goal::compared) return true;
+    const bool all_left = why_ || !agreed_ || next_ == legs_.size();
+    return all_left && (what == goal::left || live_ == 0);
 }
 
 bool flight::wait_needed(goal what) {
@@ -124,6 +166,7 @@ task<> flight::until(goal what) {
 }
 
 task<> flight::compared() { return until(goal::compared); }
+task<> flight::left() { return until(goal::left); }
 
 task<> flight::landed() {
     auto all = until(goal::landed);
@@ -133,10 +176,21 @@ task<> flight::landed() {
 }
 
 void flight::cancel() noexcept {
-    const std::lock_guard lock(guard_);
-    cancelled_ = true;
     comparing_.cancel();
-    for (leg& each : legs_) each.under_way.cancel();
+    const bool together = with_.give_up();
+    bool opens = false;
+    {
+        const std::lock_guard lock(guard_);
+        if (together) {
+            if (!why_) why_.emplace(error::cancelled, "nobody waits for the buckets any more");
+            opens = goal_ != goal::none && reached(goal_);
+            if (opens) goal_ = goal::none;
+        } else {
+            cancelled_ = true;
+            for (leg& each : legs_) each.under_way.cancel();
+        }
+    }
+    if (opens) gate_.open();
 }
 
 void flight::explain(detail::explanation& out) const {
@@ -152,16 +206,14 @@ std::optional<failure> flight::why() const {
     return why_;
 }
 
-duration flight::busy() const {
-    const std::lock_guard lock(guard_);
-    return busy_;
-}
-
 void flight::renew() {
     const std::lock_guard lock(guard_);
     next_ = 0;
-    busy_ = {};
-    for (leg& each : legs_) each.full = false;
+}
+
+bool flight::begun() const {
+    const std::lock_guard lock(guard_);
+    return next_ > 0;
 }
 
 }  // namespace tutti

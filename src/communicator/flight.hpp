@@ -1,57 +1,84 @@
 // Buckets on their way: each leaves when it is full and all before it have left, is watched to its end by the thread that ends it, and
-// the time in which any of them is under way is taken.
+// the time in which any of them is under way is taken. What a bucket is, and what carries it, is not known here.
 #pragma once
-
-#include "communicator/agreement.hpp"
-#include "communicator/bucket.hpp"
 
 #include <tutti/future.hpp>
 #include <tutti/reducer.hpp>
 
+#include <cstddef>
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 namespace tutti {
 
+/// What carries buckets. Called with the flight's guard held, except for give_up.
+class bucket_carrier {
+public:
+    /// Of the ranks' plans. Called once, by the flight's constructor.
+    virtual future<> compare() = 0;
+    /// Ends, never well, when nothing can be carried any more; empty: the comparison and the buckets tell that themselves. Called once.
+    virtual future<> end() { return {}; }
+    /// When the comparison has ended well: whether all are the same.
+    virtual bool agreed() const noexcept = 0;
+    /// The bucket leaves: ends when it has landed.
+    virtual future<> leave(std::size_t bucket) = 0;
+    /// Of a bucket that has left before its memory is complete: ends when it is. Empty: it is complete.
+    virtual future<> completion(std::size_t) { return {}; }
+    /// All buckets have landed well: how long at least one was under way, and for how long of that nothing more was to be completed.
+    virtual void landed(duration busy, duration exposed) noexcept = 0;
+    /// Nobody waits any more. Whether this ends what is under way; otherwise it is cancelled one by one.
+    virtual bool give_up() noexcept { return false; }
+
+protected:
+    ~bucket_carrier() = default;
+};
+
 class flight final {
 public:
-    /// Nothing leaves before `plans` have been compared and are the same on all ranks; the comparison is issued here.
-    flight(communicator& over, std::span<const bucket> buckets, const reducer_options& how, agreement& plans);
+    /// Nothing leaves before the plans have been compared and are the same on all ranks; the comparison is issued here.
+    flight(bucket_carrier& with, std::size_t buckets, std::size_t live);
     flight(const flight&) = delete;
     flight& operator=(const flight&) = delete;
     /// Gives up what is under way.
     ~flight();
 
-    std::byte* memory(std::size_t bucket) const noexcept { return legs_[bucket].memory.data(); }
-    /// The bucket's memory is complete. One thread at a time.
+    /// The bucket's memory is complete, or what makes it complete has been issued. One thread at a time.
     void full(std::size_t bucket);
     /// Until the plans have been compared.
     task<> compared();
-    /// Until all buckets have ended, or nothing is under way after a failure or disagreement. The awaiter's cancellation ends the
-    /// communicator.
+    /// Until all buckets have left, or nothing will leave after a failure or disagreement.
+    task<> left();
+    /// Until all buckets have ended, or nothing is under way after a failure or disagreement. When who awaits this or `left` cancels, the
+    /// communicator ends.
     task<> landed();
 
-    // After landed().
+    // After landed(), or left().
     std::optional<failure> why() const;
-    duration busy() const;
-    /// Before the next step.
+    /// Before the next step, in which a bucket leaves when it has landed in this one.
     void renew();
+    /// Whether a bucket has left since then.
+    bool begun() const;
 
 private:
-    enum class goal : std::uint8_t { none, compared, landed };
+    enum class goal : std::uint8_t { none, compared, left, landed };
+    struct leg;
 
-    /// One operation under way; called by the thread that ends it.
+    /// One end that is waited for; called by the thread on which it comes.
     class watcher final : public detail::runnable {
     public:
-        explicit watcher(flight& owner) noexcept : owner_(owner) {}
+        explicit watcher(flight& owner, leg* of = nullptr) noexcept : owner_(owner), of_(of) {}
         ~watcher();
         void start(future<> what) noexcept;
         void cancel() noexcept;
-        bool done() const noexcept { return state_ && state_->done(); }
+        bool pending() const noexcept { return state_ && !ended_; }
         /// The end was seen at the start already: run() is not called.
         bool missed() const noexcept { return state_ && !watched_; }
         const failure* why() const noexcept { return state_->why(); }
+        /// True once after each start.
+        bool note_end() noexcept { return !std::exchange(ended_, true); }
+        leg* of() const noexcept { return of_; }
         /// After the end: nobody is inside of run() any more.
         void forget() noexcept;
 
@@ -59,16 +86,18 @@ private:
         void run() noexcept override { owner_.ended(*this); }
 
         flight& owner_;
+        leg* const of_;
         detail::state_reference state_;
         bool watched_ = false;
+        bool ended_ = false;
     };
 
     struct leg {
-        leg(flight& owner, std::size_t bytes, std::string called) : memory(bytes), label(std::move(called)), under_way(owner) {}
-        bucket_memory memory;
-        std::string label;
-        watcher under_way;
+        explicit leg(flight& owner) : completing(owner, this), under_way(owner, this) {}
+        watcher completing, under_way;
         bool full = false;
+        bool moving = false;  // complete and not landed
+        bool landed = false;
     };
 
     /// What the awaiter waits for: ends when the goal is reached.
@@ -90,32 +119,38 @@ private:
     bool wait_needed(goal what);
     void cancel() noexcept;
     void explain(detail::explanation& out) const;
-    void ended(const watcher& which) noexcept;
+    void ended(watcher& which) noexcept;
 
     // With the guard held.
     bool reached(goal what) const noexcept;
-    void note_end(const watcher& which) noexcept;
+    void note_end(watcher& which) noexcept;
+    void note_complete(leg& which) noexcept;
+    void note_landed(leg& which) noexcept;
     void launch();
 
-    communicator& over_;
-    const std::span<const bucket> buckets_;
-    const reducer_options how_;
-    agreement& plans_;
+    bucket_carrier& with_;
+    const std::size_t most_;  // under way
 
     mutable std::mutex guard_;
-    std::size_t next_ = 0;  // bucket to leave
-    std::size_t live_ = 0;  // left and not ended
+    std::size_t next_ = 0;    // bucket to leave
+    std::size_t live_ = 0;    // left and not ended
+    std::size_t moving_ = 0;  // of these, complete
+    std::size_t ended_ = 0;   // in the step whose buckets end now
     bool compared_ = false;
     bool agreed_ = false;
-    bool cancelled_ = false;
+    bool cancelled_ = false;  // one by one
     bool closed_ = false;
+    bool over_ = false;  // nothing can be carried any more
     std::optional<failure> why_;
+    bool vague_ = false;      // a bucket can say it better
     goal goal_ = goal::none;  // that somebody waits for
     time_point busy_since_{};
+    time_point completed_{};  // the last bucket of these
     duration busy_{};
 
     gate gate_{*this};
     watcher comparing_{*this};
+    watcher ending_{*this};
     std::deque<leg> legs_;  // by bucket
 };
 

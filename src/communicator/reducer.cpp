@@ -3,151 +3,87 @@
 #include "communicator/agreement.hpp"
 #include "communicator/bucket.hpp"
 #include "communicator/flight.hpp"
+#include "communicator/steps.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
-#include <array>
 #include <cstring>
-#include <mutex>
-#include <optional>
 
 namespace tutti {
-namespace {
 
-constexpr std::size_t named_limit = 8;  // parameters in one message
-
-std::vector<std::size_t> caps_of(const reducer_options& how) {
-    std::vector<std::size_t> caps(how.caps.begin(), how.caps.end());
-    if (caps.empty()) caps = {how.first_bucket, how.bucket};
-    for (const std::size_t cap : caps)
-        if (cap < reducer::least_cap)
-            throw failure(error::invalid_argument, fmt::format("a bucket's cap is {} bytes, the least is {}; write 25 * tutti::MiB for 25 MiB", cap, reducer::least_cap));
-    if (how.op != avg && how.op != sum) throw failure(error::invalid_argument, fmt::format("gradients are combined by avg or sum, not {}", name(how.op)));
-    if (how.live == 0) throw failure(error::invalid_argument, "at least one bucket must be allowed under way");
-    return caps;
-}
-
-/// What the ranks must have alike, the buckets in the order in which they leave. The name is last: it may be cut off.
-std::vector<std::string> lines_of(std::span<const parameter> parameters, std::span<const bucket> buckets, reduce_op op) {
-    std::vector<std::string> lines{fmt::format("operator {}", name(op))};
-    for (std::size_t which = 0; which < buckets.size(); ++which)
-        for (const std::size_t index : buckets[which].parameters) {
-            const parameter& each = parameters[index];
-            lines.push_back(fmt::format("in bucket {}: {} x {} of parameter {} '{}'", which, name(each.gradient.type), each.gradient.count, index, each.name));
-        }
-    return lines;
-}
-
-}  // namespace
-
-double overlap::ratio() const noexcept {
-    if (exposed <= duration()) return 1;
-    if (exposed >= busy) return 0;
-    return 1 - static_cast<double>(exposed.count()) / static_cast<double>(busy.count());
-}
-
-class reducer::state final {
+class reducer::state final : bucket_carrier {
 public:
-    enum class mark : std::uint8_t { none, ready, unused };
-
     state(communicator& over, std::vector<parameter> parameters, const reducer_options& how)
-        : over_(over), parameters_(std::move(parameters)), plan_(plan_buckets(parameters_, caps_of(how))),
-          agreement_(over, lines_of(parameters_, plan_.buckets, how.op)), flight_(over, plan_.buckets, how, agreement_), marks_(parameters_.size()),
-          touched_(parameters_.size()), waiting_(plan_.buckets.size()) {
-        for (const bucket& each : plan_.buckets) bytes_ += each.bytes();
-        open_step();
+        : over_(over),
+          how_(how),
+          parameters_(std::move(parameters)),
+          plan_(plan_buckets(parameters_, caps_of(how))),
+          agreement_(over, lines_of(parameters_, plan_.buckets, how.op)),
+          steps_({over.name(), over.rank(), [this](std::string why) { over_.abort(std::move(why)); }}, parameters_, plan_) {
+        for (const bucket& each : plan_.buckets) {
+            memory_.emplace_back(each, fmt::format("bucket {}", memory_.size()));
+            bytes_ += each.bytes();
+        }
     }
 
-    void set(std::size_t which, mark how);
+    void set(std::size_t which, steps::mark how);
     task<> finish();
     task<> agree();
-    void accumulate(int passes);
+    void accumulate(int passes) { steps_.accumulate(passes); }
 
-    const parameter& at(std::size_t which) const;
+    const parameter& at(std::size_t which) const { return steps_.at(which); }
     buffer place_of(std::size_t which) const;
     const bucket_plan& plan() const noexcept { return plan_; }
     const reducer_stats& stats() const noexcept { return stats_; }
 
 private:
-    /// finish() is going on; when it is left otherwise than by `succeed`, the reducer has failed.
-    class ending {
-    public:
-        explicit ending(state& of);
-        ~ending();
-        void succeed() noexcept { well_ = true; }
-
-    private:
-        state& of_;
-        bool well_ = false;
+    struct cargo {
+        cargo(const bucket& what, std::string called) : memory(what.bytes()), label(std::move(called)) {}
+        bucket_memory memory;
+        std::string label;
     };
 
-    void open_pass();
-    void open_step();
+    // With the flight's guard.
+    future<> compare() override { return agreement_.compare(); }
+    bool agreed() const noexcept override { return agreement_.reached(); }
+    future<> leave(std::size_t bucket) override;
+    void landed(duration busy, duration) noexcept override { busy_ = busy; }
+
     void pack(std::size_t which);
     void copy_back();
-    void count(duration exposed);
     task<> check_agreement();
-    void check_missing();
-    void complain(std::string what);
-    void throw_complaint();
-    report told(error code, std::string cause) const;
 
     communicator& over_;
+    const reducer_options how_;
     const std::vector<parameter> parameters_;
     const bucket_plan plan_;
     agreement agreement_;
-    flight flight_;
-
-    // By the thread of the backward pass, then by that of finish().
-    std::vector<mark> marks_;           // in this pass, by parameter
-    std::vector<bool> touched_;         // ready in this step, by parameter
-    std::vector<std::size_t> waiting_;  // parameters not marked in the last pass, by bucket
-    std::size_t marked_ = 0;
-    int passes_ = 1;
-    int pass_ = 0;
-    std::uint64_t step_ = 1;
+    std::vector<cargo> memory_{};  // by bucket
+    steps steps_;
+    duration busy_{};  // of the last step
     std::size_t bytes_ = 0;
     reducer_stats stats_;
-
-    std::mutex guard_;
-    bool ending_ = false;
-    bool failed_ = false;
-    std::optional<failure> complaint_;  // the first mistake, here or between the ranks
+    flight flight_{*this, plan_.buckets.size(), how_.live};
 };
 
-// ---- marking
+// ---- gradients
 
-void reducer::state::set(std::size_t which, mark how) {
-    bool too_early = false;
-    {
-        const std::lock_guard lock(guard_);
-        if (failed_ || complaint_) return;  // finish() tells
-        too_early = ending_;
-    }
-    if (too_early) return complain("a parameter was marked while finish() or agree() was going on: await it first");
-    if (which >= parameters_.size()) return complain(fmt::format("there is no parameter {}, only {}", which, parameters_.size()));
-    if (marks_[which] != mark::none) return complain(fmt::format("parameter '{}' was marked twice in one backward pass", parameters_[which].name));
-    marks_[which] = how;
-    ++marked_;
-    if (how == mark::ready) touched_[which] = true;
-    if (pass_ + 1 < passes_) return;
+void reducer::state::set(std::size_t which, steps::mark how) {
+    if (steps_.set(which, how) != steps::consequence::goes) return;
     pack(which);
-    const std::size_t into = plan_.places[which].bucket;
-    if (--waiting_[into] == 0) flight_.full(into);
+    if (steps_.fills(which)) flight_.full(plan_.places[which].bucket);
 }
 
 buffer reducer::state::place_of(std::size_t which) const {
     const auto [in, first] = plan_.places[which];
     const buffer& gradient = parameters_[which].gradient;
-    return {flight_.memory(in) + first * size_of(gradient.type), gradient.count, gradient.type};
+    return {memory_[in].memory.data() + first * size_of(gradient.type), gradient.count, gradient.type};
 }
 
 void reducer::state::pack(std::size_t which) {
     const buffer& gradient = parameters_[which].gradient;
     if (gradient.count == 0) return;
-    if (!touched_[which]) std::memset(place_of(which).data, 0, gradient.bytes());
+    if (!steps_.made(which)) std::memset(place_of(which).data, 0, gradient.bytes());
     else if (gradient.data) std::memcpy(place_of(which).data, gradient.data, gradient.bytes());
 }
 
@@ -158,54 +94,19 @@ void reducer::state::copy_back() {
     }
 }
 
-// ---- passes and steps
+// ---- buckets and steps
 
-void reducer::state::open_pass() {
-    std::fill(marks_.begin(), marks_.end(), mark::none);
-    marked_ = 0;
-}
-
-void reducer::state::open_step() {
-    open_pass();
-    pass_ = 0;
-    std::fill(touched_.begin(), touched_.end(), false);
-    for (std::size_t which = 0; which < waiting_.size(); ++which) waiting_[which] = plan_.buckets[which].parameters.size();
-    flight_.renew();
-}
-
-void reducer::state::accumulate(int passes) {
-    if (passes < 1) throw failure(told(error::invalid_argument, fmt::format("a step has at least one backward pass, not {}", passes)));
-    if (pass_ != 0 || marked_ != 0) throw failure(told(error::invalid_argument, "accumulate() was called in the middle of a step"));
-    passes_ = passes;
-}
-
-void reducer::state::count(duration exposed) {
-    stats_.last = {1, bytes_, flight_.busy(), exposed};
-    stats_.total.steps += 1;
-    stats_.total.bytes += bytes_;
-    stats_.total.busy += stats_.last.busy;
-    stats_.total.exposed += exposed;
-}
-
-reducer::state::ending::ending(state& of) : of_(of) {
-    const std::lock_guard lock(of.guard_);
-    if (of.ending_) throw failure(of.told(error::invalid_argument, "finish() or agree() was called while another was going on"));
-    of.ending_ = true;
-}
-
-reducer::state::ending::~ending() {
-    const std::lock_guard lock(of_.guard_);
-    of_.ending_ = false;
-    if (!well_) of_.failed_ = true;
+future<> reducer::state::leave(std::size_t bucket) {
+    const auto& what = plan_.buckets[bucket];
+    call_options options;
+    options.deadline = how_.deadline;
+    options.label = memory_[bucket].label.c_str();
+    return over_.all_reduce(buffer(memory_[bucket].memory.data(), what.count, what.type), how_.op, options);
 }
 
 task<> reducer::state::finish() {
-    ending here(*this);
-    check_missing();
-    throw_complaint();
-    if (pass_ + 1 < passes_) {
-        ++pass_;
-        open_pass();
+    steps::ending here(steps_);
+    if (!steps_.complete()) {
         here.succeed();
         co_return;
     }
@@ -213,20 +114,20 @@ task<> reducer::state::finish() {
     auto landing = flight_.landed();
     co_await std::move(landing);
     const duration exposed = current_time() - begin;
-    throw_complaint();
+    steps_.check();
     if (auto why = flight_.why()) throw failure(*why);
     auto comparison = check_agreement();
     co_await std::move(comparison);
     copy_back();
-    count(exposed);
-    ++step_;
-    open_step();
+    add(stats_, bytes_, busy_, exposed);
+    steps_.next();
+    flight_.renew();
     here.succeed();
 }
 
 task<> reducer::state::agree() {
-    ending here(*this);
-    throw_complaint();
+    steps::ending here(steps_);
+    steps_.check();
     auto comparison = flight_.compared();
     co_await std::move(comparison);
     if (auto why = flight_.why()) throw failure(*why);
@@ -237,59 +138,8 @@ task<> reducer::state::agree() {
 
 task<> reducer::state::check_agreement() {
     if (agreement_.reached()) co_return;
-    auto finding = agreement_.difference();
-    std::string text = co_await std::move(finding);
-    {
-        const std::lock_guard lock(guard_);
-        if (!complaint_) complaint_.emplace(told(error::mismatch, "ranks disagree about the gradients: " + text));
-    }
-    throw_complaint();
-}
-
-// ---- mistakes
-
-report reducer::state::told(error code, std::string cause) const {
-    report what;
-    what.code = code;
-    what.operation = "reducer step";
-    what.sequence = step_;
-    what.communicator = over_.name();
-    what.local = over_.rank();
-    what.root = over_.rank();
-    what.cause = std::move(cause);
-    return what;
-}
-
-void reducer::state::check_missing() {
-    if (marked_ == parameters_.size()) return;
-    {
-        const std::lock_guard lock(guard_);
-        if (failed_ || complaint_) return;  // that is the cause
-    }
-    std::vector<std::string_view> names;
-    std::size_t missing = 0;
-    for (std::size_t which = 0; which < parameters_.size(); ++which)
-        if (marks_[which] == mark::none && ++missing <= named_limit) names.push_back(parameters_[which].name);
-    complain(fmt::format("{} of {} parameters got no gradient: '{}'{}; mark_unused() tells that one is not used", missing, parameters_.size(),
-                         fmt::join(names, "', '"), missing > named_limit ? " and others" : ""));
-}
-
-/// The other ranks wait for our buckets, and are told why they wait in vain.
-void reducer::state::complain(std::string what) {
-    const std::lock_guard lock(guard_);
-    if (complaint_) return;
-    over_.abort(fmt::format("reducer step #{}: {}", step_, what));
-    complaint_.emplace(told(error::invalid_argument, std::move(what)));
-}
-
-void reducer::state::throw_complaint() {
-    const std::lock_guard lock(guard_);
-    if (complaint_) throw failure(*complaint_);
-}
-
-const parameter& reducer::state::at(std::size_t which) const {
-    if (which >= parameters_.size()) throw failure(told(error::invalid_argument, fmt::format("there is no parameter {}, only {}", which, parameters_.size())));
-    return parameters_[which];
+    auto telling = steps_.disagree(agreement_.difference());
+    co_await std::move(telling);
 }
 
 // ---- what users hold
@@ -298,8 +148,8 @@ reducer::reducer(communicator& over, std::vector<parameter> parameters, reducer_
     : state_(std::make_unique<state>(over, std::move(parameters), options)) {}
 reducer::~reducer() = default;
 
-void reducer::ready(std::size_t parameter) { state_->set(parameter, state::mark::ready); }
-void reducer::mark_unused(std::size_t parameter) { state_->set(parameter, state::mark::unused); }
+void reducer::ready(std::size_t parameter) { state_->set(parameter, steps::mark::ready); }
+void reducer::mark_unused(std::size_t parameter) { state_->set(parameter, steps::mark::unused); }
 task<> reducer::finish() { return state_->finish(); }
 task<> reducer::agree() { return state_->agree(); }
 void reducer::accumulate(int passes) { state_->accumulate(passes); }
@@ -312,7 +162,8 @@ buffer reducer::gradient(std::size_t parameter) const {
 void reducer::check_type(std::size_t parameter, data_type type) const {
     const auto& known = state_->at(parameter);
     if (known.gradient.type != type)
-        throw failure(error::invalid_argument, fmt::format("parameter '{}' is {}, not {}", known.name, name(known.gradient.type), name(type)));
+        throw failure(error::invalid_argument,
+                      fmt::format("parameter '{}' is {}, not {}", known.name, name(known.gradient.type), name(type)));
 }
 
 std::span<const bucket> reducer::buckets() const noexcept { return state_->plan().buckets; }

@@ -22,6 +22,14 @@ future<> arrival::of(event what, keep_alive kept, std::uint32_t kind) {
     return end;
 }
 
+future<> arrival::of(event what, event_loop& on) {
+    auto* made = new arrival(std::move(what), {}, 0);
+    future<> end(*made);
+    made->loop_ = &on;
+    on.post(made->join_);
+    return end;
+}
+
 future<> arrival::failed(failure why) {
     auto* made = new arrival(event(), {}, 0);
     future<> end(*made);

@@ -18,6 +18,8 @@ public:
 
     /// Polled for on the loop that this thread runs, or, without one and where the device says so, on the device's. `kind` as in watched.
     static future<> of(event what, keep_alive kept, std::uint32_t kind = 0);
+    /// Polled for on that loop.
+    static future<> of(event what, event_loop& on);
     /// One that has ended already.
     static future<> failed(failure why);
 

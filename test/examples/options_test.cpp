@@ -24,6 +24,7 @@ TEST_CASE("without arguments the defaults hold") {
     CHECK(chosen.rate == 0.05);
     CHECK(chosen.seed == 1);
     CHECK(chosen.data == "default.csv");
+    CHECK_FALSE(chosen.device);
     CHECK_FALSE(chosen.json);
     CHECK_FALSE(chosen.plot);
     CHECK(chosen.help.empty());
@@ -31,7 +32,8 @@ TEST_CASE("without arguments the defaults hold") {
 
 TEST_CASE("every option arrives") {
     const options chosen = parsed({"--epochs", "3", "--batch=7", "--rate", "0.5", "--seed", "18446744073709551615", "--data", "a b.csv",
-                                   "--json", "curve.json", "--plot", "curve.svg"});
+                                   "--json", "curve.json", "--plot", "curve.svg", "--device"});
+    CHECK(chosen.device);
     CHECK(chosen.epochs == 3);
     CHECK(chosen.batch == 7);
     CHECK(chosen.rate == 0.5);
@@ -49,7 +51,7 @@ TEST_CASE("--json without a file means standard output, wherever it stands") {
 
 TEST_CASE("--help asks for a text that names every option") {
     const std::string help = parsed({"--help"}).help;
-    for (const char* name : {"--epochs", "--batch", "--rate", "--seed", "--data", "--json", "--plot"}) CHECK(help.find(name) != help.npos);
+    for (const char* name : {"--epochs", "--batch", "--rate", "--seed", "--device", "--data", "--json", "--plot"}) CHECK(help.find(name) != help.npos);
 }
 
 TEST_CASE("what cannot be meant is refused in one line that names it") {

@@ -1,5 +1,6 @@
 // One operation from its call to its end: three ways to wait for it, what it holds meanwhile, and its place in the order.
 #include "gpu/device_ranks.hpp"
+#include "gpu/silence.hpp"
 #include "support/allocations.hpp"
 
 #include <tutti/sleep.hpp>
@@ -13,12 +14,6 @@ using test::device_rank;
 using test::device_stage;
 
 namespace {
-
-/// What is given back may wait for the device, where nobody waits for it.
-bool waits_at_the_end_only(const gpu::sim::trace& all) {
-    return std::all_of(all.waits.begin(), all.waits.end(),
-                       [](const auto& each) { return each.call == "ncclCommDestroy" || each.call == "cuMemFree"; });
-}
 
 /// A kernel that takes 10 ms makes ones of the data; then they are summed.
 task<> wait_in_three_ways(device_rank& here) {
@@ -56,7 +51,7 @@ TEST_CASE("enqueued and ordered come at once, completed when the device has done
         how.polls = polls;
         device_stage stage(3, how);
         stage.run(wait_in_three_ways);
-        CHECK(waits_at_the_end_only(stage.machine.trace()));
+        CHECK(test::waits_at_the_end_only(stage.machine.trace()));
     }
 }
 
@@ -283,7 +278,7 @@ TEST_CASE("buckets are reduced while the backward pass goes on, and the host wai
                                         [&](const auto& each) { return each.device == one.device && intersect(each, one); });
         CHECK(beside);
     }
-    CHECK(waits_at_the_end_only(all));
+    CHECK(test::waits_at_the_end_only(all));
     for (const duration each : took) {
         CHECK(each >= (layers + 1) * layer_time);
         CHECK(each < (layers + 1) * layer_time + 3ms);  // the last bucket is exposed, little else
@@ -291,35 +286,6 @@ TEST_CASE("buckets are reduced while the backward pass goes on, and the host wai
 }
 
 namespace {
-
-CUresult nothing_done() { return CUDA_SUCCESS; }
-
-/// The simulator allocates for every call, so these do nothing.
-void silence(gpu::driver_table& driver, gpu::nccl_table& nccl) {
-    driver.cuCtxGetCurrent = [](CUcontext*) { return nothing_done(); };
-    driver.cuCtxSetCurrent = [](CUcontext) { return nothing_done(); };
-    driver.cuThreadExchangeStreamCaptureMode = [](CUstreamCaptureMode*) { return nothing_done(); };
-    driver.cuStreamIsCapturing = [](CUstream, CUstreamCaptureStatus* status) {
-        *status = CU_STREAM_CAPTURE_STATUS_NONE;
-        return nothing_done();
-    };
-    driver.cuEventRecord = [](CUevent, CUstream) { return nothing_done(); };
-    driver.cuEventQuery = [](CUevent) { return nothing_done(); };
-    driver.cuStreamWaitEvent = [](CUstream, CUevent, unsigned) { return nothing_done(); };
-    driver.cuPointerGetAttribute = [](void* value, CUpointer_attribute what, CUdeviceptr) {
-        *static_cast<unsigned*>(value) = what == CU_POINTER_ATTRIBUTE_MEMORY_TYPE ? CU_MEMORYTYPE_DEVICE : 0;
-        return nothing_done();
-    };
-    nccl.ncclAllReduce = [](const void*, void*, std::size_t, ncclDataType_t, ncclRedOp_t, ncclComm_t, cudaStream_t) {
-        return ncclInProgress;
-    };
-    nccl.ncclGroupStart = [] { return ncclSuccess; };
-    nccl.ncclGroupEnd = [] { return ncclInProgress; };
-    nccl.ncclCommGetAsyncError = [](ncclComm_t, ncclResult_t* state) {
-        *state = ncclSuccess;
-        return ncclSuccess;
-    };
-}
 
 task<> call_once(device_rank& here, const gpu::device_buffer<float>& data, const gpu::stream& compute) {
     const gpu::device_span list[] = {gpu::device_span(data).part(0, 10), gpu::device_span(data).part(20, 10)};
@@ -338,7 +304,7 @@ task<> count_allocations(device_rank& here, device_stage& stage, std::size_t& co
     const auto data = here.filled<float>(100, 1.0f);
     const gpu::driver_table driver = stage.driver;
     const gpu::nccl_table nccl = stage.nccl.table;
-    silence(stage.driver, stage.nccl.table);
+    test::silence(stage.driver, stage.nccl.table);
     std::size_t before = 0;
     for (int round = 0; round < 150; ++round) {
         if (round == 50) before = test::own_allocations();

@@ -13,6 +13,7 @@
 #include <tutti/store.hpp>
 #include <tutti/when_all.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -87,6 +88,12 @@ struct device_rank {
         machine.launch(where.handle(), length, std::move(body), std::move(name));
     }
 };
+
+/// What is given back may wait for the device, where nobody waits for it.
+inline bool waits_at_the_end_only(const gpu::sim::trace& all) {
+    return std::all_of(all.waits.begin(), all.waits.end(),
+                       [](const auto& each) { return each.call == "ncclCommDestroy" || each.call == "cuMemFree"; });
+}
 
 using device_body = std::function<task<>(device_rank&)>;
 

@@ -1,6 +1,7 @@
 // Ranks as they are in a program: each with threads of its own for calls, for progress and for its device; and a device that takes its time.
 #include "gpu/device_threads.hpp"
 #include "communicator/spawn.hpp"
+#include "gpu/device_gradients.hpp"
 
 #include <tutti/sleep.hpp>
 
@@ -41,6 +42,38 @@ TEST_CASE("ranks with threads of their own get the same results as others") {
     gpu::sim::checked_machine machine(test::threaded_machine_of(3));
     machine.polls(2);
     test::run_threads(machine, 3, {}, {}, test::own_device, call_a_lot);
+}
+
+namespace {
+
+/// Some steps nobody waits for, others are waited for.
+task<> train_a_little(device_rank& here, context&) {
+    const gpu::stream compute = here.stream(), other = here.stream();
+    const test::device_gradients mine(here, test::memory::mixed);
+    gpu::reducer all(here.all, mine.parameters(), test::small_buckets());
+    for (int step = 0; step < 12; ++step) {
+        for (std::size_t which = mine.size(); which-- > 0;) mine.make(all, which % 3 == 0 ? other : compute, which, step);
+        auto ending = step % 3 == 2 ? all.finish() : all.finish_on(compute);
+        co_await std::move(ending);
+        auto behind = compute.record();
+        CHECK(behind);
+        CHECK(other.wait(*behind));
+        if (step % 3 == 2) CHECK(mine.wrong_averages(all, here.all.size(), step) == 0);
+    }
+    CHECK(all.stats().total.steps == 12);
+}
+
+}  // namespace
+
+TEST_CASE("ranks with threads of their own train as others do") {
+    for (const gpu::engine_kind kind : {gpu::engine_kind::nccl, gpu::engine_kind::staged}) {
+        CAPTURE(static_cast<int>(kind));
+        gpu::sim::checked_machine machine(test::threaded_machine_of(2));
+        machine.polls(2);
+        gpu::group_options how;
+        how.engine = kind;
+        test::run_threads(machine, 2, {}, how, test::own_device, train_a_little);
+    }
 }
 
 namespace {

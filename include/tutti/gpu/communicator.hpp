@@ -150,6 +150,7 @@ public:
 
     /// For the library.
     explicit communicator(std::unique_ptr<device_group> made);
+    device_group& inner() const noexcept { return *group_; }
 
 private:
     std::unique_ptr<device_group> group_;

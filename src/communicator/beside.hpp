@@ -1,0 +1,20 @@
+// A communicator of the same ranks beside another one, made without a call on that.
+#pragma once
+
+#include "communicator/group.hpp"
+
+#include <tutti/communicator.hpp>
+#include <tutti/future.hpp>
+
+#include <memory>
+#include <string_view>
+
+namespace tutti::detail {
+
+/// Takes its place among the children of `which`, so all ranks call it in the same order. `what` is added to the name.
+membership beside(group& which, std::string_view what);
+
+/// On the loop of `home`. Ends when all ranks have come, or fails with error::rendezvous_timeout.
+future<std::unique_ptr<communicator>> form(const std::shared_ptr<context::state>& home, membership who);
+
+}  // namespace tutti::detail

@@ -1,0 +1,375 @@
+// The reducer of gradients on devices: its memory, the streams its buckets come after, and the comparison of plans beside the device group,
+// whose own calls have another order.
+#include "communicator/agreement.hpp"
+#include "communicator/beside.hpp"
+#include "communicator/check.hpp"
+#include "communicator/device_group.hpp"
+#include "communicator/flight.hpp"
+#include "communicator/spawn.hpp"
+#include "communicator/steps.hpp"
+#include "gpu/arrival.hpp"
+#include "gpu/device_pointer.hpp"
+
+#include <tutti/gpu/copy.hpp>
+#include <tutti/gpu/reducer.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <mutex>
+#include <optional>
+
+namespace tutti::gpu {
+namespace {
+
+constexpr std::size_t bucket_alignment = 256;
+
+std::vector<tutti::parameter> on_the_host(std::span<const parameter> parameters) {
+    std::vector<tutti::parameter> same;
+    for (const parameter& each : parameters) {
+        if (each.gradient.type > device_type::opaque)
+            throw failure(error::unsupported,
+                          fmt::format("parameter '{}' is of type {}, which has no average", each.name, name(each.gradient.type)));
+        same.emplace_back(each.name, buffer(each.gradient.data, each.gradient.count, of_host(each.gradient.type)));
+    }
+    return same;
+}
+
+/// Throws for what cannot be done here. The other ranks do not wait for this one.
+void check(device_group& of, std::span<const tutti::parameter> parameters, reduce_op op) {
+    if (!of.card) {
+        const std::string why =
+            fmt::format("rank {} has no device, and a reducer of gradients on devices needs one on every rank", of.me());
+        report told;
+        told.code = error::unsupported;
+        told.root = of.me();
+        told.peers = {of.me()};
+        told.cause = why;
+        of.engine->fail(std::move(told));
+        throw failure(error::unsupported, why);
+    }
+    const auto refuse = [](error code, const tutti::parameter& which, std::string_view why) {
+        throw failure(code, fmt::format("parameter '{}': {}", which.name, why));
+    };
+    device_request sample;
+    sample.kind = device_collective::all_reduce;
+    sample.op = op;
+    std::vector<const tutti::parameter*> placed;
+    for (const tutti::parameter& each : parameters) {
+        sample.type = of_device(each.gradient.type);
+        if (const auto cannot = of.engine->cannot(sample)) refuse(error::unsupported, each, *cannot);
+        if (!each.gradient.data || each.gradient.count == 0) continue;
+        if (const auto wrong = tutti::detail::check_memory("gradient", each.gradient)) refuse(error::invalid_argument, each, *wrong);
+        if (const auto wrong = check_device_memory(*of.card->inner(), "gradient", each.gradient.data))
+            refuse(error::invalid_argument, each, *wrong);
+        placed.push_back(&each);
+    }
+    const auto begin = [](const tutti::parameter* which) { return static_cast<const std::byte*>(which->gradient.data); };
+    std::sort(placed.begin(), placed.end(), [&](auto* one, auto* other) { return std::less<>()(begin(one), begin(other)); });
+    for (std::size_t next = 1; next < placed.size(); ++next)
+        if (begin(placed[next]) < begin(placed[next - 1]) + placed[next - 1]->gradient.bytes())
+            refuse(error::invalid_argument, *placed[next], fmt::format("its gradient overlaps that of '{}'", placed[next - 1]->name));
+}
+
+/// What outlives the reducer, because it is looked at by the loop of the ranks.
+struct comparison {
+    std::vector<std::string> lines;
+    std::unique_ptr<tutti::communicator> ranks;
+    std::optional<agreement> lists;
+};
+
+task<> compare_beside(std::shared_ptr<comparison> what, future<std::unique_ptr<tutti::communicator>> forming) {
+    auto ranks = co_await std::move(forming);
+    what->ranks = std::move(ranks);
+    what->lists.emplace(*what->ranks, std::move(what->lines));
+    future<> comparing = what->lists->compare();
+    co_await std::move(comparing);
+}
+
+/// What operations need when the reducer is gone.
+struct holding {
+    std::vector<std::string> labels;  // by bucket
+    std::vector<keep_alive> memory;
+};
+
+}  // namespace
+
+class reducer::state final : bucket_carrier {
+public:
+    state(communicator& over, std::vector<parameter> parameters, const reducer_options& how);
+    ~state();
+
+    void set(std::size_t which, steps::mark how, const stream& behind);
+    /// Until the device has done it all; with a stream, until that comes after it.
+    task<> finish(std::optional<stream> on);
+    task<> agree();
+    void accumulate(int passes) { steps_.accumulate(passes); }
+
+    device_span gradient(std::size_t which) const { return static_cast<void>(steps_.at(which)), gradients_[which]; }
+    const bucket_plan& plan() const noexcept { return plan_; }
+    reducer_stats stats() const {
+        const std::lock_guard lock(counting_);
+        return stats_;
+    }
+
+private:
+    struct cargo {
+        std::vector<device_span> parts;
+        std::vector<stream> behind;  // of gradients that have been marked
+        event after;                 // the last time it was full
+        operation under_way;
+    };
+
+    // With the flight's guard.
+    future<> compare() override;
+    future<> end() override { return over_.watch(); }
+    bool agreed() const noexcept override { return plans_->lists->reached(); }
+    future<> leave(std::size_t bucket) override;
+    future<> completion(std::size_t bucket) override { return arrival::of(cargoes_[bucket].after, group_.inside.home().loop()); }
+    void landed(duration busy, duration exposed) noexcept override;
+    bool give_up() noexcept override;
+
+    void place(std::vector<parameter> parameters);
+    result<> clear(std::size_t which, const stream& behind) const;
+    result<> close(cargo& which);
+    bool well(const result<>& done);
+    task<> check_agreement();
+    task<> order_behind(stream on);
+
+    communicator& over_;
+    device_group& group_;
+    const reducer_options how_;
+    const std::vector<tutti::parameter> named_;
+    const bucket_plan plan_;
+    std::shared_ptr<comparison> plans_ = std::make_shared<comparison>();
+    std::shared_ptr<holding> held_ = std::make_shared<holding>();
+    keep_alive kept_ = held_;
+    std::vector<device_span> gradients_{};  // by parameter
+    std::vector<cargo> cargoes_{};          // by bucket
+    std::optional<stream> meeting_;         // of streams, where a bucket comes after several
+    std::size_t bytes_ = 0;
+    mutable std::mutex counting_;
+    reducer_stats stats_;
+    steps steps_;
+    std::optional<flight> flight_;
+};
+
+// ---- life
+
+reducer::state::state(communicator& over, std::vector<parameter> parameters, const reducer_options& how)
+    : over_(over),
+      group_(over.inner()),
+      how_(how),
+      named_(on_the_host(parameters)),
+      plan_(plan_buckets(named_, caps_of(how))),
+      steps_({over.name(), over.rank(), [this](std::string why) { over_.abort(std::move(why)); }}, named_, plan_) {
+    check(group_, named_, how.op);
+    place(std::move(parameters));
+    plans_->lines = lines_of(named_, plan_.buckets, how.op);
+    for (std::size_t which = 0; which < cargoes_.size(); ++which) {
+        held_->labels.push_back(fmt::format("bucket {}", which));
+        bytes_ += plan_.buckets[which].bytes();
+        for (const device_span& part : cargoes_[which].parts)
+            plans_->lines.push_back(fmt::format("in bucket {}: one operation on {} elements", which, part.count));
+    }
+    for (const device_span& each : gradients_) held_->memory.push_back(each.kept);
+    flight_.emplace(static_cast<bucket_carrier&>(*this), plan_.buckets.size(), how.live);
+}
+
+reducer::state::~state() {
+    if (flight_->begun()) over_.abort(fmt::format("the reducer was destroyed in the middle of step #{}", steps_.number()));
+    flight_.reset();
+    // Zeros may still be on their way, whatever has become of the buckets.
+    for (const cargo& each : cargoes_) {
+        if (each.after.valid()) static_cast<void>(each.after.completed(kept_));
+        for (const stream& one : each.behind) static_cast<void>(one.completed(kept_));
+    }
+}
+
+/// Everything gets its address. What lives here lies in the order of buckets, one part in each.
+void reducer::state::place(std::vector<parameter> parameters) {
+    for (parameter& each : parameters) gradients_.push_back(std::move(each.gradient));
+    std::size_t all = 0;
+    std::vector<std::size_t> first, here;  // by bucket: where its part begins, and the elements in it
+    for (const bucket& each : plan_.buckets) {
+        std::size_t count = 0;
+        for (const std::size_t which : each.parameters)
+            if (!gradients_[which].data) count += gradients_[which].count;
+        first.push_back(all);
+        here.push_back(count);
+        all += (count * size_of(each.type) + bucket_alignment - 1) / bucket_alignment * bucket_alignment;
+    }
+    auto memory = allocate_device_memory(*group_.card, all);
+    if (!memory) throw failure(memory.failure());
+    cargoes_.resize(plan_.buckets.size());
+    for (std::size_t number = 0; number < cargoes_.size(); ++number) {
+        const bucket& what = plan_.buckets[number];
+        std::byte* next = static_cast<std::byte*>(memory->get()) + first[number];
+        if (here[number] > 0) cargoes_[number].parts.emplace_back(next, here[number], what.type, *memory);
+        for (const std::size_t which : what.parameters) {
+            device_span& each = gradients_[which];
+            if (each.data) {
+                if (each.count > 0) cargoes_[number].parts.push_back(each);
+            } else if (each.count > 0) {
+                each.data = next;
+                each.kept = *memory;
+                next += each.bytes();
+            }
+        }
+    }
+}
+
+// ---- gradients
+
+void reducer::state::set(std::size_t which, steps::mark how, const stream& behind) {
+    const auto becomes = steps_.set(which, how);
+    if (becomes == steps::consequence::refused) return;
+    const std::size_t number = plan_.places[which].bucket;
+    cargo& into = cargoes_[number];
+    const auto same = [&behind](const stream& other) { return other.handle() == behind.handle(); };
+    if (std::none_of(into.behind.begin(), into.behind.end(), same)) into.behind.push_back(behind);
+    if (becomes == steps::consequence::waits) return;
+    if (!steps_.made(which) && !well(clear(which, behind))) return;
+    if (steps_.fills(which) && well(close(into))) flight_->full(number);
+}
+
+bool reducer::state::well(const result<>& done) {
+    if (!done) steps_.complain(done.failure().details().cause, static_cast<error>(done.failure().code().value()));
+    return done.has_value();
+}
+
+result<> reducer::state::clear(std::size_t which, const stream& behind) const {
+    const device_span& gradient = gradients_[which];
+    return enqueue_fill(behind, device_part(gradient.data, gradient.bytes(), gradient.kept), std::byte{0});
+}
+
+/// All gradients of the bucket have been put on their streams.
+result<> reducer::state::close(cargo& which) {
+    const stream* last = &which.behind.front();
+    if (which.behind.size() > 1) {
+        if (!meeting_) {
+            auto made = stream::make(*group_.card);
+            if (!made) return made.failure();
+            meeting_ = *made;
+        }
+        for (const stream& each : which.behind) {
+            auto here = each.record();
+            if (!here) return here.failure();
+            if (auto ordered = meeting_->wait(*here); !ordered) return ordered;
+        }
+        last = &*meeting_;
+    }
+    auto after = last->record();
+    if (!after) return after.failure();
+    which.after = std::move(*after);
+    which.behind.clear();
+    return {};
+}
+
+// ---- buckets
+
+future<> reducer::state::compare() {
+    const auto& home = group_.inside.shared_home();
+    auto forming = tutti::detail::form(home, tutti::detail::beside(group_.inside, "for gradients"));
+    return tutti::detail::spawn(*home, compare_beside(plans_, std::move(forming)));
+}
+
+future<> reducer::state::leave(std::size_t bucket) {
+    cargo& which = cargoes_[bucket];
+    call_options options;
+    options.deadline = how_.deadline;
+    options.label = held_->labels[bucket].c_str();
+    options.keep = &kept_;
+    which.under_way = group_.all_reduce(which.parts, how_.op, which.after, options);
+    return std::move(which.under_way).completed();
+}
+
+void reducer::state::landed(duration busy, duration exposed) noexcept {
+    const std::lock_guard lock(counting_);
+    add(stats_, bytes_, busy, exposed);
+}
+
+bool reducer::state::give_up() noexcept {
+    over_.abort(fmt::format("nobody waits for the end of reducer step #{} any more", steps_.number()));
+    return true;
+}
+
+// ---- steps
+
+task<> reducer::state::finish(std::optional<stream> on) {
+    steps::ending here(steps_);
+    if (!steps_.complete()) {
+        here.succeed();
+        co_return;
+    }
+    if (on) {
+        auto leaving = flight_->left();
+        co_await std::move(leaving);
+    }
+    if (!on || flight_->why()) {  // after a failure, too, memory is let go of before anybody is told
+        auto landing = flight_->landed();
+        co_await std::move(landing);
+    }
+    steps_.check();
+    if (auto why = flight_->why()) throw failure(*why);
+    auto comparison = check_agreement();
+    co_await std::move(comparison);
+    if (on) {
+        auto ordering = order_behind(*on);
+        co_await std::move(ordering);
+    }
+    steps_.next();
+    flight_->renew();
+    here.succeed();
+}
+
+task<> reducer::state::order_behind(stream on) {
+    struct leaving {
+        state& of;
+        bool well = false;
+        ~leaving() {
+            if (!well) of.give_up();
+        }
+    } all{*this};
+    for (cargo& each : cargoes_) {
+        future<> ordered = each.under_way.wait_on(on);
+        co_await std::move(ordered);
+    }
+    all.well = true;
+}
+
+task<> reducer::state::agree() {
+    steps::ending here(steps_);
+    steps_.check();
+    auto comparison = flight_->compared();
+    co_await std::move(comparison);
+    if (auto why = flight_->why()) throw failure(*why);
+    auto difference = check_agreement();
+    co_await std::move(difference);
+    here.succeed();
+}
+
+task<> reducer::state::check_agreement() {
+    if (agreed()) co_return;
+    auto telling = steps_.disagree(plans_->lists->difference());
+    co_await std::move(telling);
+}
+
+// ---- what users hold
+
+reducer::reducer(communicator& over, std::vector<parameter> parameters, reducer_options options)
+    : state_(std::make_unique<state>(over, std::move(parameters), options)) {}
+reducer::~reducer() = default;
+
+void reducer::ready(std::size_t parameter, const stream& behind) { state_->set(parameter, steps::mark::ready, behind); }
+void reducer::mark_unused(std::size_t parameter, const stream& behind) { state_->set(parameter, steps::mark::unused, behind); }
+task<> reducer::finish_on(stream compute) { return state_->finish(std::move(compute)); }
+task<> reducer::finish() { return state_->finish(std::nullopt); }
+task<> reducer::agree() { return state_->agree(); }
+void reducer::accumulate(int passes) { state_->accumulate(passes); }
+device_span reducer::gradient(std::size_t parameter) const { return state_->gradient(parameter); }
+std::span<const bucket> reducer::buckets() const noexcept { return state_->plan().buckets; }
+reducer_stats reducer::stats() const { return state_->stats(); }
+
+}  // namespace tutti::gpu
