@@ -82,18 +82,30 @@ failure not_joined(const membership& who, error code, std::string cause) {
     return failure(std::move(why));
 }
 
+bool share_memory(const membership& all) {
+    return std::all_of(all.addresses.begin(), all.addresses.end(), [](const auto& address) { return address.find("shm1:") != std::string::npos; });
+}
+
 /// What rank 0 takes when nobody says otherwise: by what joins the ranks of a host, which share its cores. Of a transport that was given
 /// nothing is known.
 cost_model usual_costs(const membership& all, const context::state& home) {
     if (home.options().costs) return *home.options().costs;
     if (!home.own_network()) return {};
-    const auto shares_memory = [](const std::string& address) { return address.find("shm1:") != std::string::npos; };
-    cost_model costs = std::all_of(all.addresses.begin(), all.addresses.end(), shares_memory) ? shared_memory_costs : cost_model{};
+    cost_model costs = share_memory(all) ? shared_memory_costs : cost_model{};
     costs.cores = std::thread::hardware_concurrency();
     return costs;
 }
 
-/// Rank 0: the addresses of all, who shares a host, and the costs. Who is late is named on every rank.
+/// What rank 0 takes when nobody says otherwise. The system's copy of what two ranks send each other over sockets of their host is made in
+/// memory that the other one has just read; the longer they send before they receive, the less of that is still in the other's cache. More
+/// ranks than two need their caches for more blocks.
+std::size_t usual_slice_bytes(const membership& all, const context::state& home) {
+    const std::size_t asked = home.options().slice_bytes;
+    const bool sockets_of_two = all.addresses.size() == 2 && all.hosts.count() == 1 && home.own_network() && !share_memory(all);
+    return sockets_of_two && all.settings.lanes == 1 && asked == default_slice_bytes ? 2 * asked : asked;
+}
+
+/// Rank 0: the addresses of all, who shares a host, slices, and costs. Who is late is named on every rank.
 task<> collect(store& meeting, const std::string& job, membership& all, const std::string& mine, const context::state& home,
                time_point deadline) {
     std::string missing;
@@ -113,6 +125,7 @@ task<> collect(store& meeting, const std::string& job, membership& all, const st
     }
     all.hosts = host_map(hosts);
     all.settings.costs = usual_costs(all, home);
+    all.settings.slice_bytes = usual_slice_bytes(all, home);
     std::string text = write_members(all);
     if (!missing.empty()) text = fmt::format("!of {} ranks these did not come in time: {}", all.addresses.size(), missing);
     auto published = co_await meeting.set(members_key(job), text, deadline + std::chrono::seconds(1));

@@ -3,6 +3,7 @@
 #include "engine/engine.hpp"
 
 #include "base/check.hpp"
+#include "base/prefetch.hpp"
 #include "reduce/identity.hpp"
 #include "reduce/kernel.hpp"
 
@@ -187,6 +188,14 @@ void operation::runs_of(int index, std::size_t slice, std::vector<std::span<std:
 }
 void operation::runs_of(int index, std::size_t slice, std::vector<std::span<const std::byte>>& into) const {
     append_runs(step_at(index).here, slice, into);
+}
+
+void operation::prefetch(int index, std::size_t slice) const noexcept {
+    const blocks& moved = step_at(index).here;
+    const layout& memory = space_of(moved.where);
+    for (int block = moved.first; block < moved.first + moved.count; ++block)
+        memory.each_run(memory.slice(block, slices_, slice),
+                        [&](const std::byte* data, std::size_t count) { prefetch_pages(data, count * memory.element_bytes); });
 }
 
 void operation::transferred(int index, std::size_t bytes) noexcept {

@@ -122,6 +122,8 @@ public:
     bool writes_soon() const noexcept;
     void runs_of(int step, std::size_t slice, std::vector<std::span<std::byte>>& into) const;
     void runs_of(int step, std::size_t slice, std::vector<std::span<const std::byte>>& into) const;
+    /// Memory of a slice that is about to be sent, or filled, or combined with what arrives.
+    void prefetch(int step, std::size_t slice) const noexcept;
     /// Whether what arrives may be combined before all of the slice is there. Elements of any size may lie across the end of a ring.
     bool reduces_at_once(int step) const noexcept { return asked.type != data_type::opaque && plan_->reduces_at_once(step); }
     bool reduces(int step) const noexcept { return step_at(step).what == action::recv_reduce; }

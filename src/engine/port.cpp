@@ -94,8 +94,12 @@ void port::count(Channel& channel, const cursor& done, const frame& head) noexce
     }
 }
 
+/// Shorter payloads are in the caches, or soon there.
+constexpr std::size_t prefetched_from = 256 * KiB;
+
 static void describe(outgoing& made, const cursor& at, std::size_t bytes) noexcept {
     const operation& of = at.of();
+    if (bytes >= prefetched_from) of.prefetch(at.step(), at.slice());
     made.soon_written = of.writes_soon();
     frame& head = made.head;
     head.kind = frame_kind::data;
@@ -280,6 +284,7 @@ landing port::place(track& on, std::size_t bytes, std::vector<std::span<std::byt
     operation& of = on.at.of();
     const int step = on.at.step();
     on.filling = nullptr;
+    if (bytes >= prefetched_from) of.prefetch(step, on.at.slice());
     if (!of.reduces(step)) {
         of.runs_of(step, on.at.slice(), runs);
         return landing::here;

@@ -1,6 +1,7 @@
 #include "transport/arena.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,11 +17,24 @@ constexpr std::size_t page = 4096;
 /// Freed pieces from here on go back to the system.
 constexpr std::size_t returned_from = 64 * page;
 
+/// One entry of the processor's tables for so much.
+constexpr std::size_t huge_page = 2 * MiB;
+
 constexpr std::size_t rounded(std::size_t bytes) noexcept { return std::max<std::size_t>(1, (bytes + grain - 1) / grain) * grain; }
 
 /// As large as all memory of this host: pages count when they are used, and more could not be.
 std::size_t arena_bytes() noexcept {
     return static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(::sysconf(_SC_PAGE_SIZE));
+}
+
+/// Of memory that is not shared.
+constexpr std::align_val_t alignment_of(std::size_t bytes) noexcept { return std::align_val_t(bytes >= huge_page ? huge_page : grain); }
+
+/// In huge pages where the system has them, and it is worth one: then nobody who streams through it stops at every small page.
+std::byte* ordinary(std::size_t bytes) {
+    auto* const memory = static_cast<std::byte*>(::operator new(bytes, alignment_of(bytes)));
+    if (bytes >= huge_page) (void)::madvise(memory, bytes / huge_page * huge_page, MADV_HUGEPAGE);
+    return memory;
 }
 
 }  // namespace
@@ -60,8 +74,7 @@ bool arena::take(std::size_t bytes, std::size_t& offset) {
 std::byte* arena::allocate(std::size_t bytes) {
     const std::size_t whole = rounded(bytes);
     std::size_t offset = 0;
-    std::byte* const memory =
-        take(whole, offset) ? memory_.data() + offset : static_cast<std::byte*>(::operator new(whole, std::align_val_t(grain)));
+    std::byte* const memory = take(whole, offset) ? memory_.data() + offset : ordinary(whole);
     std::memset(memory, 0, whole);
     return memory;
 }
@@ -70,7 +83,7 @@ void arena::free(std::byte* memory, std::size_t bytes) noexcept {
     std::size_t whole = rounded(bytes);
     const auto place = locate({memory, whole});
     if (!place) {
-        ::operator delete(memory, std::align_val_t(grain));
+        ::operator delete(memory, alignment_of(whole));
         return;
     }
     std::size_t offset = static_cast<std::size_t>(*place);

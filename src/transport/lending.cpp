@@ -2,6 +2,8 @@
 // lets its owner take bytes where the link shows them.
 #include "transport/lane.hpp"
 
+#include "base/prefetch.hpp"
+
 #include <algorithm>
 #include <cstring>
 
@@ -83,6 +85,7 @@ bool lane::take_references() noexcept {
 /// False when there is less than its header tells of, or nobody wants it any more.
 bool lane::read_lent() noexcept {
     std::uint64_t offset = 0;
+    for (const auto part : lent_) prefetch_pages(part.data(), part.size());
     for (auto part : lent_) {
         while (!part.empty()) {
             std::size_t bytes = 0;

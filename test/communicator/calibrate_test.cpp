@@ -18,7 +18,8 @@ namespace {
 struct seen {
     std::vector<cost_model> costs, children;
     std::vector<std::string_view> choices;  // of an all_reduce of 100 kB
-    explicit seen(int size) : costs(static_cast<std::size_t>(size)), children(costs.size()), choices(costs.size()) {}
+    std::vector<std::size_t> slices;        // bytes
+    explicit seen(int size) : costs(static_cast<std::size_t>(size)), children(costs.size()), choices(costs.size()), slices(costs.size()) {}
 };
 
 /// What `world` works with, which only the inside of its context tells.
@@ -36,6 +37,7 @@ task<> one_rank(context& home, rank me, int size, std::shared_ptr<store> meeting
     detail::group& mine = *home.inner().groups().back();
     const auto at = static_cast<std::size_t>(me);
     all.costs[at] = settings_of(mine).costs;
+    all.slices[at] = settings_of(mine).slice_bytes;
     all.choices[at] = mine.engine().chosen(collective::all_reduce, 100'000).name;
     auto splitting = joined->split(me % 2, me);
     const auto child = co_await std::move(splitting);
@@ -99,6 +101,35 @@ TEST_CASE("ranks that share memory use other defaults than those that use TCP, a
             });
         for (const auto& each : all.costs) CHECK(each == usual);
         for (const auto& each : all.children) CHECK(each == usual);
+    }
+}
+
+TEST_CASE("two ranks of a host over one socket cut longer slices, unless rank 0 was told how long") {
+    struct row {
+        const char* name;
+        int size;
+        transport_kind over;
+        int lanes, hosts;
+        std::size_t told, expected;
+    };
+    constexpr std::size_t usual = 512 * KiB, longer = 1 * MiB;
+    for (const row& each :
+         {row{"two", 2, transport_kind::tcp, 1, 1, usual, longer}, row{"two, shared memory", 2, transport_kind::shm, 1, 1, usual, usual},
+          row{"two, 2 lanes", 2, transport_kind::tcp, 2, 1, usual, usual}, row{"two hosts", 2, transport_kind::tcp, 1, 2, usual, usual},
+          row{"two, told", 2, transport_kind::tcp, 1, 1, 300 * KiB, 300 * KiB}, row{"three", 3, transport_kind::tcp, 1, 1, usual, usual}}) {
+        CAPTURE(each.name);
+        event_loop loop;
+        const seen all = join_all(
+            loop, each.size, [](event_loop&) { return nullptr; },
+            [&](rank me) {
+                context_options options;
+                options.transport = each.over;
+                options.lanes = each.lanes;
+                options.host = me % each.hosts;
+                if (me == 0) options.slice_bytes = each.told;
+                return options;
+            });
+        for (const std::size_t slice : all.slices) CHECK(slice == each.expected);
     }
 }
 

@@ -3,7 +3,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <random>
+#include <string>
 #include <vector>
 
 namespace tutti::test {
@@ -61,6 +66,34 @@ TEST_CASE("memory that is not in the arena is found nowhere, nor is what goes be
     CHECK_FALSE(ordinary.file());
     ordinary.free(plain, 100);
     shared.free(memory, 100);
+}
+
+/// The flags of the mapping in which `address` lies, as the system tells them.
+std::string flags_at(const void* address) {
+    std::ifstream maps("/proc/self/smaps");
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    bool inside = false;
+    for (std::string line; std::getline(maps, line);) {
+        std::uintptr_t begin = 0, end = 0;
+        if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " ", &begin, &end) == 2) inside = begin <= at && at < end;
+        else if (inside && line.starts_with("VmFlags:")) return line;
+    }
+    return {};
+}
+
+TEST_CASE("long ordinary memory begins at a huge page, and asks for such pages where the system has them") {
+    constexpr std::size_t huge_page = 2 * MiB;
+    arena ordinary(false);
+    for (const std::size_t bytes : {huge_page - 64, huge_page, 5 * huge_page + 1}) {
+        CAPTURE(bytes);
+        std::byte* const memory = ordinary.allocate(bytes);
+        CHECK(std::all_of(memory, memory + bytes, [](std::byte each) { return each == std::byte{0}; }));
+        if (bytes >= huge_page) {
+            CHECK(reinterpret_cast<std::uintptr_t>(memory) % huge_page == 0);
+            if (std::filesystem::exists("/sys/kernel/mm/transparent_hugepage")) CHECK(flags_at(memory).find(" hg") != std::string::npos);
+        }
+        ordinary.free(memory, bytes);
+    }
 }
 
 }  // namespace tutti::test
