@@ -32,6 +32,16 @@ public:
         if (to_) to_->engine().fail_and_tell(why);
     }
 
+    /// That this rank waits in a collective. On the loop, where groups end.
+    void ask(std::uint64_t number, const descriptor& what) {
+        tutti::detail::group* to = nullptr;
+        {
+            const std::lock_guard lock(guard_);
+            to = to_;
+        }
+        if (to) to->say_waiting_on_device(number, what);
+    }
+
 private:
     std::mutex guard_;
     tutti::detail::group* to_ = nullptr;

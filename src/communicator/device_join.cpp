@@ -67,8 +67,11 @@ task<> agree(communicator& over, gpu::seat mine) {
 
 // ---- the engine
 
-task<> attach(std::shared_ptr<gpu::nccl_engine> engine) {
+task<> attach(std::shared_ptr<gpu::nccl_engine> engine, group& ranks) {
     engine->attach();
+    ranks.compare_on_device([to = std::weak_ptr(engine)](rank who, std::uint64_t number, const descriptor& what) {
+        if (const auto here = to.lock()) here->compare(who, number, what);
+    });
     co_return;
 }
 
@@ -97,6 +100,7 @@ std::shared_ptr<gpu::nccl_engine> make_engine(gpu::device_group& of) {
     how.operation = of.inside.home().options().operation;
     how.has = abilities(*of.card.inner(), of.nccl.table);
     how.tell = [door = of.door](const report& why) { door->tell(why); };
+    how.ask = [door = of.door](std::uint64_t number, const descriptor& what) { door->ask(number, what); };
     return std::make_shared<gpu::nccl_engine>(of.nccl.table, of.over, of.inside.home().loop(), std::move(how));
 }
 
@@ -160,7 +164,7 @@ task<made_communicator> meet(std::unique_ptr<communicator> child, device_joining
     made_group made = co_await std::move(furnishing);
     const auto engine = make_engine(*made);
     made->engine = engine;
-    future<> attaching = spawn(*home, attach(engine));
+    future<> attaching = spawn(*home, attach(engine, made->inside));
     co_await std::move(attaching);
     auto watching = std::make_shared<task<>>(end_with(engine, made->child->watch()));
     (void)home->send([home = home.get(), watching] { home->work().start(std::move(*watching)); });

@@ -1,6 +1,8 @@
 // What one call on devices asks for, whoever carries it out. The arguments have been checked.
 #pragma once
 
+#include "transport/frame.hpp"
+
 #include <tutti/gpu/device_span.hpp>
 #include <tutti/gpu/event.hpp>
 #include <tutti/reduction.hpp>
@@ -71,5 +73,11 @@ struct device_request {
 
 /// "all_reduce f32 sum count 1024"
 std::string to_string(const device_request& what);
+
+/// What the ranks of a collective must agree about: kind and type are those of devices, the digest is that of a list of buffers. Not of an
+/// exchange, about which ranks agree in pairs.
+descriptor describe(const device_request& what) noexcept;
+/// As above; a list that differs from another in sizes only shows it by their digest.
+std::string words_of(const descriptor& what, bool with_sizes = false);
 
 }  // namespace tutti::gpu

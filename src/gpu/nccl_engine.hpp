@@ -16,6 +16,7 @@
 #include <tutti/event_loop.hpp>
 #include <tutti/gpu/stream.hpp>
 
+#include <array>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -31,12 +32,14 @@ struct nccl_settings {
     int me = 0, size = 1;
     duration operation{};  // a deadline, where the call names none
     nccl_abilities has;
-    std::function<void(const report&)> tell;  // the other ranks, of what has failed here; from any thread
+    std::function<void(const report&)> tell;                    // the other ranks, of what has failed here; from any thread
+    std::function<void(std::uint64_t, const descriptor&)> ask;  // whether they call the same; on the progress loop
 };
 
 class nccl_engine final : public device_engine, operation_owner, issuing, public std::enable_shared_from_this<nccl_engine> {
 public:
     static constexpr std::size_t at_most = std::size_t{1} << 20;  // operations under way
+    static constexpr std::size_t remembered = 64;                 // collectives, to compare with
 
     /// Made shared. The table outlives it. `progress` may end before.
     nccl_engine(const nccl_table& nccl, stream over, event_loop& progress, nccl_settings how);
@@ -54,6 +57,8 @@ public:
     std::optional<report> failed() const override;
     future<> idle() override;
     future<> close() override;
+    /// On the progress loop: that rank waits in this collective. Fails when this rank has called another one, or never will.
+    void compare(rank who, std::uint64_t number, const descriptor& theirs) noexcept;
     std::string words() const override;
     const stream& over() const noexcept { return stream_; }
     ncclComm_t native() const noexcept override { return native_.load(std::memory_order_acquire); }
@@ -88,6 +93,8 @@ private:
     void forsaken(operation_state& which) noexcept override;
     void tend() noexcept;
     void dated() noexcept;
+    void ask(time_point at) noexcept;
+    operation_state* first_collective() const noexcept;
     void give_up() noexcept;
     void over_now() noexcept;
     void end_all(const std::optional<report>& why) noexcept;
@@ -112,13 +119,16 @@ private:
     event_loop* progress_;  // null when it is gone
     linked_queue<operation_state, &operation_state::under_way> under_way_;
     std::size_t under_way_count_ = 0;
+    std::size_t collectives_under_way_ = 0;
     std::uint64_t issued_ = 0;
+    std::uint64_t collectives_ = 0;  // issued
+    std::array<descriptor, remembered> recent_{};
     std::optional<report> why_;
     bool closing_ = false;
     bool is_over_ = false;
     bool told_ = false;  // everybody who waited has been told of the failure
     bool tend_posted_ = false, over_posted_ = false;
-    time_point armed_ = no_deadline;  // the deadline the timer is set for
+    time_point armed_ = no_deadline;  // what the timer is set for
     time_point start_by_ = no_deadline;
     time_point stuck_at_ = no_deadline;  // when what ends the communicator has taken too long
     std::vector<promise> idle_;
