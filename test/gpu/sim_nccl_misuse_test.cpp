@@ -242,6 +242,37 @@ TEST_CASE("what must not be done with NCCL is said in a sentence") {
     }
 }
 
+TEST_CASE("small floats are refused where the version or the device does not have them") {
+    struct row {
+        int version, capability;
+        bool moves, reduces;
+        const char* sentence;
+    };
+    constexpr row rows[] = {
+        {22403, 90, true, true, ""},
+        {22403, 89, true, false, "main: ncclAllReduce of small floats on a device of capability 8.9, and 9.0 is needed"},
+        {22304, 90, false, false, "main: ncclAllReduce of a type that this version does not have"},
+    };
+    for (const row& each : rows) {
+        CAPTURE(each.version);
+        CAPTURE(each.capability);
+        sim::options how;
+        how.nccl_version = each.version;
+        how.capability = each.capability;
+        sim::checked_machine machine(how);
+        machine.name_thread("main");
+        ranks world(machine, 1);
+        auto* const data = world.put<std::uint8_t>(0, {1, 2, 3, 4});
+        const auto settled = [&](ncclResult_t code) { return (code == ncclInProgress ? world.settled(0) : code) == ncclSuccess; };
+        CHECK(settled(world.nccl.ncclAllReduce(data, data, 4, ncclFloat8e4m3, ncclSum, world.comm(0), world.stream(0))) == each.reduces);
+        auto wrong = machine.take_misuse();
+        CHECK((wrong.empty() ? "" : wrong[0]) == std::string(each.sentence));
+        CHECK(settled(world.nccl.ncclBroadcast(data, data, 4, ncclFloat8e5m2, 0, world.comm(0), world.stream(0))) == each.moves);
+        machine.run();
+        CHECK(machine.take_misuse().empty() == each.moves);
+    }
+}
+
 TEST_CASE("a communicator that nobody ends is named at the end") {
     sim::options how;
     how.devices = 2;
