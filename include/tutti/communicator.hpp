@@ -222,9 +222,9 @@ public:
     task<std::unique_ptr<communicator>> split(int color, int key);
 
 #if TUTTI_GPU
-    /// The same ranks, with a device each, for collectives on memory there: include <tutti/gpu/communicator.hpp>. All ranks call it; one that
-    /// has no device, or cannot use it, says so by `card` having none, and by the failure. Throws, on all ranks, error::unsupported naming
-    /// the rank that cannot and why, and error::invalid_argument naming two ranks that have the same device.
+    /// The same ranks, for collectives on memory of devices: include <tutti/gpu/communicator.hpp>. All ranks call it; one without a device gives
+    /// the failure instead, and takes part with memory of the host. Throws, on all ranks, error::unsupported where NCCL was insisted on, naming
+    /// the rank that cannot use it and why, and error::invalid_argument naming two ranks that have the same device.
     task<std::unique_ptr<gpu::communicator>> device(result<gpu::device> card);
     task<std::unique_ptr<gpu::communicator>> device(result<gpu::device> card, gpu::group_options options);
 #endif

@@ -31,7 +31,7 @@ const_buffer plain(const const_device_span& what) noexcept {
 complaint check_place(const device_group& of, std::string_view role, const const_device_span& what) {
     complaint wrong = check_memory(role, plain(what));
     if (wrong || what.count == 0) return wrong;
-    return check_device_memory(*of.card.inner(), role, what.data);
+    return of.card ? check_device_memory(*of.card->inner(), role, what.data) : complaint();
 }
 
 complaint check_types(const const_device_span& from, const const_device_span& to) {
@@ -73,7 +73,7 @@ operation issue(device_group& of, operation_state& which, const call_options& op
         refuse(of, what, error::invalid_argument, fmt::format(" with a wrong argument: {}", *wrong));
     } else if (const auto cannot = of.engine->cannot(what)) {
         refuse(of, what, error::unsupported, fmt::format(": {}", *cannot));
-    } else if (options.after) {
+    } else if (options.after && of.card) {
         auto before = options.after->record();
         if (before) what.after = std::move(*before);
         else
@@ -112,8 +112,8 @@ communicator::~communicator() = default;
 int communicator::rank() const noexcept { return group_->me(); }
 int communicator::size() const noexcept { return group_->size(); }
 const std::string& communicator::name() const noexcept { return group_->child->name(); }
-device communicator::on() const { return group_->card; }
-const stream& communicator::over() const noexcept { return group_->over; }
+const std::optional<device>& communicator::on() const noexcept { return group_->card; }
+const std::optional<stream>& communicator::over() const noexcept { return group_->over; }
 std::string communicator::engine() const { return group_->engine->words(); }
 ncclComm* communicator::native() const noexcept { return group_->engine->native(); }
 
@@ -274,8 +274,9 @@ operation communicator::exchange(std::span<const transfer> all, call_options opt
 // ---- the whole
 
 task<std::unique_ptr<communicator>> communicator::split(int color, int key) {
-    return tutti::detail::split_devices(*group_->child, color, key,
-                                        tutti::detail::device_joining(group_->card, group_->nccl, std::nullopt));
+    tutti::detail::device_joining how = group_->how;
+    how.over.reset();
+    return tutti::detail::split_devices(*group_->child, color, key, std::move(how));
 }
 
 future<> communicator::watch() { return group_->child->watch(); }

@@ -1,12 +1,16 @@
-// Ranks tell each other of their devices, agree whether all can take part, and meet in NCCL; over a communicator of their own, by which they
-// hear of each other's failures ever after.
+// Ranks tell each other of their devices, agree how operations are carried out, and meet in NCCL where that is how; over a communicator of
+// their own, by which they hear of each other's failures ever after.
 #include "communicator/device_join.hpp"
 
 #include "base/bytes.hpp"
 #include "communicator/device_group.hpp"
 #include "communicator/device_seat.hpp"
 #include "communicator/spawn.hpp"
-#include "gpu/nccl_engine.hpp"
+#include "communicator/staged_carrier.hpp"
+#include "gpu/nccl_carrier.hpp"
+
+#include <tutti/gpu/device_buffer.hpp>
+#include <tutti/gpu/pinned_buffer.hpp>
 
 #include <fmt/format.h>
 
@@ -31,13 +35,15 @@ gpu::seat seat_of(const device_joining& how, int host) {
     gpu::seat mine;
     mine.host = gpu::nccl_host(host);
     mine.chosen = gpu::device_choice();
-    if (!how.card) mine.why_not = how.card.failure().details().cause;
-    else if (!how.nccl) mine.why_not = how.nccl.why_not->details().cause;
-    if (!mine.why_not.empty()) return mine;
-    gpu::device card = result(how.card).value();
+    mine.wanted = how.engine;
+    mine.chunk_bytes = how.chunk_bytes;
+    if (!how.card) mine.no_device = how.card.failure().details().cause;
+    if (!how.nccl) mine.no_nccl = how.nccl.why_not->details().cause;
+    else how.nccl.table.ncclGetVersion(&mine.nccl_version);
+    if (!how.card) return mine;
+    const gpu::device card = result(how.card).value();
     mine.uuid = card.uuid();
     mine.ordinal = card.ordinal();
-    how.nccl.table.ncclGetVersion(&mine.nccl_version);
     mine.shared = shares_devices(mine.nccl_version);
     return mine;
 }
@@ -51,7 +57,7 @@ task<std::unique_ptr<communicator>> form(std::shared_ptr<context::state> home, m
 }
 
 /// Throws the same on all ranks when they cannot be a device group.
-task<> agree(communicator& over, gpu::seat mine) {
+task<gpu::engine_choice> agree(communicator& over, gpu::seat mine) {
     std::vector<std::byte> said(gpu::seat::bytes), all(gpu::seat::bytes * static_cast<std::size_t>(over.size()));
     mine.write(said);
     call_options options;
@@ -62,12 +68,17 @@ task<> agree(communicator& over, gpu::seat mine) {
     std::vector<gpu::seat> seats;
     for (std::size_t each = 0; each < all.size(); each += gpu::seat::bytes)
         seats.push_back(gpu::seat::read(std::span(all).subspan(each, gpu::seat::bytes)));
-    if (const auto why = gpu::objection(seats)) throw failure(*why);
+    auto chosen = gpu::choose_engine(seats).value();
+    if (chosen.told && over.rank() == 0) {
+        context::state* const home = &inside_of::get(over).home();
+        (void)home->send([home, why = chosen.why] { home->tell("collectives on devices go through the hosts: " + why); });
+    }
+    co_return chosen;
 }
 
 // ---- the engine
 
-task<> attach(std::shared_ptr<gpu::nccl_engine> engine, group& ranks) {
+task<> attach(std::shared_ptr<gpu::device_engine> engine, group& ranks) {
     engine->attach();
     ranks.compare_on_device([to = std::weak_ptr(engine)](rank who, std::uint64_t number, const descriptor& what) {
         if (const auto here = to.lock()) here->compare(who, number, what);
@@ -92,45 +103,56 @@ gpu::nccl_abilities abilities(const gpu::device_state& card, const gpu::nccl_tab
     return has;
 }
 
-std::shared_ptr<gpu::nccl_engine> make_engine(gpu::device_group& of) {
-    gpu::nccl_settings how;
+std::shared_ptr<gpu::device_engine> make_engine(gpu::device_group& of) {
+    gpu::engine_settings how;
     how.name = of.child->name();
     how.me = of.me();
     how.size = of.size();
     how.operation = of.inside.home().options().operation;
-    how.has = abilities(*of.card.inner(), of.nccl.table);
+    if (of.card) how.stuck = of.card->inner()->options().stuck;
     how.tell = [door = of.door](const report& why) { door->tell(why); };
     how.ask = [door = of.door](std::uint64_t number, const descriptor& what) { door->ask(number, what); };
-    return std::make_shared<gpu::nccl_engine>(of.nccl.table, of.over, of.inside.home().loop(), std::move(how));
+    return std::make_shared<gpu::device_engine>(of.card ? of.card->inner() : nullptr, of.inside.home().loop(), std::move(how));
 }
 
-/// What the device gives, where a call may take long.
-task<made_group> furnish(std::unique_ptr<communicator> child, device_joining how) {
-    gpu::device card = std::move(how.card).value();
-    auto over = std::make_shared<std::optional<gpu::stream>>(how.over);
-    auto barrier = std::make_shared<std::shared_ptr<void>>();
-    auto getting = card.inner()->lifecycle().run("a stream and memory for a communicator", [card, over, barrier]() -> result<> {
-        if (!*over) {
-            auto made = gpu::stream::make(card, gpu::stream_priority::high);
-            if (!made) return made.failure();
-            *over = *made;
-        }
-        auto memory = gpu::allocate_device_memory(card, 1);
-        if (!memory) return memory.failure();
-        *barrier = *memory;
-        return {};
-    });
+/// What a device gives for a communicator.
+struct equipment {
+    std::optional<gpu::stream> over;  // of operations, or of what is copied to the device
+    std::optional<gpu::stream> out;   // of what is copied to the host
+    std::shared_ptr<void> memory;     // a byte of the device's, or pinned
+};
+
+result<> equip(const gpu::device& card, std::size_t pinned, equipment& with) {
+    if (!with.over) {
+        auto made = gpu::stream::make(card, gpu::stream_priority::high);
+        if (!made) return made.failure();
+        with.over = *made;
+    }
+    if (pinned != 0) {
+        auto made = gpu::stream::make(card, gpu::stream_priority::high);
+        if (!made) return made.failure();
+        with.out = *made;
+    }
+    auto memory = pinned != 0 ? gpu::allocate_pinned_memory(card, pinned) : gpu::allocate_device_memory(card, 1);
+    if (!memory) return memory.failure();
+    with.memory = *memory;
+    return {};
+}
+
+/// Where a call of the driver's may take long. `pinned` is 0 for NCCL.
+task<std::shared_ptr<equipment>> equip(communicator& child, gpu::device card, std::optional<gpu::stream> over, std::size_t pinned) {
+    auto with = std::make_shared<equipment>();
+    with->over = std::move(over);
+    auto getting = card.inner()->lifecycle().run("streams and memory for a communicator", [=] { return equip(card, pinned, *with); });
     const auto got = co_await as_result(std::move(getting));
     if (!got) {
         report why = got.failure().details();
-        why.root = child->rank();
-        why.cause = fmt::format("rank {}: {}", child->rank(), why.cause);
-        inside_of::get(*child).engine().fail_and_tell(why);
+        why.root = child.rank();
+        why.cause = fmt::format("rank {}: {}", child.rank(), why.cause);
+        inside_of::get(child).engine().fail_and_tell(why);
         throw failure(why);
     }
-    auto made = std::make_unique<gpu::device_group>(std::move(child), card, **over, how.nccl);
-    made->barrier = *barrier;
-    co_return made;
+    co_return with;
 }
 
 struct passport {
@@ -142,7 +164,7 @@ struct passport {
 task<ncclUniqueId> unique_id(gpu::device_group& of) {
     auto mine = std::make_shared<passport>();
     if (of.me() == 0) {
-        auto making = of.card.inner()->lifecycle().run("ncclGetUniqueId", [mine, &nccl = of.nccl.table]() -> result<> {
+        auto making = of.card->inner()->lifecycle().run("ncclGetUniqueId", [mine, &nccl = of.how.nccl.table]() -> result<> {
             const ncclResult_t code = nccl.ncclGetUniqueId(&mine->id);
             if (code == ncclSuccess) return {};
             return failure(gpu::error_of(code), fmt::format("ncclGetUniqueId: {}", nccl.ncclGetErrorString(code)));
@@ -158,19 +180,57 @@ task<ncclUniqueId> unique_id(gpu::device_group& of) {
     co_return mine->id;
 }
 
-task<made_communicator> meet(std::unique_ptr<communicator> child, device_joining how) {
-    const std::shared_ptr<context::state> home = inside_of::get(*child).shared_home();
-    auto furnishing = furnish(std::move(child), how);
-    made_group made = co_await std::move(furnishing);
-    const auto engine = make_engine(*made);
-    made->engine = engine;
-    future<> attaching = spawn(*home, attach(engine, made->inside));
+/// The engine is noticed from now on, by the progress loop's end and by that of the ranks.
+task<> begin(gpu::device_group& of) {
+    const std::shared_ptr<context::state> home = of.inside.shared_home();
+    future<> attaching = spawn(*home, attach(of.engine, of.inside));
     co_await std::move(attaching);
-    auto watching = std::make_shared<task<>>(end_with(engine, made->child->watch()));
+    auto watching = std::make_shared<task<>>(end_with(of.engine, of.child->watch()));
     (void)home->send([home = home.get(), watching] { home->work().start(std::move(*watching)); });
-    auto asking = unique_id(*made);
-    const ncclUniqueId id = co_await std::move(asking);
-    future<> starting = engine->start(id, home->options().rendezvous);
+}
+
+task<> carry_by_nccl(gpu::device_group& of) {
+    const auto& card = of.card->inner();
+    auto made = std::make_unique<gpu::nccl_carrier>(*of.engine, of.how.nccl.table, *of.over, abilities(*card, of.how.nccl.table));
+    gpu::nccl_carrier& nccl = *made;
+    of.engine->carried_by(std::move(made));
+    auto beginning = begin(of);
+    co_await std::move(beginning);
+    auto asking = unique_id(of);
+    nccl.meet_by(co_await std::move(asking));
+}
+
+task<> carry_staged(gpu::device_group& of, gpu::staging with) {
+    of.engine->carried_by(std::make_unique<gpu::staged_carrier>(*of.engine, of.door, std::move(with)));
+    return begin(of);
+}
+
+task<made_group> furnish(std::unique_ptr<communicator> child, device_joining how, gpu::engine_choice chosen) {
+    const bool staged = chosen.kind == gpu::engine_kind::staged;
+    gpu::staging with(chosen.why, chosen.chunk_bytes, how.window, child->size());
+    if (how.card) {
+        auto equipping = equip(*child, *how.card, how.over, staged ? with.bytes() : 0);
+        const auto got = co_await std::move(equipping);
+        how.over = got->over;
+        with.out = got->out;
+        with.memory = got->memory;
+    } else {
+        how.over.reset();
+        with.memory = gpu::host_memory(with.bytes());
+    }
+    with.in = how.over;
+    auto made = std::make_unique<gpu::device_group>(std::move(child), std::move(how));
+    made->engine = make_engine(*made);
+    if (!staged) made->barrier = with.memory;
+    auto carrying = staged ? carry_staged(*made, std::move(with)) : carry_by_nccl(*made);
+    co_await std::move(carrying);
+    co_return made;
+}
+
+task<made_communicator> meet(std::unique_ptr<communicator> child, device_joining how, gpu::engine_choice chosen) {
+    auto furnishing = furnish(std::move(child), std::move(how), std::move(chosen));
+    made_group made = co_await std::move(furnishing);
+    future<> starting = made->engine->start(made->inside.home().options().rendezvous);
     co_await std::move(starting);
     call_options options;
     options.label = "the beginning of a device group";
@@ -184,8 +244,8 @@ task<made_communicator> join(std::shared_ptr<context::state> home, membership wh
     future<std::unique_ptr<communicator>> forming = spawn(*home, form(home, std::move(who)));
     auto child = co_await std::move(forming);
     auto agreeing = agree(*child, seat_of(how, host));
-    co_await std::move(agreeing);
-    auto meeting = meet(std::move(child), std::move(how));
+    auto chosen = co_await std::move(agreeing);
+    auto meeting = meet(std::move(child), std::move(how), std::move(chosen));
     co_return co_await std::move(meeting);
 }
 
@@ -193,8 +253,8 @@ task<made_communicator> join_split(task<std::unique_ptr<communicator>> splitting
     auto child = co_await std::move(splitting);
     const membership& who = inside_of::get(*child).who();
     auto agreeing = agree(*child, seat_of(how, who.hosts.host(who.me)));
-    co_await std::move(agreeing);
-    auto meeting = meet(std::move(child), std::move(how));
+    auto chosen = co_await std::move(agreeing);
+    auto meeting = meet(std::move(child), std::move(how), std::move(chosen));
     co_return co_await std::move(meeting);
 }
 
@@ -221,9 +281,7 @@ task<std::unique_ptr<gpu::communicator>> communicator::device(result<gpu::device
 }
 
 task<std::unique_ptr<gpu::communicator>> communicator::device(result<gpu::device> card, gpu::group_options options) {
-    std::optional<gpu::stream> over;
-    if (options.over) over = *options.over;
-    return detail::join_devices(*this, detail::device_joining(std::move(card), gpu::nccl(), std::move(over)));
+    return detail::join_devices(*this, detail::device_joining(std::move(card), gpu::nccl(), options));
 }
 
 }  // namespace tutti

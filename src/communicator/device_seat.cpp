@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 namespace tutti::gpu {
 
@@ -16,7 +18,10 @@ void seat::write(std::span<std::byte> into) const {
     out.put_text(uuid, 64);
     out.put_text(host, 128);
     out.put_text(chosen, 200);
-    out.put_text(why_not, 500);
+    out.put(static_cast<std::uint8_t>(wanted));
+    out.put(chunk_bytes);
+    out.put_text(no_device, 250);
+    out.put_text(no_nccl, 250);
 }
 
 seat seat::read(std::span<const std::byte> from) {
@@ -28,7 +33,10 @@ seat seat::read(std::span<const std::byte> from) {
     made.uuid = in.take_text();
     made.host = in.take_text();
     made.chosen = in.take_text();
-    made.why_not = in.take_text();
+    made.wanted = static_cast<engine_kind>(in.take<std::uint8_t>());
+    made.chunk_bytes = in.take<std::uint64_t>();
+    made.no_device = in.take_text();
+    made.no_nccl = in.take_text();
     return made;
 }
 
@@ -50,13 +58,26 @@ namespace {
 
 std::string version(int number) { return fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100); }
 
-}  // namespace
+constexpr std::size_t none = ~std::size_t{0};
 
-std::optional<failure> objection(const std::vector<seat>& all) {
+/// The first rank that wants this.
+std::size_t who_wants(const std::vector<seat>& all, engine_kind kind) {
     for (std::size_t each = 0; each < all.size(); ++each)
-        if (!all[each].why_not.empty())
-            return failure(error::unsupported,
-                           fmt::format("rank {} cannot take part in collectives on devices: {}", each, all[each].why_not));
+        if (all[each].wanted == kind) return each;
+    return none;
+}
+
+/// The first rank that cannot use NCCL, and why.
+std::optional<std::string> without_nccl(const std::vector<seat>& all) {
+    for (std::size_t each = 0; each < all.size(); ++each) {
+        if (!all[each].no_device.empty()) return fmt::format("rank {} has no device: {}", each, all[each].no_device);
+        if (!all[each].no_nccl.empty()) return fmt::format("rank {} has no NCCL: {}", each, all[each].no_nccl);
+    }
+    return {};
+}
+
+/// What is wrong with NCCL on ranks that all have it.
+std::optional<failure> objection(const std::vector<seat>& all) {
     for (std::size_t each = 1; each < all.size(); ++each)
         if (all[each].nccl_version != all[0].nccl_version)
             return failure(error::unsupported,
@@ -69,10 +90,36 @@ std::optional<failure> objection(const std::vector<seat>& all) {
             return failure(
                 error::invalid_argument,
                 fmt::format("ranks {} and {} have the same device, {}: it is device {} of rank {} ({}) and device {} of rank {} ({}); "
-                            "every rank of a host needs one of its own",
+                            "every rank of a host needs one of its own, or engine_kind::staged",
                             other, each, one.uuid, one.ordinal, other, one.chosen, two.ordinal, each, two.chosen));
         }
     return {};
+}
+
+}  // namespace
+
+result<engine_choice> choose_engine(const std::vector<seat>& all) {
+    engine_choice made;
+    made.chunk_bytes = all.front().chunk_bytes;
+    for (const seat& each : all) made.chunk_bytes = std::min<std::size_t>(made.chunk_bytes, each.chunk_bytes);
+    const std::size_t insists = who_wants(all, engine_kind::nccl), stages = who_wants(all, engine_kind::staged);
+    if (insists != none && stages != none)
+        return failure(error::invalid_argument,
+                       fmt::format("rank {} wants collectives on devices by NCCL, and rank {} wants them staged", insists, stages));
+    const auto why_not = without_nccl(all);
+    if (stages != none) {
+        made.kind = engine_kind::staged;
+        made.why = fmt::format("rank {} wants it so", stages);
+    } else if (why_not && insists != none) {
+        return failure(error::unsupported, fmt::format("rank {} wants collectives on devices by NCCL, and {}", insists, *why_not));
+    } else if (why_not) {
+        made.kind = engine_kind::staged;
+        made.why = *why_not;
+        made.told = true;
+    } else if (const auto wrong = objection(all)) {
+        return *wrong;
+    }
+    return made;
 }
 
 }  // namespace tutti::gpu

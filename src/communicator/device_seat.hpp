@@ -1,10 +1,11 @@
-// What a rank tells the others of its device before they join, and what can be wrong with all of it together.
+// What a rank tells the others of its device before they join, and what follows from all of it together.
 #pragma once
 
+#include <tutti/gpu/communicator.hpp>
 #include <tutti/result.hpp>
 
 #include <cstddef>
-#include <optional>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,7 +15,9 @@ namespace tutti::gpu {
 struct seat {
     static constexpr std::size_t bytes = 1024;  // written
 
-    std::string why_not;  // empty: this rank can take part
+    std::string no_device, no_nccl;  // why not; empty: there is one
+    engine_kind wanted = engine_kind::automatic;
+    std::uint64_t chunk_bytes = 0;
     std::string uuid;
     std::string host;    // as NCCL tells hosts apart
     std::string chosen;  // what decided which device it is: "CUDA_VISIBLE_DEVICES=0, LOCAL_RANK=1"
@@ -30,7 +33,16 @@ struct seat {
 std::string nccl_host(int host);
 std::string device_choice();
 
-/// The same answer on all ranks.
-std::optional<failure> objection(const std::vector<seat>& all);
+/// How the ranks' operations are carried out: never engine_kind::automatic.
+struct engine_choice {
+    engine_choice() = default;  // g++ 12 destroys aggregates twice in a co_await
+
+    engine_kind kind = engine_kind::nccl;
+    std::string why;    // where that is not what they would rather have
+    bool told = false;  // nobody has asked for it
+    std::size_t chunk_bytes = 0;
+};
+/// The same answer on all ranks, and the same failure.
+result<engine_choice> choose_engine(const std::vector<seat>& all);
 
 }  // namespace tutti::gpu

@@ -73,6 +73,8 @@ detail::arena_memory context::state::allocate(std::size_t bytes) {
     return made;
 }
 
+void context::state::tell(const std::string& sentence) const { told_by(options_)(sentence); }
+
 void context::state::remove(detail::group& which, visited& guest) noexcept {
     std::erase(groups_, &which);
     if (door_) door_->remove(guest);

@@ -58,6 +58,8 @@ public:
     /// Whether it was made here, and not given.
     bool own_network() const noexcept { return own_network_; }
     doorman& door() noexcept { return *door_; }
+    /// Whoever is to hear what works otherwise than it might.
+    void tell(const std::string& sentence) const;
     background& work() noexcept { return work_; }
     void add(detail::group& which) { groups_.push_back(&which); }
     void remove(detail::group& which, visited& guest) noexcept;

@@ -17,7 +17,7 @@ public:
 
     void placed(const event& end, const failure* why) noexcept {
         if (why) return over(why);
-        if (!ordered_) return over(nullptr);
+        if (!ordered_ || !end.valid()) return over(nullptr);
         const auto done = ordered_->wait(end);
         over(done ? nullptr : &done.failure());
     }

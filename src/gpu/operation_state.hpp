@@ -61,12 +61,14 @@ public:
     future<> ordered_on(const stream& which);
 
     // For the owner.
-    /// The device has been given it, and comes to `end` when it has done it.
+    /// The device has been given it, and comes to `end` when it has done it; without a device it is done.
     void placed(event end) noexcept;
     bool is_placed() const {
         const std::lock_guard lock(guard_);
-        return end_.valid();
+        return over_ && !why_;
     }
+    /// When it is placed: false where there is no device to come to anything.
+    bool has_event() const noexcept { return end_.valid(); }
     /// Ends what has not ended: all three ways of waiting.
     void end(const failure* why) noexcept;
     /// What the poller is to be given.

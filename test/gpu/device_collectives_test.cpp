@@ -1,105 +1,38 @@
 // Every operation with every type and operator that NCCL has, against what a serial computation gives.
-#include "gpu/device_ranks.hpp"
-#include "support/oracle.hpp"
+#include "gpu/device_collectives.hpp"
 
-#include <algorithm>
 #include <string>
 
 using namespace tutti;
+using test::device_call;
 using test::device_rank;
 using test::device_stage;
 
 namespace {
-
-constexpr collective kinds[] = {collective::all_reduce,     collective::reduce,     collective::broadcast, collective::all_gather,
-                                collective::reduce_scatter, collective::all_to_all, collective::gather,    collective::scatter};
-
-struct wanted {
-    test::call what;
-    bool in_place = false;
-};
 
 bool reducible(data_type type) {
     return type < data_type::opaque && !is_complex(type) && type != data_type::boolean && size_of(type) != 0 && type != data_type::i16 &&
            type != data_type::u16;
 }
 
-/// Where the ranks' parts lie in each other's outputs.
-bool may_be_in_place(collective kind) {
-    return kind != collective::all_to_all && kind != collective::gather && kind != collective::scatter;
-}
-
-gpu::operation call(device_rank& here, const wanted& one, const gpu::device_buffer<std::byte>& from, std::size_t in,
-                    const gpu::device_buffer<std::byte>& to, std::size_t out) {
-    const test::call& what = one.what;
-    const gpu::device_span source(from.data(), in, what.type, from.keep()), target(to.data(), out, what.type, to.keep());
-    switch (what.kind) {
-        case collective::all_reduce:
-            return one.in_place ? here.all.all_reduce(target, what.op) : here.all.all_reduce(source, target, what.op);
-        case collective::reduce:
-            return one.in_place ? here.all.reduce(target, what.op, what.root) : here.all.reduce(source, target, what.op, what.root);
-        case collective::broadcast: return here.all.broadcast(target, what.root);
-        case collective::all_gather: return here.all.all_gather(source, target);
-        case collective::reduce_scatter: return here.all.reduce_scatter(source, target, what.op);
-        case collective::all_to_all: return here.all.all_to_all(source, target);
-        case collective::gather: return here.all.gather(source, target, what.root);
-        default: return here.all.scatter(source, target, what.root);
-    }
-}
-
-task<> once(device_rank& here, const wanted& one, std::uint64_t seed) {
-    const test::call& what = one.what;
-    const test::oracle expected(what, here.all.size(), seed);
-    const std::size_t element = what.element_bytes();
-    const test::bytes& input = expected.input(here.me);
-    const std::size_t in = expected.input_count(here.me), out = expected.output_count(here.me);
-    const bool one_buffer = one.in_place || what.kind == collective::broadcast;
-    // Behind the output stand bytes that nobody may touch.
-    constexpr std::size_t margin = 16;
-    const auto from = here.memory(input.size() + 1), to = here.memory(std::max(input.size(), out * element) + margin);
-    std::memset(here.shadow(to.data()), 0x5a, to.bytes());
-    std::copy(input.begin(), input.end(), here.shadow(one_buffer ? to.data() : from.data()));
-    auto done = call(here, one, from, in, to, one_buffer ? std::max(in, out) : out);
-    co_await std::move(done);
-    const test::bytes want = expected.expected(here.me);
-    const test::bytes got(here.shadow(to.data()), here.shadow(to.data()) + want.size());
-    CHECK(test::alike(what.type, got, want));
-    if (!one_buffer) CHECK(std::equal(input.begin(), input.end(), here.shadow(from.data())));
-    for (std::size_t index = to.bytes() - margin; index < to.bytes(); ++index) CHECK(here.shadow(to.data())[index] == std::byte{0x5a});
-}
-
-task<> all_of(device_rank& here, const std::vector<wanted>& list) {
-    std::uint64_t seed = 1;
-    for (const wanted& one : list) {
-        CAPTURE(here.me);
-        CAPTURE(name(one.what.kind));
-        CAPTURE(name(one.what.type));
-        CAPTURE(name(one.what.op.kind()));
-        CAPTURE(one.what.count);
-        CAPTURE(one.in_place);
-        auto work = once(here, one, seed++);
-        co_await std::move(work);
-    }
-}
-
-std::vector<wanted> everything(int size, bool exact_average) {
-    std::vector<wanted> list;
+std::vector<device_call> everything(int size, bool exact_average) {
+    std::vector<device_call> list;
     for (const std::size_t count : {std::size_t{0}, std::size_t{1}, static_cast<std::size_t>(size) - 1, std::size_t{257}})
-        for (const collective kind : kinds)
+        for (const collective kind : test::device_kinds)
             for (const data_type type : test::all_types)
                 for (const reduction& op : test::all_ops) {
                     if (!test::has_op(kind, op)) continue;
                     if (reduces(kind) && (!reducible(type) || !defined(op.kind(), type))) continue;
                     if (reduces(kind) && (op == band || op == bor || op == bxor)) continue;
                     if (op == avg && is_floating(type) && !exact_average) continue;
-                    wanted one;
+                    device_call one;
                     one.what.kind = kind;
                     one.what.type = type;
                     one.what.op = op;
                     one.what.count = count;
                     one.what.root = size / 2;
                     list.push_back(one);
-                    one.in_place = (kind == collective::all_reduce || kind == collective::reduce) && may_be_in_place(kind);
+                    one.in_place = (kind == collective::all_reduce || kind == collective::reduce) && test::may_be_in_place(kind);
                     if (one.in_place) list.push_back(one);
                 }
     return list;
@@ -117,7 +50,7 @@ TEST_CASE("every operation gives what a serial computation gives, for every type
             how.seed = static_cast<std::uint64_t>(10 * size + polls);
             device_stage stage(size, how);
             const auto list = everything(size, size != 3);
-            stage.run([&list](device_rank& here) { return all_of(here, list); });
+            stage.run([&list](device_rank& here) { return test::all_of(here, list); });
         }
 }
 
@@ -125,10 +58,10 @@ TEST_CASE("what an older NCCL lacks is done by messages") {
     gpu::sim::options how;
     how.missing = {"ncclAlltoAll", "ncclGather", "ncclScatter"};
     device_stage stage(3, how);
-    std::vector<wanted> list;
-    for (const wanted& each : everything(3, false))
+    std::vector<device_call> list;
+    for (const device_call& each : everything(3, false))
         if (!reduces(each.what.kind)) list.push_back(each);
-    stage.run([&list](device_rank& here) { return all_of(here, list); });
+    stage.run([&list](device_rank& here) { return test::all_of(here, list); });
 }
 
 namespace {

@@ -265,19 +265,21 @@ TEST_CASE("two ranks with one device are named, with what decided it") {
     CHECK(stage.machine.calls("ncclCommInitRankConfig") == 0);
 }
 
-TEST_CASE("a rank without a device, or without NCCL, is named with its reason on all ranks") {
+TEST_CASE("where NCCL is insisted on, a rank without it is named with its reason on all ranks") {
     SUBCASE("no such device") {
         device_stage stage(2);
         stage.device_of = [](rank me) { return 5 * me; };
+        stage.group.engine = gpu::engine_kind::nccl;
         const std::string why = refusal(stage, error::unsupported);
         CAPTURE(why);
-        CHECK(contains(why, "rank 1 cannot take part in collectives on devices: "));
+        CHECK(contains(why, "rank 0 wants collectives on devices by NCCL, and rank 1 has no device: "));
         CHECK(contains(why, "5"));
     }
     SUBCASE("no NCCL") {
         device_stage stage(2);
         stage.nccl.why_not = failure(error::unsupported, "libnccl.so.2 is nowhere");
-        CHECK(contains(refusal(stage, error::unsupported), "rank 0 cannot take part in collectives on devices: libnccl.so.2 is nowhere"));
+        stage.group.engine = gpu::engine_kind::nccl;
+        CHECK(contains(refusal(stage, error::unsupported), "by NCCL, and rank 0 has no NCCL: libnccl.so.2 is nowhere"));
     }
     SUBCASE("NCCL does not begin") {
         device_stage stage(2);

@@ -21,13 +21,50 @@
 
 namespace tutti::test {
 
+/// Memory of a rank's device, or of the host where it has none; and where the test sees its bytes.
+struct rank_memory {
+    std::byte* data;
+    std::byte* seen;
+    std::size_t bytes;
+    gpu::keep_alive keep;
+
+    template <class T>
+    T& at(std::size_t index) const {
+        return reinterpret_cast<T*>(seen)[index];
+    }
+    gpu::device_span span(data_type type, std::size_t first, std::size_t count) const {
+        return gpu::device_span(data + first * size_of(type), count, type, keep);
+    }
+    template <class T>
+    gpu::device_span all() const {
+        return gpu::device_span(data, bytes / sizeof(T), type_of<T>, keep);
+    }
+};
+
 /// What a test has on one rank.
 struct device_rank {
     rank me;
     gpu::communicator& all;
     communicator& world;
-    gpu::device card;
+    gpu::device card;  // empty on a rank that has none
     gpu::sim::machine& machine;
+
+    bool on_host() const { return !all.on().has_value(); }
+    rank_memory place(std::size_t bytes) const {
+        if (!on_host()) {
+            const auto made = memory(bytes);
+            return {made.data(), bytes ? shadow(made.data()) : nullptr, bytes, made.keep()};
+        }
+        const auto made = std::make_shared<std::vector<std::max_align_t>>(bytes / sizeof(std::max_align_t) + 1);
+        auto* const data = reinterpret_cast<std::byte*>(made->data());
+        return {data, data, bytes, made};
+    }
+    template <class T>
+    rank_memory place_filled(std::size_t count, T value) const {
+        const rank_memory made = place(count * sizeof(T));
+        for (std::size_t index = 0; index < count; ++index) made.at<T>(index) = value;
+        return made;
+    }
 
     /// Memory on the device, and what is in it, behind its back.
     gpu::device_buffer<std::byte> memory(std::size_t bytes) const { return gpu::device_buffer<std::byte>::allocate(card, bytes).value(); }
@@ -52,6 +89,9 @@ struct device_rank {
 };
 
 using device_body = std::function<task<>(device_rank&)>;
+
+/// As the number of a rank's device: it has none.
+inline constexpr int no_device = -1;
 
 /// A host of as many simulated devices as there are ranks, or as the test says.
 class device_stage {
@@ -78,7 +118,10 @@ public:
         loop.run();
     }
 
-    result<gpu::device> open(rank me) { return gpu::open_device(driver, device_of(me), card_options, {&loop, &loop, &loop}); }
+    result<gpu::device> open(rank me) {
+        if (device_of(me) == no_device) return failure(error::unsupported, "there is no driver");
+        return gpu::open_device(driver, device_of(me), card_options, {&loop, &loop, &loop});
+    }
 
 private:
     static gpu::sim::options with_devices(gpu::sim::options how, int size) {
@@ -101,6 +144,7 @@ public:
     gpu::loaded<gpu::nccl_table> nccl;
     context_options options;
     gpu::device_options card_options;
+    gpu::group_options group;
     std::function<int(rank)> device_of = [](rank me) { return me; };
     std::function<std::optional<gpu::stream>(const gpu::device&)> over;  // the communication stream, if it is the test's
     std::vector<std::unique_ptr<context>> homes;
@@ -117,9 +161,11 @@ inline task<> device_stage::one_rank(rank me, const device_body& body) {
     auto card = open(me);
     std::optional<gpu::stream> mine;
     if (over && card) mine = over(*card);
-    auto meeting = tutti::detail::join_devices(*world, tutti::detail::device_joining(card, nccl, mine));
+    gpu::group_options asked = group;
+    asked.over = mine ? &*mine : nullptr;
+    auto meeting = tutti::detail::join_devices(*world, tutti::detail::device_joining(card, nccl, asked));
     auto all = co_await std::move(meeting);
-    device_rank here{me, *all, *world, *card, machine};
+    device_rank here{me, *all, *world, card ? *card : gpu::device(nullptr), machine};
     auto work = body(here);
     co_await std::move(work);
     try {

@@ -1,4 +1,4 @@
-// A group of ranks, each with a device, and what they can do together with memory there.
+// A group of ranks with devices, and what they can do together with memory there; some may have none, and take part with memory of the host.
 #pragma once
 
 #include <tutti/gpu/device_span.hpp>
@@ -9,8 +9,11 @@
 #include <tutti/types.hpp>
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -29,9 +32,20 @@ struct call_options {
     const char* label = nullptr;       // told in messages; outlives the operation
 };
 
+/// Who carries operations out, for all ranks of a communicator.
+enum class engine_kind : std::uint8_t {
+    automatic,  // NCCL; or staged where a rank has no device or no NCCL, and context_options::notice on rank 0 hears which
+    nccl,       // or nobody: error::unsupported where a rank cannot
+    staged,     // chunks go through memory of the hosts and over their links; several ranks may share a device
+};
+
 /// Of a communicator.
 struct group_options {
     const stream* over = nullptr;  // the caller's, as the communication stream; null: one of the library's own, of high priority
+    engine_kind engine = engine_kind::automatic;  // who says automatic goes along with the others
+    // Staged only.
+    std::size_t chunk_bytes = 2 * MiB;  // from 4 KiB on; the smallest of all ranks counts
+    int window = 4;                     // chunks under way at once; so many times chunk_bytes are pinned on this rank
 };
 
 static_assert(std::is_trivially_destructible_v<call_options> && std::is_trivially_destructible_v<group_options>,
@@ -58,12 +72,15 @@ inline transfer recv_from(const device_span& to, rank peer) noexcept { return {t
 
 /// Made by tutti::communicator::device, on all its ranks; closed with `close`. Works beside the one it was made from.
 ///
+/// Without a device. A rank that gave the failure of device::open takes part all the same: its buffers are memory of the host, and `after`
+/// and wait_on have no meaning there. Enqueued is completed then.
+///
 /// Order. All ranks call in the same order, and a call takes its place when it returns. Operations are done in that order on one stream, the
 /// communication stream. Several communicators on one device do theirs in the order in which this process calls them, so that order must be
 /// the same on all ranks, too.
 ///
-/// Memory. Buffers are of this communicator's device, and are used until the operation is completed, whoever waits or does not: its
-/// keep-alives are held until then. Counts are elements. An output may be the very memory of the input where tutti::communicator allows it.
+/// Memory. Buffers are of this communicator's device, or of the host on a rank without one. They are used until the operation is completed,
+/// whoever waits or does not: its keep-alives are held until then. Counts are elements. An output may be the very memory of the input where tutti::communicator allows it.
 ///
 /// Failure. The first failure on any rank ends everything pending, and everything called later, on all of them with that cause, when this
 /// rank's device has let go of the buffers. A wrong argument is such a failure, since the others wait.
@@ -79,16 +96,19 @@ public:
     int rank() const noexcept;
     int size() const noexcept;
     const std::string& name() const noexcept;
-    device on() const;
-    /// The communication stream. What one puts there oneself is in order with operations that are enqueued, and may hold up others.
-    const stream& over() const noexcept;
-    /// What carries operations out: "NCCL 2.28.9".
+    /// None on a rank that has none, whose buffers are memory of the host.
+    const std::optional<device>& on() const noexcept;
+    /// The communication stream; none on a rank without a device. What one puts there oneself is in order with operations that are enqueued,
+    /// and may hold up others.
+    const std::optional<stream>& over() const noexcept;
+    /// What carries operations out, and why: "NCCL 2.28.9", "staged through memory of the hosts: rank 1 has no device: ...".
     std::string engine() const;
     /// NCCL's own communicator, to ask it things. Nothing may be called on it while an operation is not yet enqueued, nor from other threads
-    /// than that which NCCL is called from, unless nothing is pending; null once it has failed or was closed.
+    /// than that which NCCL is called from, unless nothing is pending; null once it has failed or was closed, and where NCCL is not used.
     ncclComm* native() const noexcept;
 
-    /// Combines `data` over all ranks, in place: `sum`, `prod`, `min`, `max`, `avg` of numbers that NCCL has, premul_sum of floating ones.
+    /// Combines `data` over all ranks, in place: `sum`, `prod`, `min`, `max`, `avg` of numbers that NCCL has, premul_sum of floating ones. A
+    /// staged engine has all operators and types of tutti::communicator::all_reduce, but none of the small floats.
     operation all_reduce(const device_span& data, reduction op, call_options options = {});
     operation all_reduce(const const_device_span& from, const device_span& to, reduction op, call_options options = {});
     /// Each buffer in place, all of one type, as one operation; their number and sizes are the same on all ranks.

@@ -1,11 +1,12 @@
 // What the progress loop does: it waits for events and deadlines, and ends operations. When it is gone, whoever comes here.
-#include "gpu/nccl_engine.hpp"
+#include "gpu/device_engine.hpp"
 
 #include "runtime/lodging.hpp"
 
 #include <fmt/format.h>
 
 #include <chrono>
+#include <initializer_list>
 #include <utility>
 
 namespace tutti::gpu {
@@ -15,9 +16,9 @@ double seconds(duration time) { return std::chrono::duration<double>(time).count
 
 }  // namespace
 
-void nccl_engine::attach() {
+void device_engine::attach() {
     struct lodger {
-        std::weak_ptr<nccl_engine> whose;
+        std::weak_ptr<device_engine> whose;
         ~lodger() {
             if (const auto engine = whose.lock()) engine->progress_ended();
         }
@@ -30,13 +31,14 @@ void nccl_engine::attach() {
 
 // ---- operations
 
-void nccl_engine::arrived_for_polling(operation_state& which) noexcept {
+void device_engine::arrived_for_polling(operation_state& which) noexcept {
     which.polled = true;
+    if (!which.has_event()) return came(which, nullptr);
     const auto sort = static_cast<std::uint32_t>(which.what.kind);
-    poller::of(home_, *progress_).add(which.arrival(kind_of(sort, which.what.total() * which.what.element_bytes())));
+    poller::of(card_, *progress_).add(which.arrival(kind_of(sort, which.what.total() * which.what.element_bytes())));
 }
 
-void nccl_engine::came(operation_state& which, const failure* why) noexcept {
+void device_engine::came(operation_state& which, const failure* why) noexcept {
     on_device_.fetch_sub(1, std::memory_order_relaxed);
     which.polled = false;
     if (why) blame(*why, &which);
@@ -47,7 +49,7 @@ void nccl_engine::came(operation_state& which, const failure* why) noexcept {
     rest_if_done();
 }
 
-void nccl_engine::forsaken(operation_state& which) noexcept {
+void device_engine::forsaken(operation_state& which) noexcept {
     on_device_.fetch_sub(1, std::memory_order_relaxed);
     {
         const std::lock_guard lock(guard_);
@@ -59,7 +61,7 @@ void nccl_engine::forsaken(operation_state& which) noexcept {
 }
 
 /// Its buffers go first, without the guard: they are the user's.
-void nccl_engine::drop(operation_state& which) noexcept {
+void device_engine::drop(operation_state& which) noexcept {
     std::vector<promise> idle;
     {
         const std::lock_guard lock(guard_);
@@ -82,7 +84,7 @@ void nccl_engine::drop(operation_state& which) noexcept {
 
 // ---- deadlines
 
-void nccl_engine::tend() noexcept {
+void device_engine::tend() noexcept {
     const std::lock_guard lock(guard_);
     tend_posted_ = false;
     if (is_over_ || !progress_) return;
@@ -97,7 +99,7 @@ void nccl_engine::tend() noexcept {
     if (armed_ != no_deadline) progress_->start_timer(timer_, armed_);
 }
 
-void nccl_engine::dated() noexcept {
+void device_engine::dated() noexcept {
     const time_point at = progress_->now();
     std::optional<report> late;
     bool stuck = false;
@@ -114,15 +116,12 @@ void nccl_engine::dated() noexcept {
             late->peers = {how_.me};
         }
         if (first)
-            late->cause = fmt::format("rank {}: {} #{}, {} on device {}, has not ended for {:.1f} s", how_.me, to_string(first->what),
-                                      first->sequence, first->is_placed() ? "enqueued" : "not yet enqueued", home_->ordinal(),
-                                      seconds(at - first->issued));
-        else if (unstarted)
             late->cause =
-                fmt::format("rank {}: not all ranks have come to the communicator of NCCL on device {} in time", how_.me, home_->ordinal());
+                fmt::format("rank {}: {} #{}, {} {}, has not ended for {:.1f} s", how_.me, to_string(first->what), first->sequence,
+                            first->is_placed() ? "enqueued" : "not yet enqueued", place(), seconds(at - first->issued));
+        else if (unstarted) late->cause = fmt::format("rank {}: not all ranks have come to {} in time", how_.me, carrier_->what());
         else if (late)
-            late->cause = fmt::format("rank {}: ending the communicator of NCCL on device {} takes longer than {:.1f} s", how_.me,
-                                      home_->ordinal(), seconds(home_->options().stuck));
+            late->cause = fmt::format("rank {}: ending {} takes longer than {:.1f} s", how_.me, carrier_->what(), seconds(how_.stuck));
     }
     if (late) fail(std::move(*late));
     else if (stuck) give_up();
@@ -130,14 +129,14 @@ void nccl_engine::dated() noexcept {
     if (!stuck || late) tend();
 }
 
-operation_state* nccl_engine::first_collective() const noexcept {
+operation_state* device_engine::first_collective() const noexcept {
     operation_state* each = under_way_.first();
     while (each && each->collective == 0) each = decltype(under_way_)::after(*each);
     return each;
 }
 
 /// NCCL finds out nothing about calls that differ: their ranks wait for each other. So who waits says in what, at longer and longer intervals.
-void nccl_engine::ask(time_point at) noexcept {
+void device_engine::ask(time_point at) noexcept {
     std::uint64_t number = 0;
     descriptor what;
     {
@@ -151,18 +150,18 @@ void nccl_engine::ask(time_point at) noexcept {
     if (how_.ask) how_.ask(number, what);
 }
 
-/// Whoever waits must not wait for ever; whatever NCCL may still use stays, and what keeps it.
-void nccl_engine::give_up() noexcept {
+/// Whoever waits must not wait for ever; whatever may still be used stays, and what keeps it.
+void device_engine::give_up() noexcept {
     report why = *failed();
-    why.cause += fmt::format("; and rank {} could not abort NCCL's communicator on device {} within {:.1f} s: what it uses is leaked",
-                             how_.me, home_->ordinal(), seconds(home_->options().stuck));
+    why.cause += fmt::format("; and rank {} could not abort {} within {:.1f} s: what it uses is leaked", how_.me, carrier_->what(),
+                             seconds(how_.stuck));
     end_all(why);
 }
 
 // ---- the end
 
 /// With a failure, all operations; and all who wait for something else.
-void nccl_engine::end_all(const std::optional<report>& why) noexcept {
+void device_engine::end_all(const std::optional<report>& why) noexcept {
     std::optional<promise> starting, closed;
     std::vector<promise> idle;
     operation_state* first = nullptr;
@@ -188,7 +187,7 @@ void nccl_engine::end_all(const std::optional<report>& why) noexcept {
     for (promise& each : idle) each.fail(all);
 }
 
-void nccl_engine::over_now() noexcept {
+void device_engine::over_now() noexcept {
     const auto self = shared_from_this();
     std::optional<report> why;
     {
@@ -213,13 +212,13 @@ void nccl_engine::over_now() noexcept {
 }
 
 /// The last word: perhaps nobody else knows it any more.
-void nccl_engine::rest_if_done() noexcept {
-    std::shared_ptr<nccl_engine> self;
+void device_engine::rest_if_done() noexcept {
+    std::shared_ptr<device_engine> self;
     const std::lock_guard lock(guard_);
     if (is_over_ && under_way_count_ == 0) self = std::move(self_);
 }
 
-void nccl_engine::progress_ended() noexcept {
+void device_engine::progress_ended() noexcept {
     report why;
     why.code = error::closed;
     why.cause = "the event loop that waited for the device is gone";
@@ -233,8 +232,14 @@ void nccl_engine::progress_ended() noexcept {
             gone.withdraw(*each);
         gone.stop_timer(timer_);
         for (operation_state* each = under_way_.first(); each; each = decltype(under_way_)::after(*each)) gone.withdraw(each->to_poll());
+        if (!card_) {
+            for (detail::runnable* each : std::initializer_list<detail::runnable*>{&begin_, &finish_, &hand_over_}) gone.withdraw(*each);
+            for (operation_state* each = under_way_.first(); each; each = decltype(under_way_)::after(*each))
+                gone.withdraw(each->to_issue());
+        }
     }
     fail(why);
+    if (!card_ && !last) return hand_over();
     if (const auto first = failed()) end_all(first);
     if (last) over_now();
 }

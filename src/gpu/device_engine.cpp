@@ -1,5 +1,5 @@
-// What any thread does: calls, failures, waiting for the end. nccl_engine_issuing.cpp and nccl_engine_progress.cpp have the rest.
-#include "gpu/nccl_engine.hpp"
+// What any thread does: calls, failures, waiting for the end; and what the carrier tells. device_engine_progress.cpp has the rest.
+#include "gpu/device_engine.hpp"
 
 #include <fmt/format.h>
 
@@ -8,30 +8,20 @@
 
 namespace tutti::gpu {
 
-nccl_engine::nccl_engine(const nccl_table& nccl, stream over, event_loop& progress, nccl_settings how)
-    : nccl_(nccl),
-      how_(std::move(how)),
-      stream_(std::move(over)),
-      home_(stream_.inner()->home()),
-      progress_(&progress),
-      comm_(nccl, how_.has) {}
+device_engine::device_engine(std::shared_ptr<device_state> card, event_loop& progress, engine_settings how)
+    : how_(std::move(how)),
+      card_(std::move(card)),
+      progress_(&progress) {}
 
-nccl_engine::~nccl_engine() = default;
+device_engine::~device_engine() = default;
 
-time_point nccl_engine::now() const { return progress_ ? progress_->now() : std::chrono::steady_clock::now(); }
+time_point device_engine::now() const { return progress_ ? progress_->now() : std::chrono::steady_clock::now(); }
 
-std::string nccl_engine::words() const {
-    return fmt::format("NCCL {}.{}.{}", how_.has.version / 10000, how_.has.version / 100 % 100, how_.has.version % 100);
-}
-
-std::optional<std::string> nccl_engine::cannot(const device_request& what) const {
-    if (!reduces(what.kind)) return {};
-    return cannot_reduce(what.type, what.op, how_.has);
-}
+std::string device_engine::place() const { return card_ ? fmt::format("on device {}", card_->ordinal()) : std::string("without a device"); }
 
 // ---- beginning
 
-future<> nccl_engine::start(const ncclUniqueId& id, duration within) {
+future<> device_engine::start(duration within) {
     auto ends = detail::make_future<>();
     const std::lock_guard lock(guard_);
     if (why_) {
@@ -39,17 +29,16 @@ future<> nccl_engine::start(const ncclUniqueId& id, duration within) {
         return std::move(ends.first);
     }
     self_ = shared_from_this();
-    id_ = id;
     starting_ = std::move(ends.second);
     start_by_ = now() + within;
     if (!std::exchange(tend_posted_, true)) post(tend_);
-    home_->issuing().post(initialize_);
+    post_work(begin_);
     return std::move(ends.first);
 }
 
 // ---- a call
 
-operation nccl_engine::issue(operation_state& which) {
+operation device_engine::issue(operation_state& which) {
     operation handle(which);
     std::optional<report> refused;
     {
@@ -73,7 +62,7 @@ operation nccl_engine::issue(operation_state& which) {
             under_way_.push(which);
             ++under_way_count_;
             if (date < armed_ && !std::exchange(tend_posted_, true)) post(tend_);
-            home_->issuing().post(which.to_issue());  // with the guard: places in the order and turns go together
+            post_work(which.to_issue());  // with the guard: places in the order and turns go together
         }
     }
     if (refused) {
@@ -85,7 +74,7 @@ operation nccl_engine::issue(operation_state& which) {
 }
 
 /// Of this engine's failure, what one operation says.
-failure nccl_engine::told(const report& why, const operation_state* which) const {
+failure device_engine::told(const report& why, const operation_state* which) const {
     report mine = why;
     mine.communicator = how_.name;
     mine.local = how_.me;
@@ -100,7 +89,7 @@ failure nccl_engine::told(const report& why, const operation_state* which) const
 
 // ---- comparing
 
-void nccl_engine::compare(rank who, std::uint64_t number, const descriptor& theirs) noexcept {
+void device_engine::compare(rank who, std::uint64_t number, const descriptor& theirs) noexcept {
     report why;
     bool closed = false;
     {
@@ -131,7 +120,7 @@ void nccl_engine::compare(rank who, std::uint64_t number, const descriptor& thei
 
 // ---- ending
 
-void nccl_engine::fail(report why) noexcept {
+void device_engine::fail(report why) noexcept {
     why.communicator = how_.name;
     why.local = how_.me;
     if (why.root < 0) why.root = how_.me;
@@ -141,19 +130,19 @@ void nccl_engine::fail(report why) noexcept {
         why_ = why;
         failed_.store(true, std::memory_order_release);
         self_ = handing_over_ = shared_from_this();
-        stuck_at_ = now() + home_->options().stuck;
+        stuck_at_ = now() + how_.stuck;
         if (!std::exchange(tend_posted_, true)) post(tend_);
-        home_->issuing().post(hand_over_);
+        post_work(hand_over_);
     }
     if (how_.tell) how_.tell(why);
 }
 
-std::optional<report> nccl_engine::failed() const {
+std::optional<report> device_engine::failed() const {
     const std::lock_guard lock(guard_);
     return why_;
 }
 
-future<> nccl_engine::idle() {
+future<> device_engine::idle() {
     auto ends = detail::make_future<>();
     std::optional<report> why;
     {
@@ -169,16 +158,16 @@ future<> nccl_engine::idle() {
     return std::move(ends.first);
 }
 
-future<> nccl_engine::close() {
+future<> device_engine::close() {
     auto ends = detail::make_future<>();
     std::optional<report> why;
     {
         const std::lock_guard lock(guard_);
         if (!std::exchange(closing_, true) && !why_ && !is_over_) {
             closed_ = std::move(ends.second);
-            stuck_at_ = now() + home_->options().stuck;
+            stuck_at_ = now() + how_.stuck;
             if (!std::exchange(tend_posted_, true)) post(tend_);
-            home_->issuing().post(finalize_);
+            post_work(finish_);
             return std::move(ends.first);
         }
         why = why_;
@@ -186,6 +175,57 @@ future<> nccl_engine::close() {
     if (why) ends.second.fail(failure(*why));
     else ends.second.fail(failure(error::closed, "the communicator was closed before"));
     return std::move(ends.first);
+}
+
+// ---- the carrier
+
+void device_engine::begin() noexcept { carrier_->begin(); }
+void device_engine::finish() noexcept { carrier_->finish(); }
+
+void device_engine::begun() {
+    std::optional<promise> begun;
+    {
+        const std::lock_guard lock(guard_);
+        begun = std::exchange(starting_, std::nullopt);
+    }
+    if (begun) begun->set();
+}
+
+void device_engine::arrived_for_issue(operation_state& which) noexcept {
+    if (!has_failed()) carrier_->carry_out(which);
+}
+
+void device_engine::placed(operation_state& which, event end) noexcept {
+    on_device_.fetch_add(1, std::memory_order_relaxed);
+    which.placed(std::move(end));
+    const std::lock_guard lock(guard_);
+    post(which.to_poll());
+}
+
+void device_engine::blame(const failure& why, const operation_state* which) noexcept {
+    report what = why.details();
+    what.peers = {how_.me};
+    what.cause = fmt::format("rank {} {}: {}", how_.me, place(), what.cause);
+    if (which) what.cause += fmt::format(", at {} #{}", to_string(which->what), which->sequence);
+    fail(std::move(what));
+}
+
+void device_engine::hand_over() noexcept {
+    std::shared_ptr<device_engine> self;
+    {
+        const std::lock_guard lock(guard_);
+        self = std::move(handing_over_);
+    }
+    carrier_->give_up();
+}
+
+void device_engine::ended() noexcept {
+    const auto self = shared_from_this();
+    {
+        const std::lock_guard lock(guard_);
+        if (progress_ && !std::exchange(over_posted_, true)) return progress_->post(over_);
+    }
+    over_now();
 }
 
 }  // namespace tutti::gpu

@@ -1,0 +1,25 @@
+#include "communicator/staging.hpp"
+
+#include <algorithm>
+#include <new>
+
+namespace tutti::gpu {
+namespace {
+
+constexpr std::size_t page = 4096;
+constexpr std::size_t largest_element = 16;  // of the types that have a name
+
+}  // namespace
+
+/// All ranks' blocks of at least one element fit a chunk, twice.
+staging::staging(std::string why_so, std::size_t chunk, int window, int ranks)
+    : why(std::move(why_so)),
+      chunk_bytes((std::max({chunk, smallest_chunk, 2 * largest_element * static_cast<std::size_t>(ranks)}) + page - 1) / page * page),
+      slots(static_cast<std::size_t>(std::clamp(window, 2, widest))) {}
+
+std::shared_ptr<void> host_memory(std::size_t bytes) {
+    return std::shared_ptr<void>(::operator new(bytes, std::align_val_t(page)),
+                                 [](void* memory) { ::operator delete(memory, std::align_val_t(page)); });
+}
+
+}  // namespace tutti::gpu

@@ -1,0 +1,36 @@
+// Memory of the host through which chunks go between devices and links, and the streams that copy them.
+#pragma once
+
+#include <tutti/gpu/stream.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace tutti::gpu {
+
+class staging {
+public:
+    static constexpr std::size_t smallest_chunk = 4096;
+    static constexpr int widest = 64;  // chunks
+
+    /// `chunk` is the same on all ranks; what is too small or too large is put right.
+    staging(std::string why_so, std::size_t chunk, int window, int ranks);
+
+    std::size_t bytes() const noexcept { return chunk_bytes * slots; }
+    std::byte* slot(std::size_t number) const noexcept { return static_cast<std::byte*>(memory.get()) + number % slots * chunk_bytes; }
+    /// Of messages: both ends cut them in the same places, whatever else each has under way.
+    std::size_t message_bytes() const noexcept { return chunk_bytes / 8; }
+
+    std::string why;
+    std::size_t chunk_bytes;
+    std::size_t slots;
+    std::optional<stream> in, out;  // to the device, and from it; none on a rank without
+    std::shared_ptr<void> memory;   // pinned where there is a device
+};
+
+/// Pages that nobody touches cost nothing.
+std::shared_ptr<void> host_memory(std::size_t bytes);
+
+}  // namespace tutti::gpu

@@ -1,0 +1,163 @@
+#include "gpu/nccl_carrier.hpp"
+
+#include "gpu/event_state.hpp"
+#include "gpu/stream_state.hpp"
+
+#include <fmt/format.h>
+
+namespace tutti::gpu {
+
+using state = nccl_comm::state;
+
+nccl_carrier::nccl_carrier(device_engine& engine, const nccl_table& nccl, stream over, nccl_abilities has)
+    : engine_(engine),
+      has_(has),
+      stream_(std::move(over)),
+      home_(stream_.inner()->home()),
+      comm_(nccl, has) {}
+
+std::string nccl_carrier::words() const {
+    return fmt::format("NCCL {}.{}.{}", has_.version / 10000, has_.version / 100 % 100, has_.version % 100);
+}
+
+std::string nccl_carrier::what() const { return fmt::format("NCCL's communicator on device {}", home_->ordinal()); }
+
+std::optional<std::string> nccl_carrier::cannot(const device_request& what) const {
+    if (!reduces(what.kind)) return {};
+    return cannot_reduce(what.type, what.op, has_);
+}
+
+// ---- the communicator's beginning
+
+void nccl_carrier::begin() noexcept {
+    if (engine_.has_failed()) return;
+    const on_device here(home_->driver(), home_->context());
+    step_ = step::initializing;
+    if (!initialized(comm_.initialize(id_, engine_.how().size, engine_.how().me))) turns().await(*this);
+}
+
+bool nccl_carrier::initialized(state is) noexcept {
+    if (is == state::in_progress) return false;
+    if (is == state::failed) {
+        engine_.blame(comm_.why(), nullptr);
+        return true;
+    }
+    step_ = step::open;
+    native_.store(comm_.handle(), std::memory_order_release);
+    engine_.begun();
+    return true;
+}
+
+// ---- operations
+
+void nccl_carrier::carry_out(operation_state& which) noexcept { turns().add(*this, which); }
+
+bool nccl_carrier::launch(operation_state& which) noexcept {
+    if (engine_.has_failed()) return true;
+    if (which.what.after.valid()) {
+        const auto ordered = stream_.wait(which.what.after);
+        which.what.after = event();
+        if (!ordered) {
+            engine_.blame(ordered.failure(), &which);
+            return true;
+        }
+    }
+    // NCCL drops what has no elements; it keeps its place here.
+    if (which.what.total() == 0) return place(which);
+    switch (comm_.issue(which.what, stream_.handle())) {
+        case state::ready: return place(which);
+        case state::in_progress: launched_ = &which; return false;
+        case state::failed: engine_.blame(comm_.why(), &which); break;
+    }
+    return true;
+}
+
+bool nccl_carrier::proceed() noexcept {
+    const state is = comm_.ask();
+    if (step_ == step::initializing) return initialized(is);
+    if (step_ == step::finalizing) return finalized(is);
+    if (is == state::in_progress) return false;
+    operation_state& which = *std::exchange(launched_, nullptr);
+    if (is == state::ready) return place(which);
+    engine_.blame(comm_.why(), &which);
+    return true;
+}
+
+/// Only now anything else may be put on the stream: NCCL has done so itself.
+bool nccl_carrier::place(operation_state& which) noexcept {
+    auto end = stream_.record();
+    if (!end) {
+        engine_.blame(end.failure(), &which);
+        return true;
+    }
+    turns().watch(*this);
+    engine_.placed(which, std::move(*end));
+    return true;
+}
+
+/// Errors that come while the device works, or while it waits for ranks that are gone.
+bool nccl_carrier::look_after() noexcept {
+    if (engine_.has_failed() || engine_.on_device() == 0) return false;
+    if (!launched_ && comm_.ask() == state::failed) {
+        engine_.blame(comm_.why(), nullptr);
+        return false;
+    }
+    return true;
+}
+
+// ---- the end
+
+void nccl_carrier::finish() noexcept {
+    if (engine_.has_failed()) return;
+    const on_device here(home_->driver(), home_->context());
+    step_ = step::finalizing;
+    if (!finalized(comm_.finalize())) turns().await(*this);
+}
+
+bool nccl_carrier::finalized(state is) noexcept {
+    if (is == state::in_progress) return false;
+    if (is == state::failed) {
+        engine_.blame(comm_.why(), nullptr);
+        return true;
+    }
+    step_ = step::ending;
+    turns().remove(*this);
+    home_->lifecycle().later("ncclCommDestroy", [this, self = engine_.shared_from_this()] { destroy(); });
+    return true;
+}
+
+/// Nobody here calls NCCL for it from now on.
+void nccl_carrier::give_up() noexcept {
+    turns().remove(*this);
+    launched_ = nullptr;
+    if (step_ == step::ending || step_ == step::ended) return;
+    step_ = step::ending;
+    if (comm_.exists()) home_->lifecycle().later("ncclCommAbort", [this, self = engine_.shared_from_this()] { abort(); });
+    else engine_.ended();
+}
+
+void nccl_carrier::destroy() noexcept {
+    native_.store(nullptr, std::memory_order_release);
+    result<> done;
+    {
+        const on_device here(home_->driver(), home_->context());
+        done = comm_.destroy();
+    }
+    if (!done) engine_.blame(done.failure(), nullptr);
+    engine_.ended();
+}
+
+/// Kernels leave when they see the abort; what the operations held is held until then.
+void nccl_carrier::abort() noexcept {
+    native_.store(nullptr, std::memory_order_release);
+    {
+        const on_device here(home_->driver(), home_->context());
+        static_cast<void>(comm_.abort());  // there is a cause already
+    }
+    if (auto last = stream_.record())
+        static_cast<void>(home_->call("cuEventSynchronize",
+                                      [&](const driver_table& driver) { return driver.cuEventSynchronize(last->inner()->handle); }));
+    engine_.ended();
+}
+
+}  // namespace tutti::gpu

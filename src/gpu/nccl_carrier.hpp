@@ -1,0 +1,61 @@
+// Carries operations out by NCCL: on one communication stream, in their order. On the device's issuing loop, the only one that calls NCCL for
+// what is not over; the end is the lifecycle's.
+#pragma once
+
+#include "gpu/device_engine.hpp"
+#include "gpu/issuer.hpp"
+#include "gpu/nccl_comm.hpp"
+
+#include <tutti/gpu/stream.hpp>
+
+#include <atomic>
+#include <optional>
+#include <string>
+
+namespace tutti::gpu {
+
+class nccl_carrier final : public carrier, issuing {
+public:
+    /// The table and the engine outlive it.
+    nccl_carrier(device_engine& engine, const nccl_table& nccl, stream over, nccl_abilities has);
+
+    /// Before the engine's start: where the ranks meet.
+    void meet_by(const ncclUniqueId& id) { id_ = id; }
+
+    std::optional<std::string> cannot(const device_request& what) const override;
+    std::string words() const override;
+    std::string what() const override;
+    ncclComm_t native() const noexcept override { return native_.load(std::memory_order_acquire); }
+
+    void begin() noexcept override;
+    void carry_out(operation_state& which) noexcept override;
+    void finish() noexcept override;
+    void give_up() noexcept override;
+
+private:
+    enum class step { none, initializing, open, finalizing, ending, ended };
+
+    bool launch(operation_state& which) noexcept override;
+    bool proceed() noexcept override;
+    bool look_after() noexcept override;
+    bool place(operation_state& which) noexcept;
+    bool initialized(nccl_comm::state is) noexcept;
+    bool finalized(nccl_comm::state is) noexcept;
+    issuer& turns() { return issuer::of(home_, home_->issuing()); }
+
+    // On the lifecycle's.
+    void destroy() noexcept;
+    void abort() noexcept;
+
+    device_engine& engine_;
+    const nccl_abilities has_;
+    const stream stream_;
+    const std::shared_ptr<device_state> home_;
+    std::atomic<ncclComm_t> native_{nullptr};
+    nccl_comm comm_;
+    ncclUniqueId id_{};
+    step step_ = step::none;
+    operation_state* launched_ = nullptr;
+};
+
+}  // namespace tutti::gpu
