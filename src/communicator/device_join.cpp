@@ -50,7 +50,7 @@ gpu::seat seat_of(const device_joining& how, int host) {
 
 // ---- the ranks
 
-task<std::unique_ptr<communicator>> form(std::shared_ptr<context::state> home, membership who) {
+task<std::unique_ptr<communicator>> form_on_loop(std::shared_ptr<context::state> home, membership who) {
     std::unique_ptr<group, group_deleter> formed(new group(home, std::move(who)));
     co_await formed->form(home->loop().now() + home->options().rendezvous);
     co_return std::make_unique<communicator>(std::move(formed));
@@ -196,6 +196,12 @@ task<> carry_by_nccl(gpu::device_group& of) {
     of.engine->carried_by(std::move(made));
     auto beginning = begin(of);
     co_await std::move(beginning);
+    if (const auto& born = of.how.born; born && born->color >= 0) {
+        future<> bearing = std::move(born->done);
+        co_await std::move(bearing);
+        nccl.meet_by(born);
+        co_return;
+    }
     auto asking = unique_id(of);
     nccl.meet_by(co_await std::move(asking));
 }
@@ -234,28 +240,34 @@ task<made_communicator> meet(std::unique_ptr<communicator> child, device_joining
     co_await std::move(starting);
     call_options options;
     options.label = "the beginning of a device group";
-    future<> meeting = made->child->barrier(options);
+    made->divides = made->engine->native() && made->how.nccl.table.ncclCommSplit ? 1 : 0;
+    future<> meeting = made->child->all_reduce(buffer(&made->divides, 1, data_type::u8), min, options);
     co_await std::move(meeting);
     co_return std::make_unique<gpu::communicator>(std::move(made));
 }
 
-task<made_communicator> join(std::shared_ptr<context::state> home, membership who, device_joining how) {
-    const int host = who.hosts.host(who.me);
-    future<std::unique_ptr<communicator>> forming = spawn(*home, form(home, std::move(who)));
-    auto child = co_await std::move(forming);
-    auto agreeing = agree(*child, seat_of(how, host));
+}  // namespace
+
+task<std::unique_ptr<communicator>> form_ranks(std::shared_ptr<context::state> home, membership who) {
+    future<std::unique_ptr<communicator>> forming = spawn(*home, form_on_loop(home, std::move(who)));
+    co_return co_await std::move(forming);
+}
+
+task<made_communicator> join_as(std::unique_ptr<communicator> ranks, device_joining how) {
+    const membership& who = inside_of::get(*ranks).who();
+    auto agreeing = agree(*ranks, seat_of(how, who.hosts.host(who.me)));
     auto chosen = co_await std::move(agreeing);
-    auto meeting = meet(std::move(child), std::move(how), std::move(chosen));
+    auto meeting = meet(std::move(ranks), std::move(how), std::move(chosen));
     co_return co_await std::move(meeting);
 }
 
-task<made_communicator> join_split(task<std::unique_ptr<communicator>> splitting, device_joining how) {
-    auto child = co_await std::move(splitting);
-    const membership& who = inside_of::get(*child).who();
-    auto agreeing = agree(*child, seat_of(how, who.hosts.host(who.me)));
-    auto chosen = co_await std::move(agreeing);
-    auto meeting = meet(std::move(child), std::move(how), std::move(chosen));
-    co_return co_await std::move(meeting);
+namespace {
+
+task<made_communicator> join(std::shared_ptr<context::state> home, membership who, device_joining how) {
+    auto forming = form_ranks(std::move(home), std::move(who));
+    auto child = co_await std::move(forming);
+    auto joining = join_as(std::move(child), std::move(how));
+    co_return co_await std::move(joining);
 }
 
 }  // namespace
@@ -266,10 +278,6 @@ task<made_communicator> join_devices(communicator& parent, device_joining how) {
     child.name += " on devices";
     child.id = digest_of(fmt::format("{}.devices", inside.next_child()), child.id);
     return join(inside.shared_home(), std::move(child), std::move(how));
-}
-
-task<made_communicator> split_devices(communicator& parent, int color, int key, device_joining how) {
-    return join_split(parent.split(color, key), std::move(how));
 }
 
 }  // namespace tutti::detail

@@ -3,6 +3,7 @@
 
 #include "communicator/group.hpp"
 #include "gpu/libraries.hpp"
+#include "gpu/nccl_birth.hpp"
 
 #include <tutti/communicator.hpp>
 #include <tutti/gpu/communicator.hpp>
@@ -11,6 +12,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace tutti::detail {
 
@@ -27,6 +29,7 @@ struct device_joining {
     gpu::engine_kind engine = gpu::engine_kind::automatic;
     std::size_t chunk_bytes = gpu::group_options().chunk_bytes;
     int window = gpu::group_options().window;
+    std::shared_ptr<gpu::nccl_birth> born;  // the communicator of NCCL's, when another one makes it
 
     device_joining(result<gpu::device> mine, const gpu::loaded<gpu::nccl_table>& library, std::optional<gpu::stream> main)
         : card(std::move(mine)),
@@ -40,9 +43,16 @@ struct device_joining {
     }
 };
 
+/// Of ranks who know each other.
+task<std::unique_ptr<communicator>> form_ranks(std::shared_ptr<context::state> home, membership who);
+/// Ranks who have nothing else to do with each other, with their devices.
+task<std::unique_ptr<gpu::communicator>> join_as(std::unique_ptr<communicator> ranks, device_joining how);
+
 /// The ranks of `parent`, which goes on beside. Its place among the parent's children is taken when this returns.
 task<std::unique_ptr<gpu::communicator>> join_devices(communicator& parent, device_joining how);
 /// Those who give the same color.
-task<std::unique_ptr<gpu::communicator>> split_devices(communicator& parent, int color, int key, device_joining how);
+task<std::unique_ptr<gpu::communicator>> split_devices(gpu::device_group& parent, int color, int key);
+/// All but these, which are in order.
+task<std::unique_ptr<gpu::communicator>> shrink_devices(gpu::device_group& parent, std::vector<rank> without);
 
 }  // namespace tutti::detail

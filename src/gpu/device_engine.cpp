@@ -54,7 +54,7 @@ operation device_engine::issue(operation_state& which) {
             which.issued = now();
             which.deadline = which.issued + (which.what.deadline > duration{} ? which.what.deadline : how_.operation);
             time_point date = which.deadline;
-            if (which.what.kind != device_collective::exchange) {
+            if (of_all_ranks(which.what.kind)) {
                 which.collective = ++collectives_;
                 recent_[collectives_ % remembered] = describe(which.what);
                 if (collectives_under_way_++ == 0) date = std::min(date, which.issued + which.patience);

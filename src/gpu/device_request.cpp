@@ -9,8 +9,8 @@
 namespace tutti::gpu {
 
 const char* name(device_collective kind) noexcept {
-    constexpr const char* names[] = {"all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter",
-                                     "all_to_all", "gather", "scatter",   "barrier",    "exchange"};
+    constexpr const char* names[] = {"all_reduce", "reduce",  "broadcast", "all_gather", "reduce_scatter", "all_to_all",
+                                     "gather",     "scatter", "barrier",   "split",      "exchange",       "shrink"};
     return names[static_cast<int>(kind)];
 }
 
@@ -52,7 +52,7 @@ std::string words_of(const descriptor& what, bool with_sizes) {
     const auto kind = static_cast<device_collective>(what.kind);
     if (kind >= device_collective::exchange) return fmt::format("operation {}", what.kind);
     std::string all = name(kind);
-    if (kind == device_collective::barrier) return all;
+    if (kind == device_collective::barrier || kind == device_collective::split) return all;
     if (what.type < device_type_count) all += fmt::format(" {}", name(static_cast<device_type>(what.type)));
     if (what.opaque_bytes != 0) all += fmt::format("({} bytes)", what.opaque_bytes);
     if (reduces(kind) && what.op < reduce_op_count) all += fmt::format(" {}", name(static_cast<reduce_op>(what.op)));
@@ -64,6 +64,7 @@ std::string words_of(const descriptor& what, bool with_sizes) {
 }
 
 std::string to_string(const device_request& what) {
+    if (what.kind == device_collective::shrink) return name(what.kind);
     if (what.kind != device_collective::exchange) return words_of(describe(what));
     std::string all = "exchange of";
     for (const request_part& each : what.parts)

@@ -10,10 +10,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace tutti::gpu {
+
+struct nccl_birth;
 
 enum class device_collective : std::uint8_t {
     all_reduce,
@@ -25,7 +28,9 @@ enum class device_collective : std::uint8_t {
     gather,
     scatter,
     barrier,
+    split,
     exchange,  // sends and receives, together
+    shrink,    // by all but some ranks
 };
 const char* name(device_collective kind) noexcept;
 constexpr bool reduces(device_collective kind) noexcept {
@@ -35,6 +40,9 @@ constexpr bool has_root(device_collective kind) noexcept {
     return kind == device_collective::reduce || kind == device_collective::broadcast || kind == device_collective::gather ||
            kind == device_collective::scatter;
 }
+
+/// The others are called by some ranks only.
+constexpr bool of_all_ranks(device_collective kind) noexcept { return kind < device_collective::exchange; }
 
 /// One buffer of a list, or one message.
 struct request_part {
@@ -58,6 +66,8 @@ struct device_request {
     std::size_t opaque_bytes = 0;
     std::vector<request_part> parts;  // instead of from, to and count
     bool listed = false;              // they are a list of buffers, each in place
+
+    std::shared_ptr<nccl_birth> born;  // what a split or shrink makes
 
     event after;  // none: after nothing
     keep_alive from_kept, to_kept, kept;
