@@ -10,7 +10,9 @@
 
 using namespace tutti;
 using namespace std::chrono_literals;
+using test::device_body;
 using test::device_rank;
+using test::join_and_work;
 
 namespace {
 
@@ -22,31 +24,6 @@ gpu::sim::options threaded(int size) {
 }
 
 using threaded_body = std::function<task<>(device_rank&, context&)>;
-
-task<> join_and_work(context& home, rank me, int size, memory_table& table, gpu::device card, gpu::sim::machine& machine,
-                     const gpu::loaded<gpu::nccl_table>& nccl, const threaded_body& body) {
-    world who;
-    who.me = me;
-    who.size = size;
-    who.master_address = "127.0.0.1";
-    who.local_size = size;
-    auto joining = home.join(who, memory_store(table));
-    const auto world = co_await std::move(joining);
-    auto meeting = tutti::detail::join_devices(*world, tutti::detail::device_joining(card, nccl, std::nullopt));
-    auto all = co_await std::move(meeting);
-    device_rank here{me, *all, *world, card, machine};
-    auto work = body(here, home);
-    co_await std::move(work);
-    try {
-        auto closing = all->close();
-        co_await std::move(closing);
-        all.reset();
-        auto leaving = world->close();
-        co_await std::move(leaving);
-    } catch (const failure&) {
-        // The body has seen it in its own way.
-    }
-}
 
 void run_threads(gpu::sim::machine& machine, int size, gpu::device_options card_options, const threaded_body& body) {
     const gpu::driver_table driver = machine.driver();
@@ -63,7 +40,8 @@ void run_threads(gpu::sim::machine& machine, int size, gpu::device_options card_
                 options.transport = transport_kind::tcp;
                 context home(options);
                 event_loop loop;
-                run(loop, join_and_work(home, me, size, table, card, machine, nccl, body));
+                const device_body mine = [&](device_rank& here) { return body(here, home); };
+                run(loop, join_and_work(home, me, size, table, tutti::detail::device_joining(card, nccl, std::nullopt), machine, mine));
             } catch (const std::exception& why) {
                 errors[static_cast<std::size_t>(me)] = why.what();
             }

@@ -1,37 +1,26 @@
 // Every rule of the simulated NCCL, broken once: the sentence that says so.
+#include "gpu/broken_rule.hpp"
 #include "gpu/ranks.hpp"
 #include "gpu/sim/checked_machine.hpp"
 
-#include <functional>
 #include <string>
 #include <thread>
 
 using namespace tutti;
 using namespace tutti::gpu;
 using namespace std::chrono_literals;
+using test::broken_rule;
+using test::on_another_thread;
 using test::ranks;
 
 namespace {
-
-struct broken_rule {
-    const char* name;
-    std::function<void(sim::machine&, ranks&)> act;
-    const char* sentence;
-};
-
-void on_another_thread(sim::machine& machine, const char* name, const std::function<void()>& work) {
-    std::thread([&] {
-        machine.name_thread(name);
-        work();
-    }).join();
-}
 
 ncclResult_t reduce(ranks& world, int rank, float* data, std::size_t count = 4, ncclRedOp_t op = ncclSum) {
     return world.nccl.ncclAllReduce(data, data, count, ncclFloat32, op, world.comm(rank), world.stream(rank));
 }
 float* four(ranks& world, int rank) { return world.put<float>(rank, {1, 2, 3, 4}); }
 
-const broken_rule broken_rules[] = {
+const broken_rule<ranks> broken_rules[] = {
     {"a call while the communicator is in progress poisons it",
      [](auto&, auto& world) {
          float* const data = four(world, 0);
@@ -223,7 +212,7 @@ const broken_rule broken_rules[] = {
 }  // namespace
 
 TEST_CASE("what must not be done with NCCL is said in a sentence") {
-    for (const broken_rule& rule : broken_rules) {
+    for (const broken_rule<ranks>& rule : broken_rules) {
         for (std::uint64_t seed = 1; seed <= 3; ++seed) {
             CAPTURE(rule.name);
             CAPTURE(seed);
