@@ -73,6 +73,18 @@ const broken_rule<ranks> broken_rules[] = {
          CHECK(world.settled(0) == ncclSuccess);
      },
      "other: ncclAllReduce on rank 0 of communicator 0, which main issues on: it was not handed over"},
+    {"a split while an operation is queued",
+     [](auto& machine, auto& world) {
+         ncclComm_t made[2] = {};
+         const auto split = [&](int rank) { return world.nccl.ncclCommSplit(world.comm(rank), 0, rank, &made[rank], nullptr); };
+         world.all([&](int rank) { return reduce(world, rank, four(world, rank)); });
+         CHECK(split(0) == ncclInProgress);
+         machine.run();
+         CHECK(split(1) == ncclInProgress);
+         for (const int rank : {0, 1}) CHECK(world.settled(rank) == ncclSuccess);
+         for (ncclComm_t each : made) world.comms.push_back(each);
+     },
+     "main: ncclCommSplit on rank 0 of communicator 0 while operations are queued: it may wait for ever"},
     {"two threads on one device with two communicators",
      [](auto& machine, auto& world) {
          ncclComm_t made[2] = {};
