@@ -29,19 +29,24 @@ std::unique_ptr<transport> open_network(event_loop& loop, const std::string& add
     return far;
 }
 
+std::vector<std::unique_ptr<progress_thread>> threads_beside_the_first(int threads) {
+    std::vector<std::unique_ptr<progress_thread>> made;
+    if (threads > most_lanes) return made;  // with so many nobody can join
+    for (int more = 1; more < threads; ++more) made.push_back(std::make_unique<progress_thread>());
+    return made;
+}
+
 }  // namespace
 
 context::state::state(context_options options)
     : options_(options),
       arena_(std::make_shared<arena>(options.transport != transport_kind::tcp)),
+      further_(threads_beside_the_first(options.threads)),
       own_loop_(std::make_unique<event_loop>()),
       loop_(own_loop_.get()),
       letters_(*loop_),
       work_(*loop_),
-      thread_([this] { loop_->run(); }) {
-    if (options.threads > most_lanes) return;  // which nobody can join with
-    for (int more = 1; more < options.threads; ++more) further_.push_back(std::make_unique<progress_thread>());
-}
+      thread_([this] { loop_->run(); }) {}
 
 context::state::state(event_loop& progress, std::unique_ptr<transport> network, context_options options)
     : options_(options),

@@ -279,6 +279,7 @@ landing port::expected(track& on, recv_channel& whose, const frame& head, std::v
 landing port::place(track& on, std::size_t bytes, std::vector<std::span<std::byte>>& runs) noexcept {
     operation& of = on.at.of();
     const int step = on.at.step();
+    on.filling = nullptr;
     if (!of.reduces(step)) {
         of.runs_of(step, on.at.slice(), runs);
         return landing::here;
@@ -290,6 +291,7 @@ landing port::place(track& on, std::size_t bytes, std::vector<std::span<std::byt
     into->of = &of;
     into->step = step;
     into->slice = on.at.slice();
+    on.filling = into;
     runs.emplace_back(into->data.get(), bytes);
     return landing::here;
 }
@@ -312,11 +314,9 @@ void port::landed(track& on, const frame& head) noexcept {
 bool port::combined(track& on) noexcept {
     operation& of = on.at.of();
     const int step = on.at.step();
-    if (!of.reduces(step) || !of.plan().reduces_at_once(step)) return true;
-    bounce* const full = on.bounce_of(of, step, on.at.slice());
-    if (!full) return true;  // it went through
-    if (!full->settled && !of.reduce(step, on.at.slice(), full->data.get())) return false;
-    full->of = nullptr;
+    if (!on.filling || !of.plan().reduces_at_once(step)) return true;
+    if (!on.filling->settled && !of.reduce(step, on.at.slice(), on.filling->data.get())) return false;
+    on.filling->of = nullptr;
     return true;
 }
 

@@ -24,13 +24,11 @@ std::size_t track::through(const frame&, std::uint64_t offset, std::span<const s
 
 /// Whoever ends the operation waits until this is over. A user's operator is called with the guard held, one call at a time.
 void track::settle(const frame& head) noexcept {
-    if (head.kind != frame_kind::data) return;
+    if (head.kind != frame_kind::data || !filling) return;
     operation& of = at.of();
-    if (!of.reduces(at.step()) || !of.reduces_at_once(at.step()) || of.asked.op.user()) return;
-    bounce* const full = bounce_of(of, at.step(), at.slice());
-    if (!full) return;  // it went through
-    of.reduce(at.step(), at.slice(), full->data.get());
-    full->settled = true;
+    if (!of.reduces_at_once(at.step()) || of.asked.op.user()) return;
+    of.reduce(at.step(), at.slice(), filling->data.get());
+    filling->settled = true;
 }
 
 void track::lost(std::error_code why) noexcept {

@@ -46,6 +46,7 @@ public:
     recv_channel* into = nullptr;  // whose frame is landing
     cursor at;                     // which of its frames that is
     std::uint32_t place = 0;
+    bounce* filling = nullptr;  // it lands there, to be reduced
     bool parked = false;
     bool lost_link = false;
     bool left = false;  // nothing will come any more: the peer has said goodbye

@@ -20,8 +20,8 @@ void fine_timer::start(time_point when) {
         self_ = std::make_shared<fine_timer*>(this);
     }
     clock_->expires_at(std::chrono::time_point_cast<std::chrono::steady_clock::duration>(when));
-    clock_->async_wait([self = self_, when](boost::system::error_code) {
-        if (*self && (*self)->when_ == when) (*self)->due();  // otherwise a later call changed its mind
+    clock_->async_wait([self = self_, when](boost::system::error_code stopped) {
+        if (!stopped && *self && (*self)->when_ == when) (*self)->due();  // otherwise a later call changed its mind
     });
 }
 

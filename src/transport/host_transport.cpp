@@ -6,6 +6,9 @@
 
 namespace tutti {
 
+/// Whether that ends the call, and not only one way of connecting.
+static bool ends_all(std::error_code why) noexcept { return why == error::timed_out || why == error::cancelled || why == error::closed; }
+
 host_transport::host_transport(event_loop& loop, std::unique_ptr<tcp_transport> far, std::unique_ptr<shm_transport> near,
                                std::function<void(const std::string&)> tell)
     : far_(std::move(far)),
@@ -19,7 +22,7 @@ task<result<std::unique_ptr<link>>> host_transport::connect(std::string address,
     std::optional<failure> why;
     if (near_->door().open() && near_->reaches(near)) {
         auto made = co_await near_->queue_up(near, deadline);
-        if (made) co_return std::move(*made);
+        if (made || ends_all(made.failure().code())) co_return made;
         why = made.failure();
     }
     auto made = co_await far_->connect(address.substr(0, space), deadline);

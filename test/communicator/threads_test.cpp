@@ -1,10 +1,13 @@
 // Ranks whose bulk lanes are spread over threads, and how their communicators end in the middle of that: over sockets and shared memory.
 #include "communicator/failures.hpp"
+#include "support/allocations.hpp"
 #include "support/ranks.hpp"
 
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <new>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -144,4 +147,17 @@ TEST_CASE("a number of threads that cannot be is refused, and a loop of the user
             CHECK(why.details().cause == each.cause);
         }
     }
+}
+
+TEST_CASE("a context that finds no memory for its threads is not made, ends those it has begun, and may be made later") {
+    context_options options;
+    options.threads = 3;
+    std::size_t times = 0;
+    for (std::optional<context> home; !home; ++times) {
+        const test::scarce_memory now(times);
+        try {
+            home.emplace(options);
+        } catch (const std::bad_alloc&) {}
+    }
+    if (test::allocations() > 0) CHECK(times > 1);  // else nothing is counted, and nothing fails
 }

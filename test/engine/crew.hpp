@@ -6,9 +6,45 @@
 #include "runtime/run_on.hpp"
 #include "support/running_loop.hpp"
 
+#include <algorithm>
 #include <mutex>
+#include <thread>
 
 namespace tutti::test {
+
+/// Receives small parts, and yields after each: its calls take long, so whoever ends them early finds one of them at work.
+class slow_link final : public link {
+public:
+    explicit slow_link(std::unique_ptr<link> over) : over_(std::move(over)) {}
+
+    moved try_send(std::span<const std::span<const std::byte>> parts) noexcept override { return over_->try_send(parts); }
+    moved try_recv(std::span<const std::span<std::byte>> parts) noexcept override {
+        constexpr std::size_t part_bytes = 512;
+        moved all;
+        for (auto rest : parts)
+            while (!rest.empty()) {
+                const std::span<std::byte> part[] = {rest.first(std::min(rest.size(), part_bytes))};
+                const moved one = over_->try_recv(part);
+                all.bytes += one.bytes;
+                if (all.bytes == 0) all.code = one.code;
+                if (one.bytes < part[0].size()) return all;
+                rest = rest.subspan(one.bytes);
+                std::this_thread::yield();
+            }
+        return all;
+    }
+    void when_readable(tutti::detail::runnable& work) noexcept override { over_->when_readable(work); }
+    void when_writable(tutti::detail::runnable& work) noexcept override { over_->when_writable(work); }
+    void close() noexcept override { over_->close(); }
+    std::unique_ptr<link> move_to(event_loop& other) noexcept override {
+        auto moved = over_->move_to(other);
+        return moved ? std::make_unique<slow_link>(std::move(moved)) : nullptr;
+    }
+    std::string peer() const override { return over_->peer(); }
+
+private:
+    std::unique_ptr<link> over_;
+};
 
 class crew {
 public:
@@ -74,6 +110,8 @@ public:
     ~crew() {
         for (auto& each : members_) each->shut_down();
     }
+    /// Before anything is issued: all links are slow ones.
+    void slow_down() noexcept { slow_ = true; }
 
     member& operator[](rank me) { return *members_[static_cast<std::size_t>(me)]; }
     int size() const noexcept { return static_cast<int>(members_.size()); }
@@ -84,6 +122,8 @@ private:
         if (!connected_.insert({std::min(one, other), std::max(one, other), which}).second) return;
         auto ends = make_memory_links({(*this)[one].own_.loop, fmt::format("rank {}", one)}, {(*this)[other].own_.loop, fmt::format("rank {}", other)},
                                       capacity_bytes_);
+        for (auto* each : {&ends.first, &ends.second})
+            if (slow_) *each = std::make_unique<slow_link>(std::move(*each));
         (*this)[one].take(other, which, std::move(ends.first));
         (*this)[other].take(one, which, std::move(ends.second));
     }
@@ -94,6 +134,7 @@ private:
     }
 
     const std::size_t capacity_bytes_;
+    bool slow_ = false;
     std::mutex guard_;
     std::set<std::tuple<rank, rank, lane_id>> connected_;
     std::vector<std::unique_ptr<member>> members_;

@@ -11,17 +11,10 @@
 
 using namespace tutti;
 using test::asking;
+using test::lanes_of_bulk;
 using test::why;
 
 namespace {
-
-engine_settings lanes_of_bulk(int lanes, std::size_t slice_bytes) {
-    engine_settings settings;
-    settings.slice_bytes = slice_bytes;
-    settings.small_bytes = 0;
-    settings.lanes = lanes;
-    return settings;
-}
 
 /// Links like `line` says for each lane.
 template <class Line>

@@ -27,6 +27,15 @@ inline engine_settings only(const algorithm& entry, std::size_t slice_bytes, int
     return settings;
 }
 
+/// Everything travels over these.
+inline engine_settings lanes_of_bulk(int lanes, std::size_t slice_bytes) {
+    engine_settings settings;
+    settings.slice_bytes = slice_bytes;
+    settings.small_bytes = 0;
+    settings.lanes = lanes;
+    return settings;
+}
+
 class table {
 public:
     /// One rank's place: remembers what its engine reports.

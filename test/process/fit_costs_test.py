@@ -13,13 +13,13 @@ fit_costs, build = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
 TRUE = "round=3e-5,message=4e-6,moved_byte=1e-9,reduced_byte=1e-10,spread_byte=6e-10,cores=2"
 
 
-def rows_of(ranks):
+def rows_of(ranks, transport="tcp"):
     for size in [4, 256, 4096, 16384, 65536, 262144, 1 << 20, 1 << 22, 1 << 24]:
         said = subprocess.run([build / "tools" / "tutti-plan", "cost", "all_reduce", "--ranks", str(ranks), "--bytes", str(size), "--costs", TRUE],
                               check=True, text=True, capture_output=True).stdout
         for words in (line.split() for line in said.splitlines()[2:]):
             if words[0] != "chosen:":
-                yield {"op": "all_reduce", "transport": "tcp", "ranks": ranks, "bytes": size, "algorithm": words[0], "time_us_median": float(words[5])}
+                yield {"op": "all_reduce", "transport": transport, "ranks": ranks, "bytes": size, "algorithm": words[0], "time_us_median": float(words[5])}
 
 
 def run(*words):
@@ -41,6 +41,10 @@ with tempfile.TemporaryDirectory() as folder:
     fitted = dict(re.findall(r"(\w+)=([^,\n]+)", done.stdout.splitlines()[-1].removeprefix("TUTTI_COSTS=")))
     for name, value in re.findall(r"(\w+)=([^,]+)", TRUE):
         expect(0.4 < float(fitted[name]) / float(value) < 2.5, f"{name} is {fitted[name]}, expected about {value}")
+
+    path.with_name("shm.json").write_text(json.dumps(list(rows_of(4, "shm"))))
+    done = run(path.with_name("shm.json"))
+    expect(done.returncode == 0 and "spread_byte=0," in done.stdout.splitlines()[-1], f"what is nothing does not stay nothing: {done.stdout}{done.stderr}")
 
     unfitted = run(path, "--costs", TRUE, "--no-fit")
     expect("largest loss 0%" in unfitted.stdout, f"the true costs lose something: {unfitted.stdout}")

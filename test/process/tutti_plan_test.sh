@@ -1,18 +1,7 @@
 #!/bin/sh
 # tutti-plan from the outside: its exit codes, and one line for every bad input. Takes the program's path.
-plan=$1
-failed=0
-
-# expect CODE TEXT ARGUMENTS...: exit code, a piece of the output, and with code 2 nothing but one line on stderr.
-expect() {
-    code=$1 text=$2
-    shift 2
-    said=$("$plan" "$@" 2>&1)
-    was=$?
-    [ "$was" -eq "$code" ] || { echo "tutti-plan $*: exit code $was, expected $code"; failed=1; }
-    case $said in *"$text"*) ;; *) echo "tutti-plan $*: says '$said', expected '$text'"; failed=1 ;; esac
-    [ "$code" -ne 2 ] || [ "$(echo "$said" | wc -l)" -eq 1 ] || { echo "tutti-plan $*: more than one line"; failed=1; }
-}
+program=$1
+. "$(dirname "$0")/expect.sh"
 
 expect 0 "Usage: tutti-plan" --help
 expect 0 "collective TEXT REQUIRED" print --help

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <fstream>
+#include <optional>
 
 namespace tutti::test {
 namespace {
@@ -32,10 +33,10 @@ private:
     std::span<std::byte> memory_;
 };
 
-/// A link within a host that can be told to send no more.
-class breaking_link final : public tutti::link, private near_link {
+/// A link within a host that can be told to send no more, and what to say of the cores.
+class told_link final : public tutti::link, private near_link {
 public:
-    explicit breaking_link(std::unique_ptr<tutti::link> over) : over_(std::move(over)), near_(over_->near()) {}
+    explicit told_link(std::unique_ptr<tutti::link> over) : over_(std::move(over)), near_(over_->near()) {}
 
     moved try_send(std::span<const std::span<const std::byte>> parts) noexcept override {
         return broken ? moved{0, error::system} : over_->try_send(parts);
@@ -48,11 +49,12 @@ public:
     std::string peer() const override { return over_->peer(); }
 
     bool broken = false;
+    std::optional<bool> alone;  // each side has a core of its own
 
 private:
     moved peek(std::span<const std::byte>& run) noexcept override { return near_->peek(run); }
     void skip(std::size_t bytes) noexcept override { near_->skip(bytes); }
-    bool undisturbed() const noexcept override { return near_->undisturbed(); }
+    bool undisturbed() const noexcept override { return alone.value_or(near_->undisturbed()); }
     std::optional<reference> locate(std::span<const std::byte> run) noexcept override { return near_->locate(run); }
     std::uint64_t returned() noexcept override { return near_->returned(); }
     void when_returned(std::uint64_t seen, tutti::detail::runnable& work) noexcept override { near_->when_returned(seen, work); }
@@ -71,9 +73,9 @@ struct lending_road {
         const auto client = std::move(shm_transport::listen(loop, mine)).value();
         const auto server = std::move(shm_transport::listen(loop)).value();
         auto both = run(loop, open(loop, *client, *server));
-        auto breaks = std::make_unique<breaking_link>(std::move(both.one));
-        near_end = breaks.get();
-        way = std::make_unique<road>(loop, std::move(breaks), std::move(both.other));
+        auto told = std::make_unique<told_link>(std::move(both.one));
+        near_end = told.get();
+        way = std::make_unique<road>(loop, std::move(told), std::move(both.other));
     }
     void send(outgoing& one) {
         const std::lock_guard lock(way->guard);
@@ -88,37 +90,8 @@ struct lending_road {
 
     event_loop loop;
     std::shared_ptr<arena> mine = std::make_shared<arena>(true);
-    breaking_link* near_end = nullptr;
+    told_link* near_end = nullptr;
     std::unique_ptr<road> way;
-};
-
-/// A link whose answer to one question is given.
-class told_link final : public tutti::link, private near_link {
-public:
-    told_link(std::unique_ptr<tutti::link> over, bool undisturbed) : over_(std::move(over)), undisturbed_(undisturbed) {}
-
-    moved try_send(std::span<const std::span<const std::byte>> parts) noexcept override { return over_->try_send(parts); }
-    moved try_recv(std::span<const std::span<std::byte>> parts) noexcept override { return over_->try_recv(parts); }
-    void when_readable(tutti::detail::runnable& work) noexcept override { over_->when_readable(work); }
-    void when_writable(tutti::detail::runnable& work) noexcept override { over_->when_writable(work); }
-    void close() noexcept override { over_->close(); }
-    near_link* near() noexcept override { return this; }
-    std::string peer() const override { return over_->peer(); }
-
-private:
-    moved peek(std::span<const std::byte>& run) noexcept override { return over_->near()->peek(run); }
-    void skip(std::size_t count) noexcept override { over_->near()->skip(count); }
-    bool undisturbed() const noexcept override { return undisturbed_; }
-    std::optional<reference> locate(std::span<const std::byte> run) noexcept override { return over_->near()->locate(run); }
-    std::uint64_t returned() noexcept override { return over_->near()->returned(); }
-    void when_returned(std::uint64_t seen, tutti::detail::runnable& work) noexcept override { over_->near()->when_returned(seen, work); }
-    std::span<const std::byte> borrow(reference what) noexcept override { return over_->near()->borrow(what); }
-    void give_back() noexcept override { over_->near()->give_back(); }
-    void revoke() noexcept override { over_->near()->revoke(); }
-    bool revoked() const noexcept override { return over_->near()->revoked(); }
-
-    std::unique_ptr<tutti::link> over_;
-    const bool undisturbed_;
 };
 
 /// How often memory of arenas is mapped in this process.
@@ -172,26 +145,17 @@ TEST_CASE("lent and copied frames keep their order") {
 TEST_CASE("what is soon written again is lent only where the sides do not have a core each") {
     for (const bool undisturbed : {false, true}) {
         CAPTURE(undisturbed);
-        event_loop loop;
-        const auto mine = std::make_shared<arena>(true);
-        const auto client = std::move(shm_transport::listen(loop, mine)).value();
-        const auto server = std::move(shm_transport::listen(loop)).value();
-        auto both = run(loop, open(loop, *client, *server));
-        road way(loop, std::make_unique<told_link>(std::move(both.one), undisturbed), std::move(both.other));
+        lending_road on;
+        on.near_end->alone = undisturbed;
         const bytes what = random_bytes(200'000, 9);
-        lent often(*mine, 0, what), seldom(*mine, 1, what);
+        lent often(*on.mine, 0, what), seldom(*on.mine, 1, what);
         often.soon_written = true;
-        {
-            const std::lock_guard lock(way.guard);
-            way.near.send(often);
-            way.near.send(seldom);
-            way.near.flush();
-        }
+        on.send(often);
+        on.send(seldom);
         CHECK(often.head.references == (undisturbed ? 0 : 2));
         CHECK(seldom.head.references == 2);
-        const later enough{loop, std::chrono::milliseconds(20), [&loop] { loop.stop(); }};
-        loop.run();
-        CHECK(way.there.payloads == std::vector<bytes>{what, what});
+        on.settle();
+        CHECK(on.way->there.payloads == std::vector<bytes>{what, what});
     }
 }
 

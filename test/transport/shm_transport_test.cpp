@@ -45,6 +45,19 @@ std::error_code end_of(event_loop& loop, link& over) {
 
 task<> one_turn() { co_await yield(); }
 
+/// As many connections as that queue holds, which nobody has accepted.
+std::vector<file_handle> fill_queue(const std::string& name) {
+    std::vector<file_handle> waiting;
+    for (;;) {
+        auto next = connect_locally(name);
+        if (!next) {
+            CHECK(next.failure().code() == std::errc::resource_unavailable_try_again);
+            return waiting;
+        }
+        waiting.push_back(std::move(*next));
+    }
+}
+
 bool dies_by_itself(pid_t child) {
     int status = 0;
     return ::waitpid(child, &status, 0) == child;
@@ -186,16 +199,7 @@ TEST_CASE("who finds a full queue of connections waits for his turn, and does no
     host_stage on;
     const auto client = on.make();
     const auto server = on.make();
-    const std::string name = name_in(server->address());
-    std::vector<file_handle> waiting;
-    for (;;) {
-        auto next = connect_locally(name);
-        if (!next) {
-            CHECK(next.failure().code() == std::errc::resource_unavailable_try_again);
-            break;
-        }
-        waiting.push_back(std::move(*next));
-    }
+    const std::vector<file_handle> waiting = fill_queue(name_in(server->address()));
     background coming(on.loop(), client->connect(server->address(), on.loop().now() + std::chrono::seconds{20}));
     for (std::size_t index = 0; index < waiting.size(); ++index) CHECK(run(on.loop(), server->accept()));
     auto mine = run(on.loop(), server->accept());
@@ -206,6 +210,17 @@ TEST_CASE("who finds a full queue of connections waits for his turn, and does no
     REQUIRE(made);
     CHECK((*made)->peer().starts_with("shm1:"));
     CHECK(on.told.empty());
+}
+
+TEST_CASE("who waits for his turn in a full queue until his time is up is told of the queue, and not of TCP") {
+    host_stage on;
+    const auto client = on.make();
+    const auto server = on.make();
+    const std::vector<file_handle> waiting = fill_queue(name_in(server->address()));
+    const auto made = run(on.loop(), client->connect(server->address(), on.loop().now() + std::chrono::milliseconds{20}));
+    REQUIRE_FALSE(made);
+    CHECK(made.failure().code() == error::timed_out);
+    CHECK(made.failure().details().cause.find("more wait to be accepted there than its queue holds") != std::string::npos);
 }
 
 TEST_CASE("a process without descriptors for shared memory says so in the reason") {
