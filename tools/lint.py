@@ -37,6 +37,7 @@ TESTED_ELSEWHERE = {
     "src/algorithm/": "test/algorithm/catalogue_test.cpp verifies every builder at every size",
     "src/communicator/check.cpp": "test/communicator/arguments_test.cpp",
     "src/communicator/communicator.cpp": "test/communicator/collectives_test.cpp and arguments in test/process/failure_test.cpp",
+    "src/communicator/device_parts.cpp": "test/gpu/device_parts_test.cpp",
     "src/communicator/control.cpp": "test/communicator/group_test.cpp",
     "src/communicator/greeting.cpp": "test/communicator/doorman_test.cpp",
     "src/communicator/home.cpp": "test/communicator/group_test.cpp",

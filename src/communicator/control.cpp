@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t payload_limit = 2 * KiB;
 constexpr std::size_t cause_limit = 1536;
 constexpr std::size_t peers_limit = 64;
+constexpr std::uint32_t on_device = 1;  // in place of a slice
 
 std::vector<std::byte> encode(const report& why) {
     std::vector<std::byte> bytes(payload_limit);
@@ -49,13 +50,15 @@ public:
         : owner_(owner), peer_(peer), lane_(owner.loop_, owner.guard_, std::move(over), *this) {}
 
     void start() noexcept { lane_.resume(); }
-    void send(frame_kind kind, rank about, std::vector<std::byte> payload, std::uint64_t number = 0, const descriptor& what = {}) {
+    void send(frame_kind kind, rank about, std::vector<std::byte> payload, std::uint64_t number = 0, const descriptor& what = {},
+              std::uint32_t slice = 0) {
         while (!frames_.empty() && frames_.front().gone) frames_.pop_front();
         auto& next = frames_.emplace_back();
         next.head.kind = kind;
         next.head.epoch = owner_.epoch_;
         next.head.place = static_cast<std::uint32_t>(about);
         next.head.sequence = number;
+        next.head.slice = slice;
         next.head.what = what;
         next.head.payload_bytes = payload.size();
         next.payload = std::move(payload);
@@ -148,6 +151,12 @@ void control::say_waiting(std::uint64_t sequence, const descriptor& what) noexce
         if (each) each->send(frame_kind::waiting, me_, {}, sequence, what);
 }
 
+void control::say_waiting_on_device(std::uint64_t number, const descriptor& what) noexcept {
+    const std::lock_guard lock(guard_);
+    for (auto& each : ends_)
+        if (each) each->send(frame_kind::waiting, me_, {}, number, what, on_device);
+}
+
 void control::say_goodbye() noexcept {
     const std::lock_guard lock(guard_);
     left_[static_cast<std::size_t>(me_)] = true;
@@ -177,7 +186,8 @@ void control::heard(rank from, const frame& head, std::vector<std::byte> payload
         return;
     }
     if (head.kind == frame_kind::waiting) {
-        observer_.heard_waiting(from, head.sequence, head.what);
+        if (head.slice == on_device) observer_.heard_waiting_on_device(from, head.sequence, head.what);
+        else observer_.heard_waiting(from, head.sequence, head.what);
         return;
     }
     if (head.kind == frame_kind::hang_up) {

@@ -27,6 +27,8 @@ public:
     virtual void heard_release(std::uint64_t number) noexcept = 0;
     /// From a neighbour, which waits in that collective.
     virtual void heard_waiting(rank who, std::uint64_t sequence, const descriptor& what) noexcept = 0;
+    /// The same of a collective on devices; number and descriptor are those of the device engine.
+    virtual void heard_waiting_on_device(rank who, std::uint64_t number, const descriptor& what) noexcept = 0;
 
 protected:
     ~control_observer() = default;
@@ -50,6 +52,7 @@ public:
     void say_release(std::uint64_t number) noexcept;
     /// This rank waits in a collective; the neighbours compare.
     void say_waiting(std::uint64_t sequence, const descriptor& what) noexcept;
+    void say_waiting_on_device(std::uint64_t number, const descriptor& what) noexcept;
     /// This rank will issue nothing more. From the hub it goes to all, from a leaf to the hub, which passes it on.
     void say_goodbye() noexcept;
     /// Ends the links. Whoever closes before all ranks have said goodbye says that too, so that it does not look like a crash.

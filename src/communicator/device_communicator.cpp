@@ -6,7 +6,9 @@
 #include "gpu/stream_state.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace tutti::gpu {
@@ -288,9 +290,16 @@ operation communicator::exchange(std::span<const transfer> all, call_options opt
 
 // ---- the whole
 
-task<std::unique_ptr<communicator>> communicator::split(int color, int key) {
-    const tutti::detail::device_joining& mine = group_->how;
-    return tutti::detail::split_devices(*group_->child, color, key, tutti::detail::device_joining(mine.card, mine.nccl, mine.with));
+task<std::unique_ptr<communicator>> communicator::split(int color, int key) { return tutti::detail::split_devices(*group_, color, key); }
+
+task<std::unique_ptr<communicator>> communicator::shrink(std::vector<tutti::rank> without) {
+    std::sort(without.begin(), without.end());
+    without.erase(std::unique(without.begin(), without.end()), without.end());
+    const bool known = !without.empty() && without.front() >= 0 && without.back() < size();
+    if (!known || std::binary_search(without.begin(), without.end(), rank()))
+        throw failure(error::invalid_argument,
+                      fmt::format("rank {} of {}: shrink without {}: other ranks are expected", rank(), size(), fmt::join(without, ", ")));
+    return tutti::detail::shrink_devices(*group_, std::move(without));
 }
 
 future<> communicator::watch() { return group_->child->watch(); }

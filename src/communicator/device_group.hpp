@@ -44,6 +44,8 @@ public:
     std::optional<device> card;
     std::optional<stream> over;  // where there is a device
     std::shared_ptr<device_engine> engine;
+    std::uint8_t divides = 0;       // NCCL makes communicators of this one, on all ranks
+    int shrunk = 0;                 // times
     std::shared_ptr<void> barrier;  // a byte on the device, where NCCL is used
 };
 

@@ -72,8 +72,11 @@ task<gpu::engine_choice> agree(communicator& over, gpu::seat mine) {
 
 // ---- the engine
 
-task<> attach(std::shared_ptr<gpu::device_engine> engine) {
+task<> attach(std::shared_ptr<gpu::device_engine> engine, group& ranks) {
     engine->attach();
+    ranks.compare_on_device([to = std::weak_ptr(engine)](rank who, std::uint64_t number, const descriptor& what) {
+        if (const auto here = to.lock()) here->compare(who, number, what);
+    });
     co_return;
 }
 
@@ -102,6 +105,7 @@ std::shared_ptr<gpu::device_engine> make_engine(gpu::device_group& of) {
     how.operation = of.inside.home().options().operation;
     if (of.card) how.stuck = of.card->inner()->options().stuck;
     how.tell = [door = of.door](const report& why) { door->tell(why); };
+    how.ask = [door = of.door](std::uint64_t number, const descriptor& what) { door->ask(number, what); };
     return std::make_shared<gpu::device_engine>(of.card ? of.card->inner() : nullptr, of.inside.home().loop(), std::move(how));
 }
 
@@ -173,7 +177,7 @@ task<ncclUniqueId> unique_id(gpu::device_group& of) {
 /// The engine is noticed from now on, by the progress loop's end and by that of the ranks.
 task<> begin(gpu::device_group& of) {
     const std::shared_ptr<context::state> home = of.inside.shared_home();
-    future<> attaching = spawn(*home, attach(of.engine));
+    future<> attaching = spawn(*home, attach(of.engine, of.inside));
     co_await std::move(attaching);
     auto watching = std::make_shared<task<>>(end_with(of.engine, of.child->watch()));
     (void)home->send([home = home.get(), watching] { home->work().start(std::move(*watching)); });
@@ -186,6 +190,12 @@ task<> carry_by_nccl(gpu::device_group& of) {
     of.engine->carried_by(std::move(made));
     auto beginning = begin(of);
     co_await std::move(beginning);
+    if (const auto& born = of.how.born; born && born->color >= 0) {
+        future<> bearing = std::move(born->done);
+        co_await std::move(bearing);
+        nccl.meet_by(born);
+        co_return;
+    }
     auto asking = unique_id(of);
     nccl.meet_by(co_await std::move(asking));
 }
@@ -224,28 +234,29 @@ task<made_communicator> meet(std::unique_ptr<communicator> child, device_joining
     co_await std::move(starting);
     call_options options;
     options.label = "the beginning of a device group";
-    future<> meeting = made->child->barrier(options);
+    made->divides = made->engine->native() && made->how.nccl.table.ncclCommSplit ? 1 : 0;
+    future<> meeting = made->child->all_reduce(buffer(&made->divides, 1, data_type::u8), min, options);
     co_await std::move(meeting);
     co_return std::make_unique<gpu::communicator>(std::move(made));
 }
 
-task<made_communicator> join(std::shared_ptr<context::state> home, membership who, device_joining how) {
-    const int host = who.hosts.host(who.me);
-    future<std::unique_ptr<communicator>> forming = form(home, std::move(who));
-    auto child = co_await std::move(forming);
-    auto agreeing = agree(*child, seat_of(how, host));
+}  // namespace
+
+task<made_communicator> join_as(std::unique_ptr<communicator> ranks, device_joining how) {
+    const membership& who = inside_of::get(*ranks).who();
+    auto agreeing = agree(*ranks, seat_of(how, who.hosts.host(who.me)));
     auto chosen = co_await std::move(agreeing);
-    auto meeting = meet(std::move(child), std::move(how), std::move(chosen));
+    auto meeting = meet(std::move(ranks), std::move(how), std::move(chosen));
     co_return co_await std::move(meeting);
 }
 
-task<made_communicator> join_split(task<std::unique_ptr<communicator>> splitting, device_joining how) {
-    auto child = co_await std::move(splitting);
-    const membership& who = inside_of::get(*child).who();
-    auto agreeing = agree(*child, seat_of(how, who.hosts.host(who.me)));
-    auto chosen = co_await std::move(agreeing);
-    auto meeting = meet(std::move(child), std::move(how), std::move(chosen));
-    co_return co_await std::move(meeting);
+namespace {
+
+task<made_communicator> join(std::shared_ptr<context::state> home, membership who, device_joining how) {
+    auto forming = form(home, std::move(who));
+    auto child = co_await std::move(forming);
+    auto joining = join_as(std::move(child), std::move(how));
+    co_return co_await std::move(joining);
 }
 
 }  // namespace
@@ -253,10 +264,6 @@ task<made_communicator> join_split(task<std::unique_ptr<communicator>> splitting
 task<made_communicator> join_devices(communicator& parent, device_joining how) {
     group& inside = inside_of::get(parent);
     return join(inside.shared_home(), beside(inside, "on devices"), std::move(how));
-}
-
-task<made_communicator> split_devices(communicator& parent, int color, int key, device_joining how) {
-    return join_split(parent.split(color, key), std::move(how));
 }
 
 }  // namespace tutti::detail

@@ -12,6 +12,7 @@
 #include <tutti/detail/future_source.hpp>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -53,6 +54,12 @@ public:
     future<> enter(const call_options& options);
     /// Fails here and everywhere.
     void fail_everywhere(report why) noexcept;
+    /// For a group that has devices: what to do when another rank waits in a collective on them, and how to say that this one does.
+    using comparison = std::function<void(rank, std::uint64_t, const descriptor&)>;
+    void compare_on_device(comparison with) { compare_on_device_ = std::move(with); }
+    void say_waiting_on_device(std::uint64_t number, const descriptor& what) noexcept {
+        if (!failure_ && !closed_) control_.say_waiting_on_device(number, what);
+    }
 
     // Any thread.
     const membership& who() const noexcept { return who_; }
@@ -95,6 +102,9 @@ private:
         if (!failure_ && !closed_) control_.say_waiting(sequence, what);
     }
     void heard_waiting(rank who, std::uint64_t sequence, const descriptor& what) noexcept override { engine_->compare(who, sequence, what); }
+    void heard_waiting_on_device(rank who, std::uint64_t number, const descriptor& what) noexcept override {
+        if (compare_on_device_) compare_on_device_(who, number, what);
+    }
     void monitor_failed(report why) noexcept override { fail_everywhere(std::move(why)); }
 
     task<> dial_all(rank peer, lane_kind kind);
@@ -129,6 +139,7 @@ private:
     std::optional<report> failure_;
     std::vector<std::shared_ptr<watcher>> watchers_;
     event changed_;
+    comparison compare_on_device_;
     bool formed_ = false;
     bool closed_ = false;
     std::atomic<std::uint64_t> children_{0};

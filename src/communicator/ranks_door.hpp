@@ -27,6 +27,15 @@ public:
         const std::lock_guard lock(guard_);
         if (to_) tutti::detail::inside_of::get(*to_).engine().fail_and_tell(why);
     }
+    /// That this rank waits in a collective on its device. On the loop, where groups end.
+    void ask(std::uint64_t number, const descriptor& what) {
+        tutti::detail::group* to = nullptr;
+        {
+            const std::lock_guard lock(guard_);
+            if (to_) to = &tutti::detail::inside_of::get(*to_);
+        }
+        if (to) to->say_waiting_on_device(number, what);
+    }
     /// What `issue` starts on the ranks' communicator; nothing when it is gone.
     template <class Issue>
     auto call(Issue issue) -> std::optional<decltype(issue(std::declval<tutti::communicator&>()))> {

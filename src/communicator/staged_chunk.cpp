@@ -148,7 +148,9 @@ void lay_out(const device_request& what, const staged_shape& shape, const staged
         case kind::gather: return cut.by_blocks(false, true, true, root);
         case kind::scatter: return cut.by_blocks(true, false, root, true);
         case kind::barrier:
-        case kind::exchange: break;
+        case kind::split:
+        case kind::exchange:
+        case kind::shrink: break;
     }
 }
 
@@ -165,7 +167,9 @@ future<> start(tutti::communicator& ranks, const device_request& what, const sta
         case kind::gather: return ranks.gather(chunk.from, chunk.to, what.root, options);
         case kind::scatter: return ranks.scatter(chunk.from, chunk.to, what.root, options);
         case kind::barrier:
-        case kind::exchange: break;
+        case kind::split:
+        case kind::exchange:
+        case kind::shrink: break;
     }
     return ranks.barrier(options);
 }

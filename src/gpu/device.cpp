@@ -2,6 +2,7 @@
 
 #include "gpu/device_state.hpp"
 #include "gpu/libraries.hpp"
+#include "gpu/stuck.hpp"
 
 #include <fmt/format.h>
 
@@ -81,9 +82,9 @@ void device_state::retire(device_state* state) {
     const auto keeper = state->lifecycle_;
     const duration patience = state->options_.stuck;
     keeper->finish([state, patience] {
-        // What a thread that does not end may still use is leaked.
         const bool issued = state->issuing_.stop(patience), polled = state->polling_.stop(patience);
         if (issued && polled) delete state;
+        else stuck::keep(std::shared_ptr<const void>(state, [](const void*) {}));  // a thread that does not end may still use it
     });
 }
 

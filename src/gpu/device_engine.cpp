@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace tutti::gpu {
@@ -52,9 +53,15 @@ operation device_engine::issue(operation_state& which) {
             which.sequence = ++issued_;
             which.issued = now();
             which.deadline = which.issued + (which.what.deadline > duration{} ? which.what.deadline : how_.operation);
+            time_point date = which.deadline;
+            if (of_all_ranks(which.what.kind)) {
+                which.collective = ++collectives_;
+                recent_[collectives_ % remembered] = describe(which.what);
+                if (collectives_under_way_++ == 0) date = std::min(date, which.issued + which.patience);
+            }
             under_way_.push(which);
             ++under_way_count_;
-            if (which.deadline < armed_ && !std::exchange(tend_posted_, true)) post(tend_);
+            if (date < armed_ && !std::exchange(tend_posted_, true)) post(tend_);
             post_work(which.to_issue());  // with the guard: places in the order and turns go together
         }
     }
@@ -78,6 +85,37 @@ failure device_engine::told(const report& why, const operation_state* which) con
         if (which->issued != time_point{}) mine.elapsed = now() - which->issued;
     }
     return failure(std::move(mine));
+}
+
+// ---- comparing
+
+void device_engine::compare(rank who, std::uint64_t number, const descriptor& theirs) noexcept {
+    report why;
+    bool closed = false;
+    {
+        const std::lock_guard lock(guard_);
+        if (why_ || number == 0) return;
+        closed = is_over_;
+        if (number > collectives_) {
+            if (!closing_) return;  // it is still to come
+            why.code = error::peer_left;
+            why.peers = {how_.me};
+            why.cause = fmt::format("rank {} has closed its communicator, where rank {} called {} (collective #{})", how_.me, who,
+                                    words_of(theirs), number);
+        } else {
+            if (collectives_ - number >= remembered) return;
+            const descriptor& mine = recent_[number % remembered];
+            if (mine == theirs) return;
+            const bool alike = words_of(mine) == words_of(theirs);
+            why.code = error::mismatch;
+            why.peers = {how_.me, who};
+            why.cause = fmt::format("rank {} called {} where rank {} called {} (collective #{})", how_.me, words_of(mine, alike), who,
+                                    words_of(theirs, alike), number);
+        }
+    }
+    if (!closed) return fail(std::move(why));
+    why.root = how_.me;
+    if (how_.tell) how_.tell(why);
 }
 
 // ---- ending

@@ -14,6 +14,7 @@
 #include <tutti/event_loop.hpp>
 #include <tutti/gpu/operation.hpp>
 
+#include <array>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -27,15 +28,17 @@ namespace tutti::gpu {
 struct engine_settings {
     std::string name;  // of the communicator, for sentences
     int me = 0, size = 1;
-    duration operation{};                       // a deadline, where the call names none
-    duration stuck = std::chrono::seconds(30);  // for ending, before it is given up
-    std::function<void(const report&)> tell;    // the other ranks, of what has failed here; from any thread
+    duration operation{};                                       // a deadline, where the call names none
+    duration stuck = std::chrono::seconds(30);                  // for ending, before it is given up
+    std::function<void(const report&)> tell;                    // the other ranks, of what has failed here; from any thread
+    std::function<void(std::uint64_t, const descriptor&)> ask;  // whether they call the same; on the progress loop
 };
 
 /// Every public function may be called from any thread, but those for the carrier.
 class device_engine final : operation_owner, public std::enable_shared_from_this<device_engine> {
 public:
     static constexpr std::size_t at_most = std::size_t{1} << 20;  // operations under way
+    static constexpr std::size_t remembered = 64;                 // collectives, to compare with
 
     /// Made shared. Null for a rank that has no device. `progress` may end before.
     device_engine(std::shared_ptr<device_state> card, event_loop& progress, engine_settings how);
@@ -61,6 +64,9 @@ public:
     future<> idle();
     /// When nothing is under way: gives everything back, or fails when that takes too long.
     future<> close();
+
+    /// On the progress loop: that rank waits in this collective. Fails when this rank has called another one, or never will.
+    void compare(rank who, std::uint64_t number, const descriptor& theirs) noexcept;
 
     std::string words() const { return carrier_->words(); }
     ncclComm* native() const noexcept { return carrier_->native(); }
@@ -95,6 +101,8 @@ private:
     void forsaken(operation_state& which) noexcept override;
     void tend() noexcept;
     void dated() noexcept;
+    void ask(time_point at) noexcept;
+    operation_state* first_collective() const noexcept;
     void give_up() noexcept;
     void over_now() noexcept;
     void end_all(const std::optional<report>& why) noexcept;
@@ -122,13 +130,16 @@ private:
     event_loop* progress_;  // null when it is gone
     linked_queue<operation_state, &operation_state::under_way> under_way_;
     std::size_t under_way_count_ = 0;
+    std::size_t collectives_under_way_ = 0;
     std::uint64_t issued_ = 0;
+    std::uint64_t collectives_ = 0;  // issued
+    std::array<descriptor, remembered> recent_{};
     std::optional<report> why_;
     bool closing_ = false;
     bool is_over_ = false;
     bool told_ = false;  // everybody who waited has been told of the failure
     bool tend_posted_ = false, over_posted_ = false;
-    time_point armed_ = no_deadline;  // the deadline the timer is set for
+    time_point armed_ = no_deadline;  // what the timer is set for
     time_point start_by_ = no_deadline;
     time_point stuck_at_ = no_deadline;  // when what ends the carrier has taken too long
     std::vector<promise> idle_;

@@ -66,6 +66,10 @@ void device_engine::drop(operation_state& which) noexcept {
     {
         const std::lock_guard lock(guard_);
         under_way_.remove(which);
+        if (which.collective != 0) --collectives_under_way_;
+        // The one behind it begins with fresh patience.
+        const bool asked = which.patience > operation_state::first_patience;
+        if (asked && !why_ && !is_over_ && !std::exchange(tend_posted_, true)) post(tend_);
         if (--under_way_count_ == 0) {
             idle.swap(idle_);
             if (progress_ && !why_ && !closing_) {
@@ -89,6 +93,8 @@ void device_engine::tend() noexcept {
     if (!why_)
         for (const operation_state* each = under_way_.first(); each; each = decltype(under_way_)::after(*each))
             armed_ = std::min(armed_, each->deadline);
+    if (const operation_state* const first = why_ ? nullptr : first_collective())
+        armed_ = std::min(armed_, first->issued + first->patience);
     progress_->stop_timer(timer_);
     if (armed_ != no_deadline) progress_->start_timer(timer_, armed_);
 }
@@ -119,7 +125,29 @@ void device_engine::dated() noexcept {
     }
     if (late) fail(std::move(*late));
     else if (stuck) give_up();
+    else ask(at);
     if (!stuck || late) tend();
+}
+
+operation_state* device_engine::first_collective() const noexcept {
+    operation_state* each = under_way_.first();
+    while (each && each->collective == 0) each = decltype(under_way_)::after(*each);
+    return each;
+}
+
+/// NCCL finds out nothing about calls that differ: their ranks wait for each other. So who waits says in what, at longer and longer intervals.
+void device_engine::ask(time_point at) noexcept {
+    std::uint64_t number = 0;
+    descriptor what;
+    {
+        const std::lock_guard lock(guard_);
+        operation_state* const first = why_ ? nullptr : first_collective();
+        if (!first || first->issued + first->patience > at) return;
+        first->patience *= 2;
+        number = first->collective;
+        what = describe(first->what);
+    }
+    if (how_.ask) how_.ask(number, what);
 }
 
 /// Whoever waits must not wait for ever; whatever may still be used stays, and what keeps it.

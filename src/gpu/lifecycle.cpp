@@ -1,5 +1,7 @@
 #include "gpu/lifecycle.hpp"
 
+#include "gpu/stuck.hpp"
+
 #include <tutti/detail/future_source.hpp>
 
 #include <fmt/format.h>
@@ -117,7 +119,8 @@ void lifecycle::drop_all(const failure& why) {
     }
     for (job& each : dropped)
         if (each.drop) each.drop(why);
-    static_cast<void>(new std::deque<job>(std::move(dropped)));  // leaked: what they hold must not be freed while the driver may use it
+    stuck::keep(
+        std::make_shared<const std::deque<job>>(std::move(dropped)));  // what they hold must not be freed while the driver may use it
 }
 
 bool lifecycle::finish(std::function<void()> last) {

@@ -33,7 +33,8 @@ void nccl_carrier::begin() noexcept {
     if (engine_.has_failed()) return;
     const on_device here(home_->driver(), home_->context());
     step_ = step::initializing;
-    if (!initialized(comm_.initialize(id_, engine_.how().size, engine_.how().me))) turns().await(*this);
+    const int size = engine_.how().size, me = engine_.how().me;
+    if (!initialized(born_ ? comm_.adopt(born_->take(), size, me) : comm_.initialize(id_, size, me))) turns().await(*this);
 }
 
 bool nccl_carrier::initialized(state is) noexcept {
@@ -63,7 +64,20 @@ bool nccl_carrier::launch(operation_state& which) noexcept {
         }
     }
     // NCCL drops what has no elements; it keeps its place here.
-    if (which.what.total() == 0) return place(which);
+    if (which.what.total() == 0 && !which.what.born) return place(which);
+    launched_ = &which;
+    if (is_held_up()) return false;
+    return call(*std::exchange(launched_, nullptr));
+}
+
+/// NCCL makes communicators of others only while nothing of theirs is on the device.
+bool nccl_carrier::is_held_up() const noexcept {
+    const auto& born = launched_->what.born;
+    return born && !born->begun && engine_.on_device() > 0;
+}
+
+bool nccl_carrier::call(operation_state& which) noexcept {
+    if (which.what.born) which.what.born->begun = true;
     switch (comm_.issue(which.what, stream_.handle())) {
         case state::ready: return place(which);
         case state::in_progress: launched_ = &which; return false;
@@ -73,6 +87,10 @@ bool nccl_carrier::launch(operation_state& which) noexcept {
 }
 
 bool nccl_carrier::proceed() noexcept {
+    if (launched_ && launched_->what.born && !launched_->what.born->begun) {
+        if (is_held_up()) return false;
+        return call(*std::exchange(launched_, nullptr));
+    }
     const state is = comm_.ask();
     if (step_ == step::initializing) return initialized(is);
     if (step_ == step::finalizing) return finalized(is);

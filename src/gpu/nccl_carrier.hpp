@@ -4,11 +4,13 @@
 
 #include "gpu/device_engine.hpp"
 #include "gpu/issuer.hpp"
+#include "gpu/nccl_birth.hpp"
 #include "gpu/nccl_comm.hpp"
 
 #include <tutti/gpu/stream.hpp>
 
 #include <atomic>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -21,6 +23,8 @@ public:
 
     /// Before the engine's start: where the ranks meet.
     void meet_by(const ncclUniqueId& id) { id_ = id; }
+    /// Or the communicator, which has been made.
+    void meet_by(std::shared_ptr<nccl_birth> born) { born_ = std::move(born); }
 
     std::optional<std::string> cannot(const device_request& what) const override;
     std::string words() const override;
@@ -38,6 +42,8 @@ private:
     bool launch(operation_state& which) noexcept override;
     bool proceed() noexcept override;
     bool look_after() noexcept override;
+    bool call(operation_state& which) noexcept;
+    bool is_held_up() const noexcept;
     bool place(operation_state& which) noexcept;
     bool initialized(nccl_comm::state is) noexcept;
     bool finalized(nccl_comm::state is) noexcept;
@@ -54,6 +60,7 @@ private:
     std::atomic<ncclComm_t> native_{nullptr};
     nccl_comm comm_;
     ncclUniqueId id_{};
+    std::shared_ptr<nccl_birth> born_;
     step step_ = step::none;
     operation_state* launched_ = nullptr;
 };

@@ -1,5 +1,7 @@
 #include "gpu/nccl_comm.hpp"
 
+#include "gpu/nccl_birth.hpp"
+
 #include <fmt/format.h>
 
 namespace tutti::gpu {
@@ -20,9 +22,33 @@ state nccl_comm::began(std::string_view call, ncclResult_t code) {
     return state::failed;
 }
 
-state nccl_comm::initialize(const ncclUniqueId& id, int size, int me) {
+namespace {
+
+ncclConfig_t not_blocking() {
     ncclConfig_t how = NCCL_CONFIG_INITIALIZER;
     how.blocking = 0;
+    return how;
+}
+
+}  // namespace
+
+state nccl_comm::adopt(ncclComm_t made, int size, int me) {
+    handle_ = made;
+    size_ = size;
+    me_ = me;
+    return ask();
+}
+
+/// Until it is ready this one is in progress, and the other is not there.
+state nccl_comm::bear(nccl_birth& what) {
+    ncclConfig_t how = not_blocking();
+    if (what.without.empty()) return began("ncclCommSplit", nccl_.ncclCommSplit(handle_, what.color, what.key, &what.made, &how));
+    const int left_out = static_cast<int>(what.without.size());
+    return began("ncclCommShrink", nccl_.ncclCommShrink(handle_, what.without.data(), left_out, &what.made, &how, NCCL_SHRINK_DEFAULT));
+}
+
+state nccl_comm::initialize(const ncclUniqueId& id, int size, int me) {
+    ncclConfig_t how = not_blocking();
     size_ = size;
     me_ = me;
     return began("ncclCommInitRankConfig", nccl_.ncclCommInitRankConfig(&handle_, size, id, me, &how));
@@ -60,6 +86,7 @@ void nccl_comm::give_back_operator() {
 }
 
 state nccl_comm::issue(const device_request& what, CUstream where) {
+    if (what.born) return bear(*what.born);
     ncclRedOp_t op = nccl_op(what.op.kind());
     if (reduces(what.kind) && what.op.kind() == reduce_op::premul) {
         nccl_scalar factor = scalar_of(what.type, what.op.factor());

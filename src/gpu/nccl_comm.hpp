@@ -23,6 +23,8 @@ public:
     enum class state { ready, in_progress, failed };
 
     state initialize(const ncclUniqueId& id, int size, int me);
+    /// One that another has made.
+    state adopt(ncclComm_t made, int size, int me);
     /// Puts it on the stream, or begins to.
     state issue(const device_request& what, CUstream where);
     state finalize();
@@ -46,6 +48,7 @@ private:
     ncclResult_t call_list(const device_request& what, CUstream where, ncclRedOp_t op);
     ncclResult_t exchange(const device_request& what, CUstream where);
     ncclResult_t by_messages(const device_request& what, CUstream where);
+    state bear(nccl_birth& what);
     void give_back_operator();
 
     const nccl_table& nccl_;

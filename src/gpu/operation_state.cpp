@@ -139,8 +139,9 @@ void operation_pool::give(operation_state& which) noexcept {
     which.over_ = false;
     which.ended_.store(false, std::memory_order_relaxed);
     which.polled = false;
-    which.sequence = 0;
+    which.sequence = which.collective = 0;
     which.issued = {};
+    which.patience = operation_state::first_patience;
     which.owner_ = nullptr;
     const std::lock_guard lock(guard_);
     here_.push_back(&which);

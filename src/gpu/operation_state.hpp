@@ -41,8 +41,12 @@ protected:
 class operation_state final : public detail::future_state {
 public:
     device_request what;
+    static constexpr duration first_patience = std::chrono::milliseconds(250);
+
     std::uint64_t sequence = 0;
+    std::uint64_t collective = 0;  // its number among those that all ranks take part in; 0: it is an exchange
     time_point issued{};
+    duration patience = first_patience;  // after it the other ranks are told what is waited for
     time_point deadline = no_deadline;
     links<operation_state> under_way, queued;  // of the owner's lists
     issuing* launcher = nullptr;

@@ -219,13 +219,9 @@ void poller::ask_for_call(stream_line& line) {
     const event_state& oldest = *line.front().what().inner();
     line.called_for = oldest.ticket;
     if (driver.cuStreamWaitEvent(line.notifying, oldest.handle, 0) != CUDA_SUCCESS) return;
-    auto* ringer = new std::shared_ptr<bell>(bell_);
-    const auto ring = [](void* which) {
-        auto* mine = static_cast<std::shared_ptr<bell>*>(which);
-        (*mine)->ring();
-        delete mine;
-    };
-    if (driver.cuLaunchHostFunc(line.notifying, ring, ringer) != CUDA_SUCCESS) delete ringer;
+    bell_->expect();
+    const auto ring = [](void* which) { static_cast<bell*>(which)->ring(); };
+    if (driver.cuLaunchHostFunc(line.notifying, ring, bell_.get()) != CUDA_SUCCESS) bell_->expect_less();
 }
 
 }  // namespace tutti::gpu

@@ -1,6 +1,8 @@
 // Every operation with every type and operator that NCCL has, against what a serial computation gives.
 #include "gpu/device_collectives.hpp"
 
+#include <string>
+
 using namespace tutti;
 using test::device_call;
 using test::device_rank;
@@ -119,4 +121,46 @@ task<> divide(device_rank& here) {
 TEST_CASE("a part of the ranks has a communicator of its own on the same devices") {
     device_stage stage(4);
     stage.run(divide);
+}
+
+namespace {
+
+task<> sum_small_floats(device_rank& here) {
+    // 1.5 and 3 in both types; 1.5 + 3 + 1.5 meets no number that is not among them.
+    const auto one = here.filled<gpu::e4m3>(9, {static_cast<std::uint8_t>(here.me == 1 ? 0x44 : 0x3c)});
+    const auto two = here.filled<gpu::e5m2>(9, {static_cast<std::uint8_t>(here.me == 1 ? 0x42 : 0x3e)});
+    auto summed = here.all.all_reduce(one, sum);
+    auto largest = here.all.all_reduce(two, max);
+    co_await std::move(summed);
+    co_await std::move(largest);
+    CHECK(here.at(one, 8) == gpu::e4m3{0x4c});  // 6
+    CHECK(here.at(two, 8) == gpu::e5m2{0x42});  // 3
+}
+
+task<> move_small_floats(device_rank& here, error& refused) {
+    const auto data = here.filled<gpu::e4m3>(5, {static_cast<std::uint8_t>(here.me + 1)});
+    auto given = here.all.broadcast(data, 1);
+    co_await std::move(given);
+    CHECK(here.at(data, 4) == gpu::e4m3{2});
+    auto summed = here.all.all_reduce(data, sum);
+    const auto how = co_await as_result(std::move(summed).completed());
+    REQUIRE_FALSE(how);
+    refused = static_cast<error>(how.failure().code().value());
+    CHECK(std::string(how.failure().what()).find("compute capability is 8.9, and 9.0 is needed") != std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("small floats are combined where devices can") {
+    device_stage stage(3);
+    stage.run(sum_small_floats);
+}
+
+TEST_CASE("small floats are moved where devices cannot compute with them, and sums of them refused in words") {
+    gpu::sim::options how;
+    how.capability = 89;
+    device_stage stage(2, how);
+    error refused[2] = {};
+    stage.run([&](device_rank& here) { return move_small_floats(here, refused[here.me]); });
+    for (const error each : refused) CHECK(each == error::unsupported);
 }

@@ -2,6 +2,7 @@
 #include "gpu/device_ranks.hpp"
 #include "gpu/silence.hpp"
 #include "support/allocations.hpp"
+#include "support/seeds.hpp"
 
 #include <tutti/sleep.hpp>
 
@@ -136,7 +137,7 @@ task<> many_without_waiting(device_rank& here) {
 }  // namespace
 
 TEST_CASE("operations of all communicators of a device are done in the order of their calls") {
-    for (const std::uint64_t seed : {1u, 2u, 3u}) {
+    for (std::uint64_t seed = 1; seed <= test::seeds(3); ++seed) {
         CAPTURE(seed);
         gpu::sim::options how;
         how.polls = 2;

@@ -97,6 +97,33 @@ inline bool waits_at_the_end_only(const gpu::sim::trace& all) {
 
 using device_body = std::function<task<>(device_rank&)>;
 
+/// One rank from its joining to its leaving. An error of a communicator that the body has seen fail is not thrown.
+inline task<> join_and_work(context& home, rank me, int size, memory_table& table, tutti::detail::device_joining how,
+                            gpu::sim::machine& machine, const device_body& body) {
+    world who;
+    who.me = me;
+    who.size = size;
+    who.master_address = "127.0.0.1";
+    who.local_size = size;
+    auto joining = home.join(who, memory_store(table));
+    const auto world = co_await std::move(joining);
+    const gpu::device card = how.card ? *how.card : gpu::device(nullptr);
+    auto meeting = tutti::detail::join_devices(*world, std::move(how));
+    auto all = co_await std::move(meeting);
+    device_rank here{me, *all, *world, card, machine};
+    auto work = body(here);
+    co_await std::move(work);
+    try {
+        auto closing = all->close();
+        co_await std::move(closing);
+        all.reset();
+        auto leaving = world->close();
+        co_await std::move(leaving);
+    } catch (const failure&) {
+        // The body has seen it in its own way.
+    }
+}
+
 /// As the number of a rank's device: it has none.
 inline constexpr int no_device = -1;
 
@@ -166,32 +193,14 @@ inline void mix(device_stage& stage) {
 }
 
 inline task<> device_stage::one_rank(rank me, const device_body& body) {
-    world who;
-    who.me = me;
-    who.size = size_;
-    who.master_address = "127.0.0.1";
-    who.local_size = size_;
-    auto joining = homes[static_cast<std::size_t>(me)]->join(who, memory_store(table));
-    const auto world = co_await std::move(joining);
     auto card = open(me);
     std::optional<gpu::stream> mine;
     if (over && card) mine = over(*card);
     gpu::group_options asked = group;
     asked.over = mine ? &*mine : nullptr;
-    auto meeting = tutti::detail::join_devices(*world, tutti::detail::device_joining(card, nccl, asked));
-    auto all = co_await std::move(meeting);
-    device_rank here{me, *all, *world, card ? *card : gpu::device(nullptr), machine};
-    auto work = body(here);
-    co_await std::move(work);
-    try {
-        auto closing = all->close();
-        co_await std::move(closing);
-        all.reset();
-        auto leaving = world->close();
-        co_await std::move(leaving);
-    } catch (const failure&) {
-        // The body has seen it in its own way.
-    }
+    auto working = join_and_work(*homes[static_cast<std::size_t>(me)], me, size_, table, tutti::detail::device_joining(card, nccl, asked),
+                                 machine, body);
+    co_await std::move(working);
 }
 
 }  // namespace tutti::test

@@ -3,11 +3,13 @@
 #include "stage.hpp"
 
 #include <tutti/gpu/device_buffer.hpp>
+#include <tutti/gpu/pinned_buffer.hpp>
 #include <tutti/sleep.hpp>
 #include <tutti/task.hpp>
 #include <tutti/when_all.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <future>
 #include <memory>
 #include <string>
@@ -148,4 +150,70 @@ TEST_CASE("a device whose driver does not return from freeing does not hold up t
     machine.release("cuMemFree");
     while (place->stuck()) std::this_thread::yield();
     machine.end();  // the device is leaked, as it was said
+}
+
+namespace {
+
+/// Things of a device that one lets go of on a loop.
+struct belongings {
+    std::optional<gpu::device> card;
+    std::optional<gpu::device_buffer<int>> memory;
+    std::optional<gpu::pinned_buffer<int>> pinned;
+    std::optional<gpu::stream> stream;
+};
+
+struct slow_call {
+    const char* entry_point;
+    std::function<void(belongings&)> act;
+};
+
+const slow_call slow_calls[] = {
+    {"cuMemFree", [](auto& mine) { mine.memory.reset(); }},
+    {"cuMemFreeHost", [](auto& mine) { mine.pinned.reset(); }},
+    {"cuStreamDestroy", [](auto& mine) { mine.stream.reset(); }},
+    {"cuStreamSynchronize",
+     [](auto& mine) {
+         gpu::sim::machine::current()->fail("cuEventRecord", CUDA_ERROR_INVALID_VALUE);  // so it is kept until the stream is idle
+         auto refused = mine.stream->completed(std::make_shared<int>(1));
+         CHECK(refused.ready());
+     }},
+    {"cuEventDestroy", [](auto& mine) { mine = belongings(); }},
+    {"cuDevicePrimaryCtxRelease", [](auto& mine) { mine = belongings(); }},
+};
+
+task<duration> worst_lateness(belongings& mine, const slow_call& what) {
+    event_loop& loop = co_await this_loop;
+    duration worst{};
+    for (int tick = 0; tick < 100; ++tick) {
+        const time_point due = loop.now() + 1ms;
+        if (tick == 10) what.act(mine);
+        co_await sleep_for(due - loop.now());
+        worst = std::max(worst, loop.now() - due);
+    }
+    co_return worst;
+}
+
+}  // namespace
+
+TEST_CASE("whichever call of the driver's takes long, the timers of the loop that caused it are less than 10 ms late") {
+    for (const slow_call& each : slow_calls) {
+        CAPTURE(each.entry_point);
+        event_loop loop(event_loop::virtual_time);
+        gpu::sim::checked_machine machine;
+        const gpu::driver_table driver = machine.driver();
+        machine.drive(loop);
+        belongings mine;
+        mine.card = gpu::open_device(driver, 0).value();  // with threads of its own
+        mine.memory = gpu::device_buffer<int>::allocate(*mine.card, 10).value();
+        mine.pinned = gpu::pinned_buffer<int>::allocate(*mine.card, 10).value();
+        mine.stream = gpu::stream::make(*mine.card).value();
+        const std::weak_ptr<gpu::lifecycle> place = mine.card->inner()->lifecycle().weak_from_this();
+        machine.slow(each.entry_point, 1s);  // of the machine's time, which is the loop's: a call there would be seen
+        CHECK(run(loop, worst_lateness(mine, each)) < 10ms);
+        mine = belongings();
+        while (!place.expired())
+            if (!machine.step()) std::this_thread::yield();
+        CHECK(machine.calls(each.entry_point) > 0);
+        CHECK(machine.own_calls(each.entry_point) == 0);
+    }
 }

@@ -4,6 +4,11 @@
 #include <tutti/gpu/pinned_buffer.hpp>
 #include <tutti/task.hpp>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <functional>
 #include <optional>
 #include <thread>
 
@@ -60,6 +65,28 @@ TEST_CASE("memory outlives the handles of its device") {
     memory.reset();
     stage.loop.run();
     CHECK(stage.machine.calls("cuMemFree") == 1);
+}
+
+TEST_CASE("a host that touches memory of a device is stopped there, by reading and by writing") {
+    stepped_stage stage;
+    const auto memory = gpu::device_buffer<int>::allocate(stage.device(), 1).value();
+    const auto host = gpu::pinned_buffer<int>::allocate(stage.device(), 1).value();
+    const auto ends_by_signal = [](const std::function<void()>& touch) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            std::signal(SIGSEGV, SIG_DFL);
+            touch();
+            ::_exit(0);
+        }
+        int status = 0;
+        REQUIRE(::waitpid(child, &status, 0) == child);
+        return WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV;
+    };
+    volatile int* const there = memory.data();
+    volatile int* const here = host.data();
+    CHECK(ends_by_signal([there] { static_cast<void>(*there); }));
+    CHECK(ends_by_signal([there] { *there = 1; }));
+    CHECK_FALSE(ends_by_signal([here] { *here = *here + 1; }));
 }
 
 TEST_CASE("memory that cannot be had is a failure with the driver's words") {

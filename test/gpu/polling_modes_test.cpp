@@ -4,6 +4,7 @@
 #include "gpu/arrival.hpp"
 #include "stage.hpp"
 #include "support/running_loop.hpp"
+#include "support/seeds.hpp"
 
 #include <tutti/scope.hpp>
 #include <tutti/sleep.hpp>
@@ -95,7 +96,7 @@ task<> fail_all(stepped_stage& stage, gpu::stream on, int& failed) {
 
 TEST_CASE("in every mode work of all lengths on several streams is waited for, whatever the order") {
     for (const poll_mode mode : modes)
-        for (std::uint32_t seed = 1; seed <= 20; ++seed) {
+        for (std::uint32_t seed = 1; seed <= seeds(20); ++seed) {
             CAPTURE(static_cast<int>(mode));
             CAPTURE(seed);
             gpu::sim::options how;

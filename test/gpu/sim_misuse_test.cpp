@@ -1,32 +1,20 @@
 // Every rule of the simulated driver, broken once: the sentence that says so.
+#include "gpu/broken_rule.hpp"
 #include "gpu/device.hpp"
 #include "gpu/sim/checked_machine.hpp"
 
-#include <functional>
 #include <string>
-#include <thread>
 
 using namespace tutti;
 using namespace tutti::gpu;
 using namespace std::chrono_literals;
+using test::broken_rule;
 using test::device;
+using test::on_another_thread;
 
 namespace {
 
-struct broken_rule {
-    const char* name;
-    std::function<void(sim::machine&, device&)> act;
-    const char* sentence;
-};
-
-void on_another_thread(sim::machine& machine, const char* name, const std::function<void()>& work) {
-    std::thread([&] {
-        machine.name_thread(name);
-        work();
-    }).join();
-}
-
-const broken_rule broken_rules[] = {
+const broken_rule<device> broken_rules[] = {
     {"a call without a context",
      [](auto& machine, auto& on) {
          on_another_thread(machine, "poller", [&] {
@@ -191,7 +179,7 @@ const broken_rule broken_rules[] = {
 }  // namespace
 
 TEST_CASE("what must not be done with the driver is said in a sentence") {
-    for (const broken_rule& rule : broken_rules) {
+    for (const broken_rule<device>& rule : broken_rules) {
         CAPTURE(rule.name);
         sim::options how;
         how.devices = 2;

@@ -1,37 +1,26 @@
 // Every rule of the simulated NCCL, broken once: the sentence that says so.
+#include "gpu/broken_rule.hpp"
 #include "gpu/ranks.hpp"
 #include "gpu/sim/checked_machine.hpp"
 
-#include <functional>
 #include <string>
 #include <thread>
 
 using namespace tutti;
 using namespace tutti::gpu;
 using namespace std::chrono_literals;
+using test::broken_rule;
+using test::on_another_thread;
 using test::ranks;
 
 namespace {
-
-struct broken_rule {
-    const char* name;
-    std::function<void(sim::machine&, ranks&)> act;
-    const char* sentence;
-};
-
-void on_another_thread(sim::machine& machine, const char* name, const std::function<void()>& work) {
-    std::thread([&] {
-        machine.name_thread(name);
-        work();
-    }).join();
-}
 
 ncclResult_t reduce(ranks& world, int rank, float* data, std::size_t count = 4, ncclRedOp_t op = ncclSum) {
     return world.nccl.ncclAllReduce(data, data, count, ncclFloat32, op, world.comm(rank), world.stream(rank));
 }
 float* four(ranks& world, int rank) { return world.put<float>(rank, {1, 2, 3, 4}); }
 
-const broken_rule broken_rules[] = {
+const broken_rule<ranks> broken_rules[] = {
     {"a call while the communicator is in progress poisons it",
      [](auto&, auto& world) {
          float* const data = four(world, 0);
@@ -84,6 +73,18 @@ const broken_rule broken_rules[] = {
          CHECK(world.settled(0) == ncclSuccess);
      },
      "other: ncclAllReduce on rank 0 of communicator 0, which main issues on: it was not handed over"},
+    {"a split while an operation is queued",
+     [](auto& machine, auto& world) {
+         ncclComm_t made[2] = {};
+         const auto split = [&](int rank) { return world.nccl.ncclCommSplit(world.comm(rank), 0, rank, &made[rank], nullptr); };
+         world.all([&](int rank) { return reduce(world, rank, four(world, rank)); });
+         CHECK(split(0) == ncclInProgress);
+         machine.run();
+         CHECK(split(1) == ncclInProgress);
+         for (const int rank : {0, 1}) CHECK(world.settled(rank) == ncclSuccess);
+         for (ncclComm_t each : made) world.comms.push_back(each);
+     },
+     "main: ncclCommSplit on rank 0 of communicator 0 while operations are queued: it may wait for ever"},
     {"two threads on one device with two communicators",
      [](auto& machine, auto& world) {
          ncclComm_t made[2] = {};
@@ -223,7 +224,7 @@ const broken_rule broken_rules[] = {
 }  // namespace
 
 TEST_CASE("what must not be done with NCCL is said in a sentence") {
-    for (const broken_rule& rule : broken_rules) {
+    for (const broken_rule<ranks>& rule : broken_rules) {
         for (std::uint64_t seed = 1; seed <= 3; ++seed) {
             CAPTURE(rule.name);
             CAPTURE(seed);
@@ -239,6 +240,37 @@ TEST_CASE("what must not be done with NCCL is said in a sentence") {
             for (const std::string& each : machine.take_misuse()) all += (all.empty() ? "" : "\n") + each;
             CHECK(all == rule.sentence);
         }
+    }
+}
+
+TEST_CASE("small floats are refused where the version or the device does not have them") {
+    struct row {
+        int version, capability;
+        bool moves, reduces;
+        const char* sentence;
+    };
+    constexpr row rows[] = {
+        {22403, 90, true, true, ""},
+        {22403, 89, true, false, "main: ncclAllReduce of small floats on a device of capability 8.9, and 9.0 is needed"},
+        {22304, 90, false, false, "main: ncclAllReduce of a type that this version does not have"},
+    };
+    for (const row& each : rows) {
+        CAPTURE(each.version);
+        CAPTURE(each.capability);
+        sim::options how;
+        how.nccl_version = each.version;
+        how.capability = each.capability;
+        sim::checked_machine machine(how);
+        machine.name_thread("main");
+        ranks world(machine, 1);
+        auto* const data = world.put<std::uint8_t>(0, {1, 2, 3, 4});
+        const auto settled = [&](ncclResult_t code) { return (code == ncclInProgress ? world.settled(0) : code) == ncclSuccess; };
+        CHECK(settled(world.nccl.ncclAllReduce(data, data, 4, ncclFloat8e4m3, ncclSum, world.comm(0), world.stream(0))) == each.reduces);
+        auto wrong = machine.take_misuse();
+        CHECK((wrong.empty() ? "" : wrong[0]) == std::string(each.sentence));
+        CHECK(settled(world.nccl.ncclBroadcast(data, data, 4, ncclFloat8e5m2, 0, world.comm(0), world.stream(0))) == each.moves);
+        machine.run();
+        CHECK(machine.take_misuse().empty() == each.moves);
     }
 }
 

@@ -1,7 +1,7 @@
 #include "gpu/ranks.hpp"
 #include "gpu/sim/checked_machine.hpp"
+#include "support/seeds.hpp"
 
-#include <cstdlib>
 
 using namespace tutti;
 using namespace tutti::gpu;
@@ -9,11 +9,6 @@ using namespace std::chrono_literals;
 using test::ranks;
 
 namespace {
-
-std::uint64_t seeds() {
-    const char* more = std::getenv("TUTTI_SEEDS");
-    return more ? std::strtoull(more, nullptr, 10) : 10;
-}
 
 sim::options with_devices(int devices) {
     sim::options how;
@@ -46,7 +41,7 @@ TEST_CASE("a collective begins when all streams have reached it, and ends for al
 }
 
 TEST_CASE("in every order of streams the data of all operations arrives") {
-    for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
+    for (std::uint64_t seed = 1; seed <= test::seeds(10); ++seed) {
         CAPTURE(seed);
         sim::options how = with_devices(4);
         how.seed = seed;

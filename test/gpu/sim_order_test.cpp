@@ -1,8 +1,8 @@
 // Random programs of streams and events: whatever the seed, what must come before comes before.
 #include "gpu/device.hpp"
 #include "gpu/sim/checked_machine.hpp"
+#include "support/seeds.hpp"
 
-#include <cstdlib>
 #include <random>
 #include <set>
 
@@ -12,11 +12,6 @@ using namespace std::chrono_literals;
 using test::device;
 
 namespace {
-
-std::uint64_t seeds() {
-    const char* more = std::getenv("TUTTI_SEEDS");
-    return more ? std::strtoull(more, nullptr, 10) : 20;
-}
 
 /// What a program has done, and for each kernel the last one that must have ended before, of every stream.
 struct program {
@@ -81,7 +76,7 @@ program run(std::uint64_t seed, std::uint64_t machine_seed) {
 }  // namespace
 
 TEST_CASE("in every order of streams what an event stood for comes before what waited for it") {
-    for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
+    for (std::uint64_t seed = 1; seed <= test::seeds(20); ++seed) {
         CAPTURE(seed);
         const program what = run(seed, seed);
         REQUIRE(what.order.size() == what.kernels.size());

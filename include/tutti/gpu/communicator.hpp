@@ -17,6 +17,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 struct ncclComm;  // nccl.h: ncclComm_t points to it
 
@@ -139,6 +140,10 @@ public:
 
     /// A communicator of the ranks that give the same color, on the same devices, ordered by key and then by rank here. All ranks call it.
     task<std::unique_ptr<communicator>> split(int color, int key);
+    /// A communicator of all ranks but these, in their order here, on the same devices. Those who stay call it with the same ranks, the others
+    /// do not. Also when this one has failed: it is how the ranks that are left go on. Here nothing is pending then, nor called until it has
+    /// ended. error::invalid_argument, on this rank, when it is among them or they are no ranks.
+    task<std::unique_ptr<communicator>> shrink(std::vector<tutti::rank> without);
 
     /// Ends when it has failed, with that failure, or with error::closed when it is closed. May be dropped.
     future<> watch();

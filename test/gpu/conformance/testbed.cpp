@@ -5,9 +5,9 @@
 #include <thread>
 
 #ifdef TUTTI_GPU_TESTS_REAL
-#include <tutti/gpu/device_code.hpp>
+#include "gpu/libraries.hpp"
 
-#include <dlfcn.h>
+#include <tutti/gpu/device_code.hpp>
 
 namespace device_images {
 extern const tutti::gpu::device_image kernels;
@@ -26,36 +26,15 @@ struct testbed::machine {};
 
 namespace {
 
-void* open(const char* name) {
-    void* const found = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (found == nullptr) FAIL(::dlerror());
-    return found;
+template <class Table>
+const Table& table_of(const gpu::loaded<Table>& found) {
+    if (!found) FAIL(std::string(found.why_not->what()));
+    return found.table;
 }
 
 }  // namespace
 
-// In text the macros of cuda.h have given the symbols their new names.
-#define TUTTI_TEXT(symbol) #symbol
-#define TUTTI_LOAD(symbol) filled.symbol = reinterpret_cast<decltype(filled.symbol)>(::dlsym(from, TUTTI_TEXT(symbol)));
-#define TUTTI_LOAD_REQUIRED(symbol) TUTTI_LOAD(symbol) if (filled.symbol == nullptr) FAIL("there is no " TUTTI_TEXT(symbol));
-
-testbed::testbed() {
-    const auto load_driver = [](void* from) {
-        gpu::driver_table filled;
-        TUTTI_DRIVER_SYMBOLS(TUTTI_LOAD_REQUIRED)
-        TUTTI_OPTIONAL_DRIVER_SYMBOLS(TUTTI_LOAD)
-        return filled;
-    };
-    const auto load_nccl = [](void* from) {
-        gpu::nccl_table filled;
-        TUTTI_NCCL_SYMBOLS(TUTTI_LOAD_REQUIRED)
-        TUTTI_OPTIONAL_NCCL_SYMBOLS(TUTTI_LOAD)
-        return filled;
-    };
-    cuda_ = load_driver(open("libcuda.so.1"));
-    nccl_ = load_nccl(open("libnccl.so.2"));
-    REQUIRE(cuda_.cuInit(0) == CUDA_SUCCESS);
-}
+testbed::testbed() : cuda_(table_of(gpu::driver())), nccl_(table_of(gpu::nccl())) {}
 
 void testbed::provoke(const std::function<void()>& call) { call(); }
 

@@ -2,8 +2,8 @@
 //
 // Simulated: streams, events, host functions, copies, device memory that traps on the host, captures (without graphs), sticky faults;
 // NCCL's non-blocking communicators, groups, collectives with real data, split, shrink, abort. Not simulated: kernels' code (a test says
-// what they do and how long it takes), graphs, limits on kernels that run at once, virtual memory, reductions of fp8, NCCL between
-// processes and over shared streams of one group.
+// what they do and how long it takes), graphs, limits on kernels that run at once, virtual memory, pre-multiplied sums of fp8, NCCL
+// between processes and over shared streams of one group.
 //
 // What a program must not do is collected as a sentence, and everything goes on as the real thing would where that is known.
 #pragma once

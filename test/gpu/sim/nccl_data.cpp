@@ -1,4 +1,5 @@
 // What collectives do to memory: contributions are folded in the order of ranks.
+#include "gpu/sim/small_float.hpp"
 #include "gpu/sim/state.hpp"
 
 #include "reduce/scalar.hpp"
@@ -67,6 +68,7 @@ public:
         if (!data.empty()) std::memcpy(memory_.shadow(call(rank).to) + first * element_, data.data(), data.size());
     }
     bytes fold(std::size_t count) {
+        if (is_small_float(call(0).type)) return fold_small_floats(count);
         const data_type type = type_of(call(0).type);
         bytes all = contribution(0, count);
         for (std::size_t rank = 1; rank < size(); ++rank)
@@ -85,6 +87,24 @@ private:
         return mine;
     }
 
+    bytes fold_small_floats(std::size_t count) {
+        const ncclDataType_t type = call(0).type;
+        const auto rounded = [type](float value) { return small_float_value(type, small_float_bits(type, value)); };
+        std::vector<float> all;
+        for (std::size_t rank = 0; rank < size(); ++rank) {
+            std::vector<float> mine;
+            for (const std::byte each : read(rank, 0, count)) mine.push_back(small_float_value(type, static_cast<std::uint8_t>(each)));
+            if (call(rank).op == ncclAvg)
+                for (float& each : mine) each = rounded(each / static_cast<float>(size()));
+            if (rank == 0) all = mine;
+            else combine_scalar(op_of(call(rank).op), data_type::f32, all.data(), all.data(), mine.data(), count);
+            for (float& each : all) each = rounded(each);
+        }
+        bytes packed;
+        for (const float each : all) packed.push_back(static_cast<std::byte>(small_float_bits(type, each)));
+        return packed;
+    }
+
     memory& memory_;
     const meeting& what_;
     std::size_t element_;
@@ -93,11 +113,11 @@ private:
 }  // namespace
 
 std::size_t size_of(ncclDataType_t type) {
-    if (type == ncclFloat8e4m3 || type == ncclFloat8e5m2) return 1;
+    if (is_small_float(type)) return 1;
     return tutti::size_of(type_of(type));
 }
 
-bool can_reduce(ncclDataType_t type) { return type_of(type) != data_type::opaque; }
+bool can_scale(ncclDataType_t type) { return type_of(type) != data_type::opaque; }
 
 double value_of(ncclDataType_t type, const void* at) {
     double value = 0;

@@ -1,5 +1,6 @@
 // Collectives, messages and operators: arguments are checked, then the call waits for its group.
 #include "gpu/sim/nccl_call.hpp"
+#include "gpu/sim/small_float.hpp"
 
 #include <tutti/types.hpp>
 
@@ -8,6 +9,9 @@
 using namespace tutti::gpu::sim;
 
 namespace {
+
+constexpr int first_with_small_floats = 22403;
+constexpr int capability_for_small_floats = 90;  // to compute with them; any device moves them
 
 CUdeviceptr address_of(const void* where) { return reinterpret_cast<std::uintptr_t>(where); }
 
@@ -73,7 +77,11 @@ ncclResult_t operation(rank_call what, ncclComm_t handle, CUstream stream_handle
         return here.wrong(ncclInvalidArgument,
                           "with root or peer " + std::to_string(what.root) + " of " + std::to_string(comm.clique->size) + " ranks");
     if (reduces(what.kind) && !operator_known(here, what)) return ncclInvalidArgument;
-    if (reduces(what.kind) && !can_reduce(what.type)) return here.wrong(ncclInvalidArgument, "of a type that is not simulated");
+    if (is_small_float(what.type) && on.how.nccl_version < first_with_small_floats)
+        return here.wrong(ncclInvalidArgument, "of a type that this version does not have");
+    if (reduces(what.kind) && is_small_float(what.type) && on.how.capability < capability_for_small_floats)
+        return here.wrong(ncclInvalidArgument, "of small floats on a device of capability " + std::to_string(on.how.capability / 10) + "." +
+                                                   std::to_string(on.how.capability % 10) + ", and 9.0 is needed");
     what.where = stream_for(here, stream_handle);
     if (what.where == nullptr || !memory_fits(here, what)) return ncclInvalidArgument;
 
@@ -152,7 +160,7 @@ ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar, ncclDataTyp
                                       ncclComm_t handle) {
     nccl_call here("ncclRedOpCreatePreMulSum", handle, nccl_call::use::operation);
     if (!here) return here.error();
-    if (!can_reduce(type)) return here.wrong(ncclInvalidArgument, "of a type that is not simulated");
+    if (!can_scale(type)) return here.wrong(ncclInvalidArgument, "of a type that is not simulated");
     if (residence == ncclScalarDevice && !here.reaches(address_of(scalar), size_of(type), "scalar")) return ncclInvalidArgument;
     const void* const at = residence == ncclScalarDevice ? here->memory.shadow(address_of(scalar)) : scalar;
     here.comm().factors.emplace_back(type, value_of(type, at));

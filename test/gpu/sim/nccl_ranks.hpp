@@ -164,7 +164,7 @@ private:
 /// Moves the data of a collective, or of a message, all of whose ranks have come.
 void move_data(machine& on, const meeting& what);
 std::size_t size_of(ncclDataType_t type);
-bool can_reduce(ncclDataType_t type);
+bool can_scale(ncclDataType_t type);
 double value_of(ncclDataType_t type, const void* at);
 
 }  // namespace tutti::gpu::sim

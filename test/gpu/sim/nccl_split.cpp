@@ -62,6 +62,7 @@ bool blocks(const ncclConfig_t* config, const communicator& parent) {
 ncclResult_t ncclCommSplit(ncclComm_t handle, int color, int key, ncclComm_t* made, ncclConfig_t* config) {
     nccl_call here("ncclCommSplit", handle, nccl_call::use::operation);
     if (!here) return here.error();
+    if (!here->ranks.all_ended(here.comm())) here.misuse("on " + here.comm_name() + " while operations are queued: it may wait for ever");
     return take_part(here, {color, key, blocks(config, here.comm()), made}, {});
 }
 

@@ -36,6 +36,7 @@ struct options {
     std::size_t device_bytes = GiB;
     bool strict = true;  // calls of NCCL that do not match are misuse; they hang either way
     int polls = 1;       // how often ncclCommGetAsyncError says ncclInProgress after each call on a non-blocking communicator
+    int capability = 90;  // of the devices to compute
     int driver_version = 13000;
     int nccl_version = NCCL_VERSION_CODE;
     std::vector<std::string> missing;  // symbols that are null in the tables; with an older version those it lacks are, too

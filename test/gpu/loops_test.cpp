@@ -1,0 +1,122 @@
+// Who waits for a device besides one loop of the library's own: a guest on somebody else's executor, several loops at once, and threads
+// that capture meanwhile.
+#include "runtime/asio.hpp"
+#include "stage.hpp"
+
+#include <tutti/asio.hpp>
+#include <tutti/scope.hpp>
+#include <tutti/task.hpp>
+
+#include <atomic>
+#include <exception>
+#include <future>
+#include <thread>
+#include <vector>
+
+using namespace tutti;
+using namespace tutti::test;
+using namespace std::chrono_literals;
+using gpu::poll_mode;
+
+namespace {
+
+constexpr poll_mode modes[] = {poll_mode::adaptive, poll_mode::spin, poll_mode::timer, poll_mode::host_function, poll_mode::thread};
+
+gpu::device_options polled(poll_mode mode) {
+    gpu::device_options options;
+    options.polling = mode;
+    return options;
+}
+
+/// One piece of work after the other, short and long.
+task<> wait_often(threaded_stage& stage, gpu::stream on, int times, std::atomic<int>& ended) {
+    event_loop& mine = co_await this_loop;
+    for (int i = 0; i < times; ++i) {
+        bool ran = false;
+        stage.kernel(on, std::chrono::microseconds(i % 3 * 700), [&ran] { ran = true; });
+        co_await on.completed();
+        CHECK(ran);
+        CHECK(mine.here());
+        ++ended;
+    }
+}
+
+task<> wait_on_all(threaded_stage& stage, int streams, int times, std::atomic<int>& ended) {
+    scope nursery;
+    for (int each = 0; each < streams; ++each) nursery.start(wait_often(stage, stage.stream(), times, ended));
+    co_await nursery.join();
+}
+
+/// Handlers of the host program's own, over and over.
+struct chatter {
+    asio::io_context& context;
+    std::atomic<bool> over = false;
+    int said = 0;
+    void say() {
+        ++said;
+        if (!over) asio::post(context, [this] { say(); });
+    }
+};
+
+}  // namespace
+
+TEST_CASE("in every mode a guest on somebody else's executor waits for devices, and its host goes on") {
+    for (const poll_mode mode : modes) {
+        CAPTURE(static_cast<int>(mode));
+        threaded_stage stage(polled(mode));
+        asio::io_context context;
+        event_loop guest{host{context.get_executor()}};
+        std::atomic<int> ended = 0;
+        chatter others{context};
+        std::exception_ptr error;
+        others.say();
+        async_run(guest, wait_on_all(stage, 3, 10, ended), [&](std::exception_ptr why) {
+            error = why;
+            others.over = true;
+        });
+        context.run();
+        CHECK_FALSE(error);
+        CHECK(ended == 3 * 10);
+        CHECK(others.said >= 10);  // one stream's waits come one after the other, each in another turn
+    }
+}
+
+TEST_CASE("in every mode several loops wait for one device, each for its own") {
+    for (const poll_mode mode : modes) {
+        CAPTURE(static_cast<int>(mode));
+        threaded_stage stage(polled(mode));
+        std::atomic<int> ended = 0;
+        std::vector<std::thread> threads;
+        for (int each = 0; each < 4; ++each)
+            threads.emplace_back([&stage, &ended] {
+                event_loop mine;
+                run(mine, wait_on_all(stage, 2, 10, ended));
+            });
+        for (std::thread& each : threads) each.join();
+        CHECK(ended == 4 * 2 * 10);
+    }
+}
+
+TEST_CASE("in every mode a capture goes on in another thread while a hundred pieces of work are waited for") {
+    for (const poll_mode mode : modes) {
+        CAPTURE(static_cast<int>(mode));
+        threaded_stage stage(polled(mode));
+        const gpu::stream captured = stage.stream();
+        std::promise<void> begun, done;
+        std::thread other([&] {
+            const gpu::on_device here(stage.driver, stage.device().inner()->context());
+            CUstreamCaptureMode usual = CU_STREAM_CAPTURE_MODE_GLOBAL;
+            stage.driver.cuThreadExchangeStreamCaptureMode(&usual);
+            CHECK(stage.machine.begin_capture(captured.handle(), CU_STREAM_CAPTURE_MODE_GLOBAL) == CUDA_SUCCESS);
+            begun.set_value();
+            done.get_future().wait();
+            CHECK(stage.machine.end_capture(captured.handle()) == CUDA_SUCCESS);
+        });
+        begun.get_future().wait();
+        std::atomic<int> ended = 0;
+        run(stage.loop, wait_on_all(stage, 4, 25, ended));
+        CHECK(ended == 100);
+        done.set_value();
+        other.join();
+    }
+}
