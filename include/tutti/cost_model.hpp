@@ -10,9 +10,9 @@ namespace tutti {
 /// defaults reproduce what was measured with TCP on one host, 2 and 4 ranks on two cores (docs/measuring.md). What is between hosts is not
 /// measured: by default it is a network of 10 Gbit/s.
 struct cost_model {
-    double round = 1.7e-6;           // a round in which something is exchanged: the partner has to be noticed
-    double message = 2.7e-6;         // a send or recv: system calls
-    double moved_byte = 0.1e-9;      // sent or received: a rank does one after the other
+    double round = 0.5e-6;           // a round in which something is exchanged: the partner has to be noticed
+    double message = 4.5e-6;         // a send: system calls, which carry it as far as its receiver; a recv is a third of it
+    double moved_byte = 0.09e-9;     // sent or received: a rank does one after the other
     double reduced_byte = 0.046e-9;  // landed beside its operand, read again and added; also copied within a rank
     double spread_byte = 0.08e-9;    // more for what is sent to others than the peer that gets most: links share caches
     double far_round = 25e-6;        // as `round`, when it comes from another host
@@ -24,6 +24,6 @@ struct cost_model {
 
 /// The same where the ranks of a host share memory.
 inline constexpr cost_model shared_memory_costs{
-    .round = 0.7e-6, .message = 0.3e-6, .moved_byte = 0.045e-9, .reduced_byte = 0.032e-9, .spread_byte = 0};
+    .round = 0.7e-6, .message = 0.3e-6, .moved_byte = 0.045e-9, .reduced_byte = 0.032e-9, .spread_byte = 0.004e-9};
 
 }  // namespace tutti

@@ -5,6 +5,12 @@
 
 namespace tutti {
 
+namespace {
+
+constexpr double received_message = 1.0 / 3;  // of a send, whose call carries it as far as the receiver's queue
+
+}  // namespace
+
 estimate::estimate(const algorithm& entry, int size, const cost_model& model, std::size_t slice_bytes, const host_map& hosts)
     : model_(model),
       chained_(size <= most_chained),
@@ -29,7 +35,10 @@ estimate::estimate(const algorithm& entry, int size, const cost_model& model, st
     if (entry.hops && !chained_) count_hops(entry.hops(size), hosts, size);
     ranks_.erase(std::unique(ranks_.begin(), ranks_.end()), ranks_.end());
     if (chained_)
-        first_ = chain(plans, {model.round, model.message, model.moved_byte, model.reduced_byte, model.far_round, model.far_byte}, hosts);
+        first_ = chain(plans,
+                       {model.round, model.message, received_message * model.message, model.moved_byte, model.reduced_byte, model.far_round,
+                        model.far_byte},
+                       hosts);
 }
 
 /// So many messages wait for each other, from rank to rank.
@@ -58,7 +67,7 @@ void estimate::count_hosts(const host_map& hosts, const std::vector<rank>& count
         of.all.far_sent += one.far_sent;
         of.all.far_received += one.far_received;
         of.cores = of.cores +
-                   work{one.exchanges * model_.round, one.messages * model_.message,
+                   work{one.exchanges * model_.round, message_seconds(one),
                         one.bytes(one.sent + one.received, 1) * model_.moved_byte +
                             one.bytes(one.reduced + one.copied, 1) * model_.reduced_byte + one.bytes(one.spread, 1) * model_.spread_byte};
     }
@@ -73,10 +82,13 @@ void estimate::count_hosts(const host_map& hosts, const std::vector<rank>& count
     }
 }
 
+double estimate::message_seconds(const cost& of) const noexcept {
+    return (of.sends + received_message * (of.messages - of.sends)) * model_.message;
+}
+
 double estimate::flow_seconds(const cost& of, double bytes) const noexcept {
-    return of.messages * model_.message + of.bytes(of.near(), bytes) * model_.moved_byte +
-           of.bytes(of.far_serial, bytes) * model_.far_byte + of.bytes(of.reduced + of.copied, bytes) * model_.reduced_byte +
-           of.bytes(of.spread, bytes) * model_.spread_byte;
+    return message_seconds(of) + of.bytes(of.near(), bytes) * model_.moved_byte + of.bytes(of.far_serial, bytes) * model_.far_byte +
+           of.bytes(of.reduced + of.copied, bytes) * model_.reduced_byte + of.bytes(of.spread, bytes) * model_.spread_byte;
 }
 
 /// Hops of a slice during which nothing of the next segment can leave.

@@ -35,6 +35,7 @@ public:
 
 private:
     double first_seconds(double slice_bytes) const noexcept;
+    double message_seconds(const cost& of) const noexcept;
     double flow_seconds(const cost& of, double bytes) const noexcept;
     double held_seconds(const cost& of) const noexcept;
     void count_hops(int hops, const host_map& hosts, int size);

@@ -54,14 +54,13 @@ private:
 
     std::size_t size() const noexcept { return plans_.size(); }
     bool far(std::size_t who, const step& one) const noexcept { return hosts_.host(static_cast<rank>(who)) != hosts_.host(one.peer); }
-    /// Blocks that are moved within a host and between hosts.
-    line price(std::size_t who, int messages, long near, long far, long reduced) const noexcept {
+    /// Calls, in seconds, and blocks that are moved within a host and between hosts.
+    line price(std::size_t who, double calls, long near, long far, long reduced) const noexcept {
         const shape& cut = plans_[who].spaces();
         const double whole = std::max({1, cut.input, cut.output});
-        return {messages * prices_.message,
-                (static_cast<double>(near) * prices_.moved_byte + static_cast<double>(far) * prices_.far_moved_byte +
-                 static_cast<double>(reduced) * prices_.reduced_byte) /
-                    whole};
+        return {calls, (static_cast<double>(near) * prices_.moved_byte + static_cast<double>(far) * prices_.far_moved_byte +
+                        static_cast<double>(reduced) * prices_.reduced_byte) /
+                           whole};
     }
 
     template <class Visit>
@@ -78,7 +77,7 @@ private:
                 if (one.what != action::send) continue;
                 visit(me * size() + static_cast<std::size_t>(one.peer), source{node, ahead});
                 const long between = far(me, one) ? one.here.count : 0;
-                ahead = ahead + price(me, 1, one.here.count - between, between, 0);
+                ahead = ahead + price(me, prices_.send, one.here.count - between, between, 0);
             }
         });
     }
@@ -96,18 +95,18 @@ private:
     void find_sources() {
         std::vector<std::size_t> next(send_begin_.begin(), send_begin_.end() - 1);
         each_round([&](std::size_t me, std::size_t, std::span<const step> round) {
-            int messages = 0;
+            double calls = 0;
             long near = 0, far_sent = 0, far_received = 0, reduced = 0;
             double hop = 0;  // the longest
             source_begin_.push_back(sources_.size());
             for (const step& one : round) {
-                messages += one.what != action::copy;
                 if (one.what == action::copy) {
                     reduced += one.here.count;
                     continue;
                 }
                 const long between = far(me, one) ? one.here.count : 0;
                 near += one.here.count - between;
+                calls += receives(one) ? prices_.recv : prices_.send;
                 if (one.what == action::send) far_sent += between;
                 if (!receives(one)) continue;
                 const double wait = far(me, one) ? prices_.far_hop : prices_.hop;
@@ -116,10 +115,10 @@ private:
                 const long added = one.what == action::recv_reduce ? one.here.count : 0;
                 reduced += added;
                 source from = sends_[next[static_cast<std::size_t>(one.peer) * size() + me]++];
-                from.until = from.until + price(me, 1, one.here.count - between, between, added) + line{wait, 0};
+                from.until = from.until + price(me, prices_.send + prices_.recv, one.here.count - between, between, added) + line{wait, 0};
                 sources_.push_back(from);
             }
-            work_.push_back(price(me, messages, near, std::max(far_sent, far_received), reduced) + line{hop, 0});
+            work_.push_back(price(me, calls, near, std::max(far_sent, far_received), reduced) + line{hop, 0});
         });
         source_begin_.push_back(sources_.size());
     }

@@ -10,8 +10,9 @@ namespace tutti {
 
 /// What things cost, in seconds.
 struct chain_prices {
-    double hop = 0;         // a round in which something is received: its partner has to be noticed
-    double message = 0;     // a send or recv
+    double hop = 0;             // a round in which something is received: its partner has to be noticed
+    double send = 0;            // the calls of its sender
+    double recv = 0;            // and of its receiver
     double moved_byte = 0;      // sent or received: a rank does one after the other
     double reduced_byte = 0;    // or copied
     double far_hop = 0;         // instead of `hop`, from another host

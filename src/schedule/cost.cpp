@@ -54,6 +54,7 @@ cost count(const schedule& plan, rank me, const host_map& hosts) {
             far_round |= far;
             if (far) (line.what == action::send ? far_sent : far_received) += line.here.count;
             total.messages += line.what != action::copy;
+            total.sends += line.what == action::send;
             if (line.what == action::copy) total.copied += line.here.count;
             if (line.what == action::send) sent += line.here.count, used.send(line.peer, line.here.count, total.exchanges);
             if (line.what == action::recv || line.what == action::recv_reduce) received += line.here.count;

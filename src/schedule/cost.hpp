@@ -13,6 +13,7 @@ struct cost {
     int far_exchanges = 0;  // of these: with another host
     int steps = 0;
     int messages = 0;   // sends and recvs
+    int sends = 0;      // of these
     int whole = 1;      // blocks of the whole vector: the larger of input and output
     long sent = 0;      // blocks, as all that follow
     long received = 0;  // what is reduced included

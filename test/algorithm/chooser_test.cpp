@@ -49,6 +49,7 @@ TEST_CASE("on two cores the defaults choose what was measured to be fastest") {
         {4, reduce_scatter, 64 * MiB, "ring"},
         {4, all_to_all, 64, "bruck"},
         {4, gather, 64 * MiB, "direct"},
+        {4, scatter, 4 * KiB, "tree"},
         {4, scatter, 64 * MiB, "direct"},
     };
     check(over_tcp, on_two_cores({}));
@@ -56,7 +57,7 @@ TEST_CASE("on two cores the defaults choose what was measured to be fastest") {
         {2, all_reduce, 4, "recursive_doubling"}, {2, all_reduce, 16 * KiB, "recursive_doubling"},
         {2, all_reduce, 256 * KiB, "ring"},       {4, all_reduce, 4 * KiB, "star"},
         {4, all_reduce, 4 * MiB, "ring"},         {4, broadcast, 64 * MiB, "tree"},
-        {4, all_gather, 64 * MiB, "direct"},        {4, reduce_scatter, 64 * MiB, "direct"},
+        {4, all_gather, 64 * MiB, "ring"},        {4, reduce_scatter, 64 * MiB, "direct"},
         {4, all_to_all, 64 * KiB, "direct"},      {4, gather, 64 * KiB, "direct"},
         {4, scatter, 64 * KiB, "direct"},
     };

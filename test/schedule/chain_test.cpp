@@ -9,7 +9,7 @@ using doctest::Approx;
 
 namespace {
 
-constexpr chain_prices prices{.hop = 100, .message = 10, .moved_byte = 1, .reduced_byte = 2};
+constexpr chain_prices prices{.hop = 100, .send = 20, .recv = 10, .moved_byte = 1, .reduced_byte = 2};
 
 schedule one(const step& line) {
     schedule plan({.output = 1});
@@ -24,21 +24,21 @@ TEST_CASE("nothing takes no time") {
     CHECK(chain(std::vector<schedule>(3), prices).seconds(5) == 0);
 }
 
-TEST_CASE("one message is a hop, its receiver's part and its bytes") {
+TEST_CASE("one message is a hop, both ends' calls and its bytes") {
     const std::vector plans{one(send(1, output(0))), one(recv_reduce(0, output(0)))};
-    CHECK(chain(plans, prices).seconds(7) == Approx(100 + 10 + 7 + 14));
+    CHECK(chain(plans, prices).seconds(7) == Approx(100 + 20 + 10 + 7 + 14));
 }
 
 TEST_CASE("a line of ranks is as long as all its hops, though every rank has two rounds only") {
     const int size = 12;
-    CHECK(chain(test::line(size), prices).seconds(3) == Approx((size - 1) * (100 + 10 + 3)));
+    CHECK(chain(test::line(size), prices).seconds(3) == Approx((size - 1) * (100 + 20 + 10 + 3)));
 }
 
 TEST_CASE("what is sent in one round leaves one after the other, and the last one counts") {
     schedule root({.output = 1});
     root.round(send(1, output(0)), send(2, output(0)), send(3, output(0)));
     const std::vector plans{root, one(recv(0, output(0))), one(recv(0, output(0))), one(recv(0, output(0)))};
-    CHECK(chain(plans, prices).seconds(5) == Approx(100 + 3 * (10 + 5)));
+    CHECK(chain(plans, prices).seconds(5) == Approx(100 + 10 + 3 * (20 + 5)));
 }
 
 TEST_CASE("within a host partners do one part after the other, between hosts both at once") {
@@ -49,8 +49,8 @@ TEST_CASE("within a host partners do one part after the other, between hosts bot
     far.far_hop = 1000;
     far.far_moved_byte = 3;
     const std::vector<int> numbers{0, 1};
-    CHECK(chain(std::vector{left, right}, prices).seconds(30) == Approx(100 + 2 * 10 + 30));
-    CHECK(chain(std::vector{left, right}, far, host_map(numbers)).seconds(30) == Approx(1000 + 2 * 10 + 3 * 20));
+    CHECK(chain(std::vector{left, right}, prices).seconds(30) == Approx(100 + 20 + 10 + 30));
+    CHECK(chain(std::vector{left, right}, far, host_map(numbers)).seconds(30) == Approx(1000 + 20 + 10 + 3 * 20));
 }
 
 TEST_CASE("one chain is the longest for few bytes and another for many") {
@@ -64,11 +64,11 @@ TEST_CASE("one chain is the longest for few bytes and another for many") {
     schedule target({.output = 100});
     target.round(recv(3, output(0, 100)));
     const chain both(std::vector{first, middle, last, heavy, target}, prices);
-    CHECK(both.seconds(0) == Approx(220));
-    CHECK(both.seconds(100) == Approx(220 + 2));
-    CHECK(both.seconds(100'000) == Approx(110 + 100'000));
-    CHECK(both.seconds(112) == Approx(220 + 2.24));  // they cross at about 112.2
-    CHECK(both.seconds(113) == Approx(110 + 113));
+    CHECK(both.seconds(0) == Approx(260));
+    CHECK(both.seconds(100) == Approx(260 + 2));
+    CHECK(both.seconds(100'000) == Approx(130 + 100'000));
+    CHECK(both.seconds(132) == Approx(260 + 2.64));  // they cross at about 132.7
+    CHECK(both.seconds(133) == Approx(130 + 133));
 }
 
 TEST_CASE("a hop and bytes from another host have prices of their own, in both ends' rounds") {
@@ -82,8 +82,8 @@ TEST_CASE("a hop and bytes from another host have prices of their own, in both e
     middle.round(recv(0, output(0)));
     middle.round(send(2, output(0)));
     const std::vector plans{one(send(1, output(0))), middle, one(recv(1, output(0)))};
-    CHECK(chain(plans, far, hosts).seconds(5) == Approx(100 + 10 + 5 + 1000 + 10 + 15));
-    CHECK(chain(plans, far).seconds(5) == Approx(2 * (100 + 10 + 5)));
+    CHECK(chain(plans, far, hosts).seconds(5) == Approx(100 + 30 + 5 + 1000 + 30 + 15));
+    CHECK(chain(plans, far).seconds(5) == Approx(2 * (100 + 30 + 5)));
 }
 
 TEST_CASE("who sends to another host and receives from its own is as long at it as the dearer of both") {
@@ -97,5 +97,5 @@ TEST_CASE("who sends to another host and receives from its own is as long at it 
     left.round(send(1, output(1)));
     right.round(recv(1, output(0)));
     const std::vector plans{left, both, right};
-    CHECK(chain(plans, far, host_map(numbers)).seconds(1000) == Approx(1000 + 10 + 1500));
+    CHECK(chain(plans, far, host_map(numbers)).seconds(1000) == Approx(1000 + 20 + 10 + 1500));
 }
