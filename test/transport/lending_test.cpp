@@ -24,6 +24,7 @@ public:
         runs.push_back(memory_.subspan(memory_.size() / 2));
     }
     void sent() noexcept override { ++times_sent; }
+    bytes now() const { return bytes(memory_.begin(), memory_.end()); }
 
     int times_sent = 0;
 
@@ -58,6 +59,9 @@ private:
     void when_returned(std::uint64_t seen, tutti::detail::runnable& work) noexcept override { near_->when_returned(seen, work); }
     std::span<const std::byte> borrow(reference what) noexcept override { return near_->borrow(what); }
     void give_back() noexcept override { near_->give_back(); }
+    bool write_back(std::span<const reference> where, std::span<const std::span<const std::byte>> what) noexcept override {
+        return near_->write_back(where, what);
+    }
     void revoke() noexcept override { near_->revoke(); }
     bool revoked() const noexcept override { return near_->revoked(); }
 
@@ -79,6 +83,11 @@ struct lending_road {
         const std::lock_guard lock(way->guard);
         way->near.send(one);
         way->near.flush();
+    }
+    void send_back(outgoing& one) {
+        const std::lock_guard lock(way->guard);
+        way->far.send(one);
+        way->far.flush();
     }
     /// Runs the loop a little longer than anything here takes.
     void settle() {
@@ -114,6 +123,9 @@ private:
     void when_returned(std::uint64_t seen, tutti::detail::runnable& work) noexcept override { over_->near()->when_returned(seen, work); }
     std::span<const std::byte> borrow(reference what) noexcept override { return over_->near()->borrow(what); }
     void give_back() noexcept override { over_->near()->give_back(); }
+    bool write_back(std::span<const reference> where, std::span<const std::span<const std::byte>> what) noexcept override {
+        return over_->near()->write_back(where, what);
+    }
     void revoke() noexcept override { over_->near()->revoke(); }
     bool revoked() const noexcept override { return over_->near()->revoked(); }
 
@@ -169,9 +181,10 @@ TEST_CASE("lent and copied frames keep their order") {
     }
 }
 
-TEST_CASE("what is soon written again is lent only where the sides do not have a core each") {
-    for (const bool undisturbed : {false, true}) {
+TEST_CASE("what is soon written again is lent only where the sides do not have a core each, or where it is answered") {
+    for (const auto& [undisturbed, answered] : {std::pair(false, false), std::pair(true, false), std::pair(true, true)}) {
         CAPTURE(undisturbed);
+        CAPTURE(answered);
         event_loop loop;
         const auto mine = std::make_shared<arena>(true);
         const auto client = std::move(shm_transport::listen(loop, mine)).value();
@@ -181,13 +194,15 @@ TEST_CASE("what is soon written again is lent only where the sides do not have a
         const bytes what = random_bytes(200'000, 9);
         lent often(*mine, 0, what), seldom(*mine, 1, what);
         often.soon_written = true;
+        if (answered) often.answer = 3;
         {
             const std::lock_guard lock(way.guard);
             way.near.send(often);
             way.near.send(seldom);
             way.near.flush();
         }
-        CHECK(often.head.references == (undisturbed ? 0 : 2));
+        CHECK(often.head.references == (undisturbed && !answered ? 0 : 2));
+        CHECK(often.head.answered == answered);
         CHECK(seldom.head.references == 2);
         const later enough{loop, std::chrono::milliseconds(20), [&loop] { loop.stop(); }};
         loop.run();
@@ -284,6 +299,66 @@ TEST_CASE("who cannot send any more has taken back what it has lent") {
     CHECK(on.way->there.heads.empty());
     CHECK(on.way->there.losses == 1);
     CHECK(one.times_sent == 0);
+}
+
+TEST_CASE("an answer is written into the memory that was lent for it, and its frame has no payload any more") {
+    lending_road on;
+    const bytes what = random_bytes(40'001, 5), answer = random_bytes(40'001, 6);
+    lent one(*on.mine, 0, what);
+    one.answer = 17;
+    on.send(one);
+    on.settle();
+    CHECK(one.times_sent == 1);
+    REQUIRE(on.way->there.loans.size() == 1);
+    CHECK(on.way->there.loans[0].place == 17);
+    CHECK(on.way->there.payloads == std::vector<bytes>{what});
+    parcel back(1, answer, 3);
+    back.into = on.way->there.loans[0];
+    on.send_back(back);
+    on.settle();
+    CHECK(back.times_sent == 1);
+    CHECK(back.head.in_place);
+    CHECK(one.now() == answer);
+    REQUIRE(on.way->here.heads.size() == 1);
+    CHECK(on.way->here.heads[0] == back.head);
+}
+
+TEST_CASE("memory that has been taken back, or has another length, is not written to, and the frame travels as others do") {
+    for (const bool revoked : {false, true}) {
+        CAPTURE(revoked);
+        lending_road on;
+        const bytes what = random_bytes(40'001, 5);
+        lent one(*on.mine, 0, what);
+        one.answer = 17;
+        on.send(one);
+        on.settle();
+        REQUIRE(on.way->there.loans.size() == 1);
+        if (revoked) on.near_end->near()->revoke();
+        parcel back(1, random_bytes(revoked ? 40'001 : 40'000, 6), 3);
+        back.into = on.way->there.loans[0];
+        on.send_back(back);
+        on.settle();
+        CHECK_FALSE(back.head.in_place);
+        CHECK(one.now() == what);
+        CHECK(on.way->here.payloads == std::vector<bytes>{back.payload});
+    }
+}
+
+TEST_CASE("a loan beyond the arena is not written to") {
+    lending_road on;
+    lent one(*on.mine, 0, random_bytes(200'000, 1));
+    one.answer = 1;
+    on.send(one);
+    on.settle();
+    REQUIRE(on.way->there.loans.size() == 1);
+    parcel back(1, random_bytes(100, 6), 1);
+    back.into = on.way->there.loans[0];
+    back.into.count = 1;
+    back.into.parts[0] = {~std::uint64_t{0} - 50, 100};
+    on.send_back(back);
+    on.settle();
+    CHECK_FALSE(back.head.in_place);
+    CHECK(on.way->here.payloads == std::vector<bytes>{back.payload});
 }
 
 TEST_CASE("a frame with references is a protocol_error over a link that cannot lend") {
