@@ -85,7 +85,8 @@ void program::find_answers() {
             const int step = answering(round, steps[at]);
             if (step < 0) continue;
             answer& made = answers_[static_cast<std::size_t>(first_step(round)) + at];
-            const auto from = std::find_if(receivers_.begin(), receivers_.end(), [&](const channel& each) { return each.peer == steps[at].peer; });
+            const auto from =
+                std::find_if(receivers_.begin(), receivers_.end(), [&](const channel& each) { return each.peer == steps[at].peer; });
             for (const group& each : from->groups) {
                 const auto begin = order_.begin() + each.first, end = begin + each.count, found = std::find(begin, end, step);
                 const auto count = static_cast<std::size_t>(each.count);

@@ -1,4 +1,4 @@
-// Memory of this process that other processes of its host can read: one anonymous file from which pieces are given out.
+// Memory of this process that other processes of its host can read, and write where it is lent for that: one anonymous file from which pieces are given out.
 #pragma once
 
 #include "transport/shared_memory.hpp"

@@ -32,8 +32,9 @@ class outgoing {
 public:
     frame head;
     bool soon_written = false;         // the payload's memory will be written again while it is in the caches
-    std::optional<std::uint32_t> answer;  // the place of the frame that brings what belongs into the payload's memory, which rests until then
-    loan into;                            // where the other side wants the payload; without parts it has not said so
+    /// The place of the frame that brings what belongs into the payload's memory, which rests until then.
+    std::optional<std::uint32_t> answer;
+    loan into;                         // where the other side wants the payload; without parts it has not said so
     outgoing* next_in_lane = nullptr;  // the lane's
 
     /// Appends the runs of the payload, head.payload_bytes in all. Asked again after a partial send: the answer must be the same.
@@ -200,7 +201,7 @@ private:
     std::vector<std::span<const std::byte>> send_runs_;
 
     // Lending: frames whose payload the other side reads where it lies, until it gives them back, in order.
-    static constexpr std::size_t lent_from = 128 * KiB;     // to copy less costs no more than to wait until it is given back
+    static constexpr std::size_t lent_from = 128 * KiB;    // to copy less costs no more than to wait until it is given back
     static constexpr std::size_t answered_from = 8 * KiB;  // so little, where the answer is not copied either
     outgoing* lent_first_ = nullptr;
     outgoing* lent_last_ = nullptr;

@@ -20,7 +20,9 @@ struct reference {
 };
 
 /// What stands behind a frame whose payload is lent: the references, and the place of the answer in one more.
-constexpr std::size_t reference_bytes(const frame& head) noexcept { return (head.references + (head.answered ? 1U : 0U)) * sizeof(reference); }
+constexpr std::size_t reference_bytes(const frame& head) noexcept {
+    return (head.references + (head.answered ? 1U : 0U)) * sizeof(reference);
+}
 
 class near_link {
 public:

@@ -131,7 +131,8 @@ TEST_CASE("a program that only sends does not write to the output") {
 namespace {
 
 /// The frames of a peer in the order in which they come, as steps: segment by segment, in it round by round, slice by slice.
-std::vector<std::pair<int, std::size_t>> frames_of(const program& made, const program::channel& way, std::size_t slices, std::size_t segment) {
+std::vector<std::pair<int, std::size_t>> frames_of(const program& made, const program::channel& way, std::size_t slices,
+                                                   std::size_t segment) {
     std::vector<std::pair<int, std::size_t>> all;
     for (std::size_t first = 0; first < slices; first += segment)
         for (const program::group& group : way.groups)

@@ -1,7 +1,5 @@
 // Frames whose payload the other side reads where it lies: when they count as sent, and what happens to a reference that is none.
-#include "road.hpp"
-#include "stage.hpp"
-#include "transport/shm_link.hpp"
+#include "lending_road.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,97 +7,6 @@
 
 namespace tutti::test {
 namespace {
-
-/// A frame whose payload lies in an arena.
-class lent final : public outgoing {
-public:
-    lent(arena& from, std::uint64_t sequence, const bytes& what) : from_(from), memory_(from.allocate(what.size()), what.size()) {
-        std::copy(what.begin(), what.end(), memory_.begin());
-        head.sequence = sequence;
-        head.payload_bytes = what.size();
-    }
-    ~lent() { from_.free(memory_.data(), memory_.size()); }
-    void gather(std::vector<std::span<const std::byte>>& runs) const override {
-        runs.push_back(memory_.first(memory_.size() / 2));
-        runs.push_back(memory_.subspan(memory_.size() / 2));
-    }
-    void sent() noexcept override { ++times_sent; }
-    bytes now() const { return bytes(memory_.begin(), memory_.end()); }
-
-    int times_sent = 0;
-
-private:
-    arena& from_;
-    std::span<std::byte> memory_;
-};
-
-/// A link within a host that can be told to send no more.
-class breaking_link final : public tutti::link, private near_link {
-public:
-    explicit breaking_link(std::unique_ptr<tutti::link> over) : over_(std::move(over)), near_(over_->near()) {}
-
-    moved try_send(std::span<const std::span<const std::byte>> parts) noexcept override {
-        return broken ? moved{0, error::system} : over_->try_send(parts);
-    }
-    moved try_recv(std::span<const std::span<std::byte>> parts) noexcept override { return over_->try_recv(parts); }
-    void when_readable(tutti::detail::runnable& work) noexcept override { over_->when_readable(work); }
-    void when_writable(tutti::detail::runnable& work) noexcept override { over_->when_writable(work); }
-    void close() noexcept override { over_->close(); }
-    near_link* near() noexcept override { return this; }
-    std::string peer() const override { return over_->peer(); }
-
-    bool broken = false;
-
-private:
-    moved peek(std::span<const std::byte>& run) noexcept override { return near_->peek(run); }
-    void skip(std::size_t bytes) noexcept override { near_->skip(bytes); }
-    bool undisturbed() const noexcept override { return near_->undisturbed(); }
-    std::optional<reference> locate(std::span<const std::byte> run) noexcept override { return near_->locate(run); }
-    std::uint64_t returned() noexcept override { return near_->returned(); }
-    void when_returned(std::uint64_t seen, tutti::detail::runnable& work) noexcept override { near_->when_returned(seen, work); }
-    std::span<const std::byte> borrow(reference what) noexcept override { return near_->borrow(what); }
-    void give_back() noexcept override { near_->give_back(); }
-    bool write_back(std::span<const reference> where, std::span<const std::span<const std::byte>> what) noexcept override {
-        return near_->write_back(where, what);
-    }
-    void revoke() noexcept override { near_->revoke(); }
-    bool revoked() const noexcept override { return near_->revoked(); }
-
-    const std::unique_ptr<tutti::link> over_;
-    near_link* const near_;
-};
-
-/// Two lanes over shared memory, of which one side lends.
-struct lending_road {
-    lending_road() {
-        const auto client = std::move(shm_transport::listen(loop, mine)).value();
-        const auto server = std::move(shm_transport::listen(loop)).value();
-        auto both = run(loop, open(loop, *client, *server));
-        auto breaks = std::make_unique<breaking_link>(std::move(both.one));
-        near_end = breaks.get();
-        way = std::make_unique<road>(loop, std::move(breaks), std::move(both.other));
-    }
-    void send(outgoing& one) {
-        const std::lock_guard lock(way->guard);
-        way->near.send(one);
-        way->near.flush();
-    }
-    void send_back(outgoing& one) {
-        const std::lock_guard lock(way->guard);
-        way->far.send(one);
-        way->far.flush();
-    }
-    /// Runs the loop a little longer than anything here takes.
-    void settle() {
-        const later enough{loop, std::chrono::milliseconds(20), [this] { loop.stop(); }};
-        loop.run();
-    }
-
-    event_loop loop;
-    std::shared_ptr<arena> mine = std::make_shared<arena>(true);
-    breaking_link* near_end = nullptr;
-    std::unique_ptr<road> way;
-};
 
 /// A link whose answer to one question is given.
 class told_link final : public tutti::link, private near_link {
@@ -299,66 +206,6 @@ TEST_CASE("who cannot send any more has taken back what it has lent") {
     CHECK(on.way->there.heads.empty());
     CHECK(on.way->there.losses == 1);
     CHECK(one.times_sent == 0);
-}
-
-TEST_CASE("an answer is written into the memory that was lent for it, and its frame has no payload any more") {
-    lending_road on;
-    const bytes what = random_bytes(40'001, 5), answer = random_bytes(40'001, 6);
-    lent one(*on.mine, 0, what);
-    one.answer = 17;
-    on.send(one);
-    on.settle();
-    CHECK(one.times_sent == 1);
-    REQUIRE(on.way->there.loans.size() == 1);
-    CHECK(on.way->there.loans[0].place == 17);
-    CHECK(on.way->there.payloads == std::vector<bytes>{what});
-    parcel back(1, answer, 3);
-    back.into = on.way->there.loans[0];
-    on.send_back(back);
-    on.settle();
-    CHECK(back.times_sent == 1);
-    CHECK(back.head.in_place);
-    CHECK(one.now() == answer);
-    REQUIRE(on.way->here.heads.size() == 1);
-    CHECK(on.way->here.heads[0] == back.head);
-}
-
-TEST_CASE("memory that has been taken back, or has another length, is not written to, and the frame travels as others do") {
-    for (const bool revoked : {false, true}) {
-        CAPTURE(revoked);
-        lending_road on;
-        const bytes what = random_bytes(40'001, 5);
-        lent one(*on.mine, 0, what);
-        one.answer = 17;
-        on.send(one);
-        on.settle();
-        REQUIRE(on.way->there.loans.size() == 1);
-        if (revoked) on.near_end->near()->revoke();
-        parcel back(1, random_bytes(revoked ? 40'001 : 40'000, 6), 3);
-        back.into = on.way->there.loans[0];
-        on.send_back(back);
-        on.settle();
-        CHECK_FALSE(back.head.in_place);
-        CHECK(one.now() == what);
-        CHECK(on.way->here.payloads == std::vector<bytes>{back.payload});
-    }
-}
-
-TEST_CASE("a loan beyond the arena is not written to") {
-    lending_road on;
-    lent one(*on.mine, 0, random_bytes(200'000, 1));
-    one.answer = 1;
-    on.send(one);
-    on.settle();
-    REQUIRE(on.way->there.loans.size() == 1);
-    parcel back(1, random_bytes(100, 6), 1);
-    back.into = on.way->there.loans[0];
-    back.into.count = 1;
-    back.into.parts[0] = {~std::uint64_t{0} - 50, 100};
-    on.send_back(back);
-    on.settle();
-    CHECK_FALSE(back.head.in_place);
-    CHECK(on.way->here.payloads == std::vector<bytes>{back.payload});
 }
 
 TEST_CASE("a frame with references is a protocol_error over a link that cannot lend") {
