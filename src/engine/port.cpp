@@ -98,7 +98,8 @@ static void describe(outgoing& made, send_channel& from, const cursor& at, std::
     const operation& of = at.of();
     made.soon_written = of.writes_soon();
     made.answer = of.answer_of(at.step(), at.slice());
-    made.into = from.take_loan(place);
+    made.into.count = 0;
+    if (!from.loans.empty()) made.into = from.take_loan(place);
     frame& head = made.head;
     head.place = place;
     head.kind = frame_kind::data;
