@@ -24,6 +24,6 @@ struct cost_model {
 
 /// The same where the ranks of a host share memory.
 inline constexpr cost_model shared_memory_costs{
-    .round = 0.7e-6, .message = 0.3e-6, .moved_byte = 0.045e-9, .reduced_byte = 0.032e-9, .spread_byte = 0.004e-9};
+    .round = 0.7e-6, .message = 0.3e-6, .moved_byte = 0.045e-9, .reduced_byte = 0.04e-9, .spread_byte = 0.004e-9};
 
 }  // namespace tutti

@@ -7,6 +7,7 @@
 #include "reduce/identity.hpp"
 #include "reduce/kernel.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace tutti {
@@ -73,6 +74,15 @@ void send_channel::gather(std::vector<std::span<const std::byte>>& runs) const {
 
 void send_channel::sent() noexcept { over->sent(*this); }
 
+loan send_channel::take_loan(std::uint32_t frame) noexcept {
+    const auto found = std::find_if(loans.begin(), loans.end(), [frame](const loan& each) { return each.place == frame; });
+    if (found == loans.end()) return {};
+    const loan taken = *found;
+    *found = loans.back();
+    loans.pop_back();
+    return taken;
+}
+
 // ---- operation
 
 void operation::begin(std::shared_ptr<engine> owner, const request& asking) {
@@ -127,6 +137,7 @@ void operation::rewind() {
         each.next_at = each.at;
         each.next_place = 0;
         each.queued = false;
+        each.loans.clear();
     }
     for (std::size_t index = 0; index < plan_->receivers().size(); ++index) receivers_[index].begin(*this, plan_->receivers()[index]);
 }
@@ -158,6 +169,12 @@ std::size_t operation::transfer_bytes(int index, std::size_t slice) const noexce
     std::size_t count = 0;
     for (int block = moved.first; block < moved.first + moved.count; ++block) count += memory.slice(block, slices_, slice).count;
     return count * memory.element_bytes;
+}
+
+std::optional<std::uint32_t> operation::answer_of(int index, std::size_t slice) const noexcept {
+    const program::answer* const by = plan_->answer_to(index);
+    if (!by) return std::nullopt;
+    return static_cast<std::uint32_t>(by->place(slice, slices_, segment_));
 }
 
 bool operation::writes_soon() const noexcept {

@@ -71,7 +71,10 @@ public:
     std::uint32_t next_place = 0;
     send_channel* next = nullptr;  // in the port's queue
     bool queued = false;           // with one lane: a frame of it is with the lane
+    std::vector<loan> loans;       // where the peer wants frames that are still to be sent
 
+    /// Where it wants this frame; without parts it has not said so.
+    loan take_loan(std::uint32_t frame) noexcept;
     void gather(std::vector<std::span<const std::byte>>& runs) const override;
     void sent() noexcept override;
 };
@@ -118,6 +121,8 @@ public:
     /// The same where slices end in any order: what has ended counts, wherever it is.
     bool may_send_among(int round, std::size_t slice, std::size_t ahead) noexcept;
     std::size_t transfer_bytes(int step, std::size_t slice) const noexcept;
+    /// The place of the frame that brings what belongs where this slice of a send lies, if one does and nobody needs that memory until then.
+    std::optional<std::uint32_t> answer_of(int step, std::size_t slice) const noexcept;
     /// Whether memory that is sent is written again before it has left the caches: a later round, or the next operation, puts the sum there.
     bool writes_soon() const noexcept;
     void runs_of(int step, std::size_t slice, std::vector<std::span<std::byte>>& into) const;

@@ -97,11 +97,15 @@ void port::count(Channel& channel, const cursor& done, const frame& head) noexce
 /// Shorter payloads are in the caches, or soon there.
 constexpr std::size_t prefetched_from = 256 * KiB;
 
-static void describe(outgoing& made, const cursor& at, std::size_t bytes) noexcept {
+static void describe(outgoing& made, send_channel& from, const cursor& at, std::uint32_t place, std::size_t bytes) noexcept {
     const operation& of = at.of();
     if (bytes >= prefetched_from) of.prefetch(at.step(), at.slice());
     made.soon_written = of.writes_soon();
+    made.answer = of.answer_of(at.step(), at.slice());
+    made.into.count = 0;
+    if (!from.loans.empty()) made.into = from.take_loan(place);
     frame& head = made.head;
+    head.place = place;
     head.kind = frame_kind::data;
     head.epoch = of.epoch;
     head.sequence = of.sequence;
@@ -124,8 +128,7 @@ void port::feed_alone() noexcept {
         const std::size_t bytes = of.transfer_bytes(next.at.step(), next.at.slice());
         const std::size_t ahead = std::max<std::size_t>(1, over->window() / std::max<std::size_t>(1, bytes));
         if (!of.may_send(next.at.round(), next.at.slice(), ahead)) break;
-        describe(next, next.at, bytes);
-        next.head.place = next.place;
+        describe(next, next, next.at, next.place, bytes);
         next.queued = true;
         if (next.at.last()) {
             senders_.pop();  // the next operation's frames may follow in the same batch
@@ -193,8 +196,7 @@ void port::feed_together() noexcept {
         turn_ = static_cast<std::size_t>(on->index() + 1) % tracks_.size();
         on->outgoing.from = &next;
         on->outgoing.at = at;
-        on->outgoing.head.place = next.next_place++;
-        describe(on->outgoing, at, bytes);
+        describe(on->outgoing, next, at, next.next_place++, bytes);
         next.next_at.next();
         if (at.last()) senders_.pop();
         on->over->send(on->outgoing);
@@ -272,6 +274,9 @@ landing port::expected(track& on, recv_channel& whose, const frame& head, std::v
         return refuse(error::protocol_error,
                       fmt::format("rank {} sent {} bytes as slice {} of {} #{}, the plan of rank {} says {} bytes, slice {}", peer_,
                                   head.payload_bytes, head.slice, of.name(), head.sequence, owner_.who_.me, bytes, slice));
+    if (head.in_place && !of.plan().answers(on.at.step()))
+        return refuse(error::protocol_error, fmt::format("rank {} wrote slice {} of {} #{} into memory that was not lent for that", peer_,
+                                                         slice, of.name(), head.sequence));
     if (!of.may_begin(on.at.round(), slice)) return landing::park;
     const auto taken = place(on, bytes, runs);
     if (taken == landing::park) return taken;
@@ -312,6 +317,11 @@ void port::landed(track& on, const frame& head) noexcept {
     count(whose, on.at, head);
     if (whose.at.ended()) receivers_.remove(whose);
     go_on(of);
+}
+
+void port::lent(track& on, const loan& what) noexcept {
+    for (send_channel& each : on.at.of().senders())
+        if (each.at.peer() == peer_) each.loans.push_back(what);
 }
 
 /// Beside other lanes a slice that can be reduced leaves its bounce at once, and does not keep it until slower lanes have brought what goes

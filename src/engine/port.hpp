@@ -53,6 +53,7 @@ public:
     // For tracks.
     landing arrived(track& on, const frame& head, std::vector<std::span<std::byte>>& runs) noexcept;
     void landed(track& on, const frame& head) noexcept;
+    void lent(track& on, const loan& what) noexcept;
     void lost(track& on, std::error_code why) noexcept;
 
 private:

@@ -27,6 +27,7 @@ program::program(schedule plan, int largest) : plan_(std::move(plan)), largest_(
     first_step_.push_back(index);
     sort(action::send, action::send, senders_);
     sort(action::recv, action::recv_reduce, receivers_);
+    find_answers();
     for (const step& each : plan_.steps()) writes_output_ |= each.what != action::send && each.here.where == space::output;
 }
 
@@ -48,6 +49,57 @@ void program::sort(action first, action second, std::vector<channel>& into) {
             auto place = std::find_if(into.begin(), into.end(), [&](const channel& each) { return each.peer == begin.peer; });
             if (place == into.end()) place = into.insert(into.end(), channel{begin.peer, {}});
             place->groups.push_back(next);
+        }
+    }
+}
+
+std::size_t program::answer::place(std::size_t slice, std::size_t slices, std::size_t segment) const noexcept {
+    const std::size_t first = slice - slice % segment, here = std::min(slices - first, segment);
+    return first * all + here * before + (slice - first) * beside + inside;
+}
+
+/// The step that takes from its peer what belongs into the blocks of a send, or -1.
+int program::answering(int round, const step& sent) const noexcept {
+    int found = -1;
+    for (int later = round; later < plan_.rounds() && found < 0; ++later) {
+        const auto steps = plan_.round(later);
+        for (const step& each : steps) {
+            if (&each == &sent) continue;
+            const bool touches = may_overlap(each.here, sent.here) || (each.what == action::copy && may_overlap(each.from, sent.here));
+            if (!touches) continue;
+            const bool fits = later > round && found < 0 && each.what == action::recv && each.peer == sent.peer && each.here == sent.here;
+            if (!fits) return -1;
+            found = first_step(later) + static_cast<int>(&each - steps.data());
+        }
+    }
+    return found;
+}
+
+void program::find_answers() {
+    answers_.resize(plan_.steps().size());
+    is_answer_.resize(plan_.steps().size());
+    for (int round = 0; round < plan_.rounds(); ++round) {
+        const auto steps = plan_.round(round);
+        for (std::size_t at = 0; at < steps.size(); ++at) {
+            if (steps[at].what != action::send) continue;
+            const int step = answering(round, steps[at]);
+            if (step < 0) continue;
+            answer& made = answers_[static_cast<std::size_t>(first_step(round)) + at];
+            const auto from =
+                std::find_if(receivers_.begin(), receivers_.end(), [&](const channel& each) { return each.peer == steps[at].peer; });
+            for (const group& each : from->groups) {
+                const auto begin = order_.begin() + each.first, end = begin + each.count, found = std::find(begin, end, step);
+                const auto count = static_cast<std::size_t>(each.count);
+                made.all += count;
+                if (found != end) {
+                    made.beside = count;
+                    made.inside = static_cast<std::size_t>(found - begin);
+                    made.step = step;
+                } else if (made.step < 0) {
+                    made.before += count;
+                }
+            }
+            is_answer_[static_cast<std::size_t>(step)] = true;
         }
     }
 }

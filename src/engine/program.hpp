@@ -23,6 +23,19 @@ public:
         std::vector<group> groups;
     };
 
+    /// The transfer that brings back what belongs into memory that was sent, among those that come from its peer for one slice: so many are
+    /// there in `all`, in groups `before` its own, `beside` it in its own, and `inside` that before it.
+    struct answer {
+        int step = -1;
+        std::size_t all = 0;
+        std::size_t before = 0;
+        std::size_t beside = 0;
+        std::size_t inside = 0;
+
+        /// Of its frame for a slice.
+        std::size_t place(std::size_t slice, std::size_t slices, std::size_t segment) const noexcept;
+    };
+
     /// `largest` is the number of blocks of the longest transfer on any rank, which all ranks must know to cut slices alike.
     program(schedule plan, int largest);
 
@@ -37,8 +50,17 @@ public:
     /// Whether what arrives for a recv_reduce may be combined at once instead of at the end of its round, because no other step of the
     /// round touches those blocks.
     bool reduces_at_once(int step) const noexcept { return at_once_[static_cast<std::size_t>(step)]; }
+    /// The receive from the same peer into the blocks of a send, when no other step touches them from that send on; null when there is none.
+    const answer* answer_to(int send) const noexcept {
+        const answer& found = answers_[static_cast<std::size_t>(send)];
+        return found.step < 0 ? nullptr : &found;
+    }
+    /// Whether a receive is such an answer.
+    bool answers(int recv) const noexcept { return is_answer_[static_cast<std::size_t>(recv)]; }
 
 private:
+    int answering(int round, const step& sent) const noexcept;
+    void find_answers();
     void sort(action first, action second, std::vector<channel>& into);
 
     schedule plan_;
@@ -47,6 +69,8 @@ private:
     std::vector<int> order_;
     std::vector<int> first_step_;
     std::vector<bool> at_once_;  // by step
+    std::vector<answer> answers_;  // by step
+    std::vector<bool> is_answer_;  // by step
     int largest_ = 1;
     bool writes_output_ = false;
 };

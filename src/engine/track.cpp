@@ -10,6 +10,9 @@ void parcel::sent() noexcept { from->over->sent(*this); }
 
 landing track::arrived(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept { return owner_.arrived(*this, head, runs); }
 void track::landed(const frame& head) noexcept { owner_.landed(*this, head); }
+void track::lent(const frame& head, const loan& what) noexcept {
+    if (head.kind == frame_kind::data) owner_.lent(*this, what);
+}
 bool track::awaits() const noexcept { return owner_.awaits(); }
 
 std::size_t track::through(const frame&, std::uint64_t offset, std::span<const std::byte> part) noexcept {

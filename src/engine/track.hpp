@@ -56,6 +56,7 @@ private:
     std::size_t through(const frame& head, std::uint64_t offset, std::span<const std::byte> part) noexcept override;
     void settle(const frame& head) noexcept override;
     void landed(const frame& head) noexcept override;
+    void lent(const frame& head, const loan& what) noexcept override;
     bool awaits() const noexcept override;
     void lost(std::error_code why) noexcept override;
 

@@ -121,7 +121,7 @@ result<std::shared_ptr<const mapping>> arena::of_other(const file_handle& file) 
     std::erase_if(others_, [](const auto& each) { return each.second.expired(); });
     auto& place = others_[identity_of(file)];
     if (auto known = place.lock()) return known;
-    auto memory = mapping::of(file, mapping::access::read);
+    auto memory = mapping::of(file, mapping::access::write);
     if (!memory) return memory.failure();
     auto made = std::make_shared<const mapping>(std::move(*memory));
     place = made;

@@ -1,4 +1,4 @@
-// Memory of this process that other processes of its host can read: one anonymous file from which pieces are given out.
+// Memory of this process that other processes of its host can read, and write where it is lent for that: one anonymous file from which pieces are given out.
 #pragma once
 
 #include "transport/shared_memory.hpp"
@@ -30,7 +30,8 @@ public:
     std::optional<std::uint64_t> locate(std::span<const std::byte> run) const noexcept;
     /// For those who shall read it; none before the first allocation.
     const file_handle& file() const noexcept { return file_; }
-    /// The arena of another process, to read. It is mapped once, however many links lend from it.
+    /// The arena of another process: to read what it has lent, and to write where it has lent memory for that. It is mapped once, however many
+    /// links lend from it.
     result<std::shared_ptr<const mapping>> of_other(const file_handle& file);
     /// Why memory is not shared although it should be; empty when it is.
     std::string why_not() const;

@@ -11,6 +11,8 @@ namespace {
 //                      40 count  48 digest   56 collective   57 type   58 operator   59 algorithm   60 opaque bytes
 constexpr std::uint32_t magic = 0x49545554;  // "TUTI" in memory
 constexpr std::uint16_t wire_version = 1;
+// In the byte of the references.
+constexpr std::uint8_t answered_bit = 0x80, in_place_bit = 0x40;
 
 template <std::unsigned_integral T>
 T little_endian(T value) noexcept {
@@ -69,7 +71,7 @@ frame_header encode(const frame& what) noexcept {
     out.put(magic);
     out.put(wire_version);
     out.put(static_cast<std::uint8_t>(what.kind));
-    out.put(what.references);
+    out.put(static_cast<std::uint8_t>(what.references | (what.answered ? answered_bit : 0) | (what.in_place ? in_place_bit : 0)));
     out.put(what.epoch);
     out.put(what.place);
     out.put(what.sequence);
@@ -91,8 +93,12 @@ bool decode(std::span<const std::byte, frame_bytes> bytes, frame& what) noexcept
     if (in.take<std::uint32_t>() != magic || in.take<std::uint16_t>() != wire_version) return false;
     const auto kind = in.take<std::uint8_t>();
     if (!known(kind)) return false;
-    const auto references = in.take<std::uint8_t>();
-    if (references > most_references) return false;
+    const auto lending = in.take<std::uint8_t>();
+    const bool answered = (lending & answered_bit) != 0, in_place = (lending & in_place_bit) != 0;
+    const auto references = static_cast<std::uint8_t>(lending & ~(answered_bit | in_place_bit));
+    if (references > most_references || (in_place && (answered || references > 0)) || (answered && references == 0)) return false;
+    what.answered = answered;
+    what.in_place = in_place;
     what.references = references;
     what.kind = static_cast<frame_kind>(kind);
     in.take(what.epoch);

@@ -39,7 +39,7 @@ void lane::stop() noexcept {
 }
 
 void lane::drop_frames() noexcept {
-    if (near_ && (lent_first_ || first_)) near_->revoke();  // its owner may use the memory for something else from now on
+    if (near_) near_->revoke();  // whoever lent memory may use it for something else from now on
     first_ = last_ = undecided_ = nullptr;
     lent_first_ = lent_last_ = nullptr;
 }
@@ -100,8 +100,7 @@ void lane::fail(std::error_code why) noexcept {
 void lane::send(outgoing& what) noexcept {
     if (state_ == state::ended || send_code_) return;
     what.next_in_lane = nullptr;
-    if (!spread_) refer(what);
-    else if (!undecided_) undecided_ = &what;
+    if (!undecided_) undecided_ = &what;
     (first_ ? last_->next_in_lane : first_) = &what;
     last_ = &what;
 }
@@ -119,7 +118,8 @@ void lane::writable() noexcept {
 }
 
 static std::size_t wire_bytes(const frame& head) noexcept {
-    return frame_bytes + (head.references > 0 ? head.references * sizeof(reference) : static_cast<std::size_t>(head.payload_bytes));
+    if (head.in_place) return frame_bytes;
+    return frame_bytes + (head.references > 0 ? reference_bytes(head) : static_cast<std::size_t>(head.payload_bytes));
 }
 
 /// Puts `run` at `place`, as a part of the run before it where that ends there.
@@ -140,12 +140,17 @@ void lane::gather_batch() {
         std::memcpy(at, header.data(), frame_bytes);
         std::size_t length = frame_bytes;
         const std::size_t place = send_runs_.size();
-        next->gather(send_runs_);
+        if (!next->head.in_place) next->gather(send_runs_);
         if (next->head.references > 0) {
             for (std::size_t run = place; run < send_runs_.size(); ++run) {
                 const reference where = near_->locate(send_runs_[run]).value_or(reference());
                 std::memcpy(at + length, &where, sizeof where);
                 length += sizeof where;
+            }
+            if (next->head.answered) {
+                const reference by{next->answer.value_or(0), 0};
+                std::memcpy(at + length, &by, sizeof by);
+                length += sizeof by;
             }
             send_runs_.resize(place);
         } else if (next->head.payload_bytes <= short_payload) {
@@ -198,7 +203,8 @@ void lane::pump_send() noexcept {
             send_turn_.start(writable_);
             break;
         }
-        for (; undecided_; undecided_ = undecided_->next_in_lane) refer(*undecided_);
+        decide(budget);
+        if (state_ == state::ended) break;
         gather_batch();
         const auto [bytes, code] = outside([this] { return link_->try_send(send_runs_); });
         if (state_ == state::ended) break;
@@ -244,12 +250,12 @@ bool lane::take_header() noexcept {
     }
     begin_ += frame_bytes;
     state_ = state::parked;
-    if (head_.references == 0) return true;
+    if (head_.references == 0 && !head_.in_place) return true;
     if (!near_) {
         fail(error::protocol_error);
         return false;
     }
-    state_ = state::references;
+    if (head_.references > 0) state_ = state::references;
     return true;
 }
 
@@ -270,7 +276,7 @@ bool lane::ask_owner() noexcept {
     }
     if (state_ == state::ended) return false;  // the owner closed the lane
     run_ = 0;
-    missing_ = head_.payload_bytes;
+    missing_ = head_.in_place ? 0 : static_cast<std::size_t>(head_.payload_bytes);
     state_ = state::payload;
     return true;
 }
@@ -317,7 +323,7 @@ bool lane::recv_more(std::size_t& budget) noexcept {
     }
     std::size_t ahead = missing_ >= long_payload ? frame_bytes : buffer_bytes - end_;
     // What the link shows need not be read ahead, only what is looked at as a whole.
-    if (near_) ahead = (state_ == state::references ? head_.references * sizeof(reference) : frame_bytes) - end_;
+    if (near_) ahead = (state_ == state::references ? reference_bytes(head_) : frame_bytes) - end_;
     const std::size_t asked = missing_ + ahead;
     runs_.emplace_back(buffer_.data() + end_, ahead);
     const auto [bytes, code] = outside([this] { return link_->try_recv(std::span<const std::span<std::byte>>(runs_).subspan(run_)); });
@@ -366,7 +372,7 @@ void lane::pump_recv() noexcept {
             fill_from_buffer();
         }
         if (missing_ == 0) {
-            if (spread_ && head_.payload_bytes > 0) {
+            if (spread_ && head_.payload_bytes > 0 && !head_.in_place) {
                 outside([this] { owner_.settle(head_); });
                 if (state_ == state::ended) break;
             }

@@ -9,18 +9,32 @@
 #include "transport/near_link.hpp"
 #include "transport/next_turn.hpp"
 
+#include <array>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
 namespace tutti {
+
+/// Memory that the other side has lent and takes an answer in: by the frame of that place.
+struct loan {
+    std::uint32_t place = 0;
+    std::size_t count = 0;
+    std::array<reference, most_references> parts;
+
+    std::span<const reference> where() const noexcept { return std::span(parts).first(count); }
+};
 
 /// A frame on its way out, kept with the memory of its payload by its owner until `sent`.
 class outgoing {
 public:
     frame head;
     bool soon_written = false;         // the payload's memory will be written again while it is in the caches
+    /// The place of the frame that brings what belongs into the payload's memory, which rests until then.
+    std::optional<std::uint32_t> answer;
+    loan into;                         // where the other side wants the payload; without parts it has not said so
     outgoing* next_in_lane = nullptr;  // the lane's
 
     /// Appends the runs of the payload, head.payload_bytes in all. Asked again after a partial send: the answer must be the same.
@@ -47,6 +61,8 @@ public:
     /// Only from a spread lane, without the guard: a payload is all there. What takes long and concerns nobody else is done here.
     virtual void settle(const frame& head) noexcept { static_cast<void>(head); }
     virtual void landed(const frame& head) noexcept = 0;
+    /// The payload that is about to land, whose frame has been taken, was lent: the frame that stands in the loan may be written there.
+    virtual void lent(const frame& head, const loan& what) noexcept { static_cast<void>(head), static_cast<void>(what); }
     /// Whether a frame is due.
     virtual bool awaits() const noexcept { return false; }
     /// The stream ended, failed, or carried something that is no frame. Called once.
@@ -128,7 +144,9 @@ private:
     void repaid() noexcept;
     void go() noexcept;
     void wake() noexcept;
+    void decide(std::size_t& budget) noexcept;
     void refer(outgoing& what) noexcept;
+    bool answer(const outgoing& what) noexcept;
     void take_returned() noexcept;
     void await_return() noexcept;
     void pump_send() noexcept;
@@ -174,7 +192,7 @@ private:
     static constexpr std::size_t staging_bytes = 16 * KiB;
     outgoing* first_ = nullptr;
     outgoing* last_ = nullptr;
-    outgoing* undecided_ = nullptr;  // of a spread lane: from here on it is open whether payloads are lent
+    outgoing* undecided_ = nullptr;  // from here on it is open whether payloads are lent, or written where they belong
     std::size_t offset_ = 0;
     bool pumping_ = false;
     bool waiting_writable_ = false;
@@ -183,13 +201,15 @@ private:
     std::vector<std::span<const std::byte>> send_runs_;
 
     // Lending: frames whose payload the other side reads where it lies, until it gives them back, in order.
-    static constexpr std::size_t lent_from = 128 * KiB;  // to copy less costs no more than to wait until it is given back
+    static constexpr std::size_t lent_from = 128 * KiB;    // to copy less costs no more than to wait until it is given back
+    static constexpr std::size_t answered_from = 8 * KiB;  // so little, where the answer is not copied either
     outgoing* lent_first_ = nullptr;
     outgoing* lent_last_ = nullptr;
     std::uint64_t returned_ = 0;
     bool waiting_returned_ = false;
     std::uint64_t waited_beyond_ = 0;
     std::vector<std::span<const std::byte>> lent_;  // what the other side has lent
+    loan loan_;                                     // the same, where it wants an answer
     bool through_ = false;
 
     // Receiving: bytes read ahead wait in buffer_[begin_, end_).

@@ -20,16 +20,42 @@ static_assert([] {
 
 // ---- sending
 
-/// Whether a payload can be lent instead of copied is decided once.
+/// Whether a payload is copied, lent, or written where it belongs is decided once, when its turn comes.
+void lane::decide(std::size_t& budget) noexcept {
+    while (undecided_) {
+        outgoing& what = *undecided_;
+        what.head.references = 0;
+        what.head.answered = what.head.in_place = false;
+        if (near_ && what.into.count > 0) {
+            const bool written = outside([&] { return answer(what); });
+            if (state_ == state::ended) return;
+            what.head.in_place = written;
+            if (written) budget -= std::min(budget, static_cast<std::size_t>(what.head.payload_bytes));
+        } else if (near_) {
+            refer(what);
+        }
+        undecided_ = what.next_in_lane;
+    }
+}
+
+bool lane::answer(const outgoing& what) noexcept {
+    send_runs_.clear();
+    what.gather(send_runs_);
+    return near_->write_back(what.into.where(), send_runs_);
+}
+
+/// What the other side only reads stays in its cache, and is slow to write here as long as it does; what it answers moves to and fro as a
+/// whole.
 void lane::refer(outgoing& what) noexcept {
-    what.head.references = 0;
-    if (!near_ || what.head.payload_bytes < lent_from || (what.soon_written && near_->undisturbed())) return;
+    const std::size_t from = what.answer ? answered_from : lent_from;
+    if (what.head.payload_bytes < from || (what.soon_written && !what.answer && near_->undisturbed())) return;
     send_runs_.clear();
     what.gather(send_runs_);
     if (send_runs_.size() > most_references) return;
     for (const auto& each : send_runs_)
         if (!near_->locate(each)) return;
     what.head.references = static_cast<std::uint8_t>(send_runs_.size());
+    what.head.answered = what.answer.has_value();
 }
 
 void lane::take_returned() noexcept {
@@ -64,12 +90,15 @@ void lane::await_return() noexcept {
 
 /// Whether all references of a frame have been taken from the buffer, and are the payload that its header tells of.
 bool lane::take_references() noexcept {
-    const std::size_t bytes = head_.references * sizeof(reference);
+    const std::size_t bytes = reference_bytes(head_);
     if (end_ - begin_ < bytes) return false;
-    std::array<reference, most_references> list;
+    std::array<reference, most_references + 1> list;
     std::memcpy(list.data(), buffer_.data() + begin_, bytes);
     begin_ += bytes;
     lent_.clear();
+    loan_.count = head_.references;
+    loan_.place = static_cast<std::uint32_t>(list[head_.references].offset);
+    std::copy_n(list.begin(), most_references, loan_.parts.begin());
     std::uint64_t total = 0;
     for (std::size_t index = 0; index < head_.references; ++index) {
         lent_.push_back(near_->borrow(list[index]));
@@ -109,6 +138,7 @@ bool lane::read_lent() noexcept {
 
 /// Reads a lent payload, and gives it back.
 bool lane::take_lent(std::size_t& budget) noexcept {
+    if (head_.answered) owner_.lent(head_, loan_);
     const bool read = outside([this] { return read_lent(); });
     if (state_ == state::ended) return false;
     // Of what has been revoked the bytes that were read may have been something else already.

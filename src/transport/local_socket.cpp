@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -95,6 +96,11 @@ bool same_user(int handle) noexcept {
 int process_at(int handle) noexcept {
     ucred who{};
     return credentials_at(handle, who) ? who.pid : 0;
+}
+
+bool hung_up(int handle) noexcept {
+    pollfd end{handle, POLLRDHUP, 0};
+    return ::poll(&end, 1, 0) > 0;
 }
 
 bool send_byte(int handle, char what, const file_handle* with) noexcept {

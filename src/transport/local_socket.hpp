@@ -27,6 +27,9 @@ bool same_user(int handle) noexcept;
 /// The process at the other end; 0 when unknown.
 int process_at(int handle) noexcept;
 
+/// Whether the other end has been closed; a process that ended has closed it.
+bool hung_up(int handle) noexcept;
+
 /// One byte, with a file or without. False when it cannot be sent now or ever.
 bool send_byte(int handle, char what, const file_handle* with = nullptr) noexcept;
 

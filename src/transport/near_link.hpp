@@ -4,6 +4,8 @@
 
 #include <tutti/transport.hpp>
 
+#include "transport/frame.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -16,6 +18,11 @@ struct reference {
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;
 };
+
+/// What stands behind a frame whose payload is lent: the references, and the place of the answer in one more.
+constexpr std::size_t reference_bytes(const frame& head) noexcept {
+    return (head.references + (head.answered ? 1U : 0U)) * sizeof(reference);
+}
 
 class near_link {
 public:
@@ -35,7 +42,11 @@ public:
     /// The memory that the other side refers to; empty when it is none of its arena.
     virtual std::span<const std::byte> borrow(reference what) noexcept = 0;
     virtual void give_back() noexcept = 0;
-    /// Any thread that keeps the link from being closed: what has been lent and not been given back is not to be used.
+    /// Writes `what` into the other side's memory at `where`, which it lent for that. False, and nothing is written, when it has been revoked,
+    /// or is none of its arena, or not as long.
+    virtual bool write_back(std::span<const reference> where, std::span<const std::span<const std::byte>> what) noexcept = 0;
+    /// Any thread that keeps the link from being closed: what has been lent and not been given back is not to be used, nor written to. If the
+    /// other side is writing it is waited for.
     virtual void revoke() noexcept = 0;
     /// Asked after lent memory has been read: whether the other side has revoked it.
     virtual bool revoked() const noexcept = 0;

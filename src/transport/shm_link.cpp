@@ -9,8 +9,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
 #include <new>
 #include <optional>
+#include <thread>
 
 namespace tutti {
 namespace {
@@ -204,10 +207,39 @@ private:
         if (!theirs_ || what.offset > theirs_->size() || theirs_->size() - what.offset < what.bytes) return {};
         return {theirs_->data() + what.offset, static_cast<std::size_t>(what.bytes)};
     }
+    bool write_back(std::span<const reference> where, std::span<const std::span<const std::byte>> what) noexcept override {
+        if (!in_ || !theirs_) return false;
+        std::size_t missing = 0;
+        for (const auto& each : what) missing += each.size();
+        for (const reference& each : where) {
+            if (borrow(each).size() != each.bytes || each.bytes > missing) return false;
+            missing -= static_cast<std::size_t>(each.bytes);
+        }
+        if (missing > 0) return false;
+        in_->writing.store(1);
+        const bool allowed = in_->revoked.load() == 0;  // who revokes looks afterwards whether somebody is writing
+        if (allowed) copy_to(where, what);
+        in_->writing.store(0);
+        return allowed;
+    }
+    void copy_to(std::span<const reference> where, std::span<const std::span<const std::byte>> what) noexcept {
+        auto target = where.begin();
+        std::size_t at = 0;
+        for (auto part : what) {
+            while (!part.empty()) {
+                const std::size_t bytes = std::min(part.size(), static_cast<std::size_t>(target->bytes) - at);
+                std::memcpy(theirs_->data() + target->offset + at, part.data(), bytes);
+                part = part.subspan(bytes);
+                at += bytes;
+                if (at == target->bytes) ++target, at = 0;
+            }
+        }
+    }
     void revoke() noexcept override {
         if (!out_) return;
         out_->revoked.store(1);
         std::atomic_thread_fence(std::memory_order_seq_cst);
+        while (out_->writing.load() != 0 && !hung_up(handle_)) std::this_thread::yield();  // at most a frame
     }
     bool revoked() const noexcept override {
         std::atomic_thread_fence(std::memory_order_seq_cst);

@@ -26,6 +26,7 @@ struct ring_state {
     alignas(64) std::atomic<std::uint64_t> returned{0};  // by the receiver: how many references it has given back
     alignas(64) std::atomic<std::uint32_t> lender_sleeps{0};
     std::atomic<std::uint32_t> revoked{0};  // by the sender: what is lent and not given back is not to be used
+    alignas(64) std::atomic<std::uint32_t> writing{0};  // by the receiver: it writes into what has been lent
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
 

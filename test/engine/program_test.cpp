@@ -127,3 +127,77 @@ TEST_CASE("a program that only sends does not write to the output") {
     CHECK_FALSE(program(std::move(sending), 1).writes_output());
     CHECK(program(std::move(receiving), 1).writes_output());
 }
+
+namespace {
+
+/// The frames of a peer in the order in which they come, as steps: segment by segment, in it round by round, slice by slice.
+std::vector<std::pair<int, std::size_t>> frames_of(const program& made, const program::channel& way, std::size_t slices,
+                                                   std::size_t segment) {
+    std::vector<std::pair<int, std::size_t>> all;
+    for (std::size_t first = 0; first < slices; first += segment)
+        for (const program::group& group : way.groups)
+            for (std::size_t slice = first; slice < std::min(slices, first + segment); ++slice)
+                for (int inside = 0; inside < group.count; ++inside)
+                    all.emplace_back(made.step_order()[static_cast<std::size_t>(group.first + inside)], slice);
+    return all;
+}
+
+}  // namespace
+
+TEST_CASE("an answer comes from the rank that was sent to, into the same blocks, which nobody touches meanwhile") {
+    int found = 0;
+    for_every_plan([&](const algorithm& entry, place at) {
+        const auto made = compile(entry, at);
+        const auto steps = made->plan().steps();
+        for (std::size_t sent = 0; sent < steps.size(); ++sent) {
+            const program::answer* const by = steps[sent].what == action::send ? made->answer_to(static_cast<int>(sent)) : nullptr;
+            if (!by) continue;
+            ++found;
+            const step& answer = steps[static_cast<std::size_t>(by->step)];
+            CHECK(made->answers(by->step));
+            CHECK(static_cast<std::size_t>(by->step) > sent);
+            CHECK(answer == recv(steps[sent].peer, steps[sent].here));
+            for (int between = static_cast<int>(sent) + 1; between < by->step; ++between) {
+                const step& other = steps[static_cast<std::size_t>(between)];
+                for (const blocks& touched : {other.here, other.what == action::copy ? other.from : other.here})
+                    CHECK((touched.where != answer.here.where || touched.first >= answer.here.first + answer.here.count ||
+                           answer.here.first >= touched.first + touched.count));
+            }
+        }
+    });
+    CHECK(found > 0);
+}
+
+TEST_CASE("an answer's place is that of its frame among those of its peer") {
+    const algorithm& entry = *find(collective::all_reduce, "halving_doubling");
+    for (const int size : {2, 4, 7, 8})
+        for (rank me = 0; me < size; ++me) {
+            const auto made = compile(entry, {me, size});
+            const auto steps = made->plan().steps();
+            for (std::size_t sent = 0; sent < steps.size(); ++sent) {
+                const program::answer* const by = made->answer_to(static_cast<int>(sent));
+                if (!by) continue;
+                for (const program::channel& way : made->receivers())
+                    if (way.peer == steps[sent].peer)
+                        for (const std::size_t segment : {1, 3, 100}) {
+                            const auto all = frames_of(*made, way, 7, segment);
+                            for (std::size_t slice = 0; slice < 7; ++slice)
+                                CHECK(all[by->place(slice, 7, segment)] == std::pair(by->step, slice));
+                        }
+            }
+        }
+}
+
+TEST_CASE("halves that partners exchange are answered, blocks that go around a ring are not") {
+    const auto answered = [](const char* algorithm, int size) {
+        const auto made = compile(*find(collective::all_reduce, algorithm), {0, size});
+        int found = 0;
+        for (std::size_t index = 0; index < made->plan().steps().size(); ++index) found += made->answer_to(static_cast<int>(index)) ? 1 : 0;
+        return found;
+    };
+    CHECK(answered("halving_doubling", 2) == 1);
+    CHECK(answered("halving_doubling", 8) == 3);
+    CHECK(answered("ring", 2) == 1);
+    CHECK(answered("ring", 4) == 0);
+    CHECK(answered("recursive_doubling", 2) == 0);
+}

@@ -34,6 +34,9 @@ frame random_frame(std::mt19937_64& random) {
     what.place = static_cast<std::uint32_t>(random());
     what.sequence = random();
     what.slice = static_cast<std::uint32_t>(random());
+    what.references = static_cast<std::uint8_t>(random() % (most_references + 1));
+    what.answered = what.references > 0 && random() % 2 == 0;
+    what.in_place = what.references == 0 && random() % 2 == 0;
     what.payload_bytes = random();
     what.what.kind = static_cast<std::uint8_t>(random());
     what.what.type = static_cast<std::uint8_t>(random());
@@ -50,7 +53,7 @@ frame random_frame(std::mt19937_64& random) {
 
 TEST_CASE("a frame has these 64 bytes on the wire, whatever the machine") {
     constexpr unsigned char golden[frame_bytes] = {
-        'T',  'U',  'T',  'I',  0x01, 0x00, 0x01, 0x00,  // magic, version, kind, zero
+        'T',  'U',  'T',  'I',  0x01, 0x00, 0x01, 0x00,  // magic, version, kind, references
         0x04, 0x03, 0x02, 0x01, 0x08, 0x07, 0x06, 0x05,  // epoch, round
         0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,  // sequence
         0x24, 0x23, 0x22, 0x21, 0xfe, 0xff, 0xff, 0xff,  // slice, root
@@ -78,12 +81,14 @@ TEST_CASE("what was encoded is decoded") {
     }
 }
 
-TEST_CASE("a frame with any other magic, version or kind, or too many references, is refused and leaves the target alone") {
+TEST_CASE("a frame with any other magic, version or kind, or references that cannot be, is refused and leaves the target alone") {
     for (std::size_t place = 0; place < 8; ++place)
         for (int value = 0; value < 256; ++value) {
             auto bytes = encode(sample());
             const bool kind = place == 6 && value >= static_cast<int>(frame_kind::data) && value <= static_cast<int>(frame_kind::waiting);
-            const bool references = place == 7 && value <= static_cast<int>(most_references);
+            const int count = value & 0x3f;
+            const bool in_place = value == 0x40, answered = (value & 0xc0) == 0x80 && count > 0;
+            const bool references = place == 7 && (in_place || answered || value == count) && count <= static_cast<int>(most_references);
             if (bytes[place] == static_cast<std::byte>(value) || kind || references) continue;
             bytes[place] = static_cast<std::byte>(value);
             CAPTURE(place);

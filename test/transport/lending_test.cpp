@@ -1,98 +1,13 @@
 // Frames whose payload the other side reads where it lies: when they count as sent, and what happens to a reference that is none.
-#include "road.hpp"
-#include "stage.hpp"
-#include "transport/shm_link.hpp"
+#include "lending_road.hpp"
 
 #include <doctest/doctest.h>
 
 #include <fstream>
-#include <optional>
+#include <utility>
 
 namespace tutti::test {
 namespace {
-
-/// A frame whose payload lies in an arena.
-class lent final : public outgoing {
-public:
-    lent(arena& from, std::uint64_t sequence, const bytes& what) : from_(from), memory_(from.allocate(what.size()), what.size()) {
-        std::copy(what.begin(), what.end(), memory_.begin());
-        head.sequence = sequence;
-        head.payload_bytes = what.size();
-    }
-    ~lent() { from_.free(memory_.data(), memory_.size()); }
-    void gather(std::vector<std::span<const std::byte>>& runs) const override {
-        runs.push_back(memory_.first(memory_.size() / 2));
-        runs.push_back(memory_.subspan(memory_.size() / 2));
-    }
-    void sent() noexcept override { ++times_sent; }
-
-    int times_sent = 0;
-
-private:
-    arena& from_;
-    std::span<std::byte> memory_;
-};
-
-/// A link within a host that can be told to send no more, and what to say of the cores.
-class told_link final : public tutti::link, private near_link {
-public:
-    explicit told_link(std::unique_ptr<tutti::link> over) : over_(std::move(over)), near_(over_->near()) {}
-
-    moved try_send(std::span<const std::span<const std::byte>> parts) noexcept override {
-        return broken ? moved{0, error::system} : over_->try_send(parts);
-    }
-    moved try_recv(std::span<const std::span<std::byte>> parts) noexcept override { return over_->try_recv(parts); }
-    void when_readable(tutti::detail::runnable& work) noexcept override { over_->when_readable(work); }
-    void when_writable(tutti::detail::runnable& work) noexcept override { over_->when_writable(work); }
-    void close() noexcept override { over_->close(); }
-    near_link* near() noexcept override { return this; }
-    std::string peer() const override { return over_->peer(); }
-
-    bool broken = false;
-    std::optional<bool> alone;  // each side has a core of its own
-
-private:
-    moved peek(std::span<const std::byte>& run) noexcept override { return near_->peek(run); }
-    void skip(std::size_t bytes) noexcept override { near_->skip(bytes); }
-    bool undisturbed() const noexcept override { return alone.value_or(near_->undisturbed()); }
-    std::optional<reference> locate(std::span<const std::byte> run) noexcept override { return near_->locate(run); }
-    std::uint64_t returned() noexcept override { return near_->returned(); }
-    void when_returned(std::uint64_t seen, tutti::detail::runnable& work) noexcept override { near_->when_returned(seen, work); }
-    std::span<const std::byte> borrow(reference what) noexcept override { return near_->borrow(what); }
-    void give_back() noexcept override { near_->give_back(); }
-    void revoke() noexcept override { near_->revoke(); }
-    bool revoked() const noexcept override { return near_->revoked(); }
-
-    const std::unique_ptr<tutti::link> over_;
-    near_link* const near_;
-};
-
-/// Two lanes over shared memory, of which one side lends.
-struct lending_road {
-    lending_road() {
-        const auto client = std::move(shm_transport::listen(loop, mine)).value();
-        const auto server = std::move(shm_transport::listen(loop)).value();
-        auto both = run(loop, open(loop, *client, *server));
-        auto told = std::make_unique<told_link>(std::move(both.one));
-        near_end = told.get();
-        way = std::make_unique<road>(loop, std::move(told), std::move(both.other));
-    }
-    void send(outgoing& one) {
-        const std::lock_guard lock(way->guard);
-        way->near.send(one);
-        way->near.flush();
-    }
-    /// Runs the loop a little longer than anything here takes.
-    void settle() {
-        const later enough{loop, std::chrono::milliseconds(20), [this] { loop.stop(); }};
-        loop.run();
-    }
-
-    event_loop loop;
-    std::shared_ptr<arena> mine = std::make_shared<arena>(true);
-    told_link* near_end = nullptr;
-    std::unique_ptr<road> way;
-};
 
 /// How often memory of arenas is mapped in this process.
 std::size_t mapped_arenas() {
@@ -142,17 +57,20 @@ TEST_CASE("lent and copied frames keep their order") {
     }
 }
 
-TEST_CASE("what is soon written again is lent only where the sides do not have a core each") {
-    for (const bool undisturbed : {false, true}) {
+TEST_CASE("what is soon written again is lent only where the sides do not have a core each, or where it is answered") {
+    for (const auto& [undisturbed, answered] : {std::pair(false, false), std::pair(true, false), std::pair(true, true)}) {
         CAPTURE(undisturbed);
+        CAPTURE(answered);
         lending_road on;
         on.near_end->alone = undisturbed;
         const bytes what = random_bytes(200'000, 9);
         lent often(*on.mine, 0, what), seldom(*on.mine, 1, what);
         often.soon_written = true;
+        if (answered) often.answer = 3;
         on.send(often);
         on.send(seldom);
-        CHECK(often.head.references == (undisturbed ? 0 : 2));
+        CHECK(often.head.references == (undisturbed && !answered ? 0 : 2));
+        CHECK(often.head.answered == answered);
         CHECK(seldom.head.references == 2);
         on.settle();
         CHECK(on.way->there.payloads == std::vector<bytes>{what, what});

@@ -99,6 +99,7 @@ public:
         payloads.push_back(arriving_);
         if (when_landed) when_landed();
     }
+    void lent(const frame&, const loan& what) noexcept override { loans.push_back(what); }
     void lost(std::error_code why) noexcept override {
         ++losses;
         code = why;
@@ -111,6 +112,7 @@ public:
     std::error_code code;
     std::vector<frame> heads;
     std::vector<bytes> payloads;
+    std::vector<loan> loans;
     std::function<void()> when_landed;
 
 private:

@@ -1,0 +1,100 @@
+// Payloads that are written into memory which was lent for them: where they lie afterwards, and when nobody may write there any more.
+#include "lending_road.hpp"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <thread>
+
+namespace tutti::test {
+
+TEST_CASE("an answer is written into the memory that was lent for it, and its frame has no payload any more") {
+    lending_road on;
+    const bytes what = random_bytes(40'001, 5), answer = random_bytes(40'001, 6);
+    lent one(*on.mine, 0, what);
+    one.answer = 17;
+    on.send(one);
+    on.settle();
+    CHECK(one.times_sent == 1);
+    REQUIRE(on.way->there.loans.size() == 1);
+    CHECK(on.way->there.loans[0].place == 17);
+    CHECK(on.way->there.payloads == std::vector<bytes>{what});
+    parcel back(1, answer, 3);
+    back.into = on.way->there.loans[0];
+    on.send_back(back);
+    on.settle();
+    CHECK(back.times_sent == 1);
+    CHECK(back.head.in_place);
+    CHECK(one.now() == answer);
+    REQUIRE(on.way->here.heads.size() == 1);
+    CHECK(on.way->here.heads[0] == back.head);
+}
+
+TEST_CASE("memory that has been taken back, or has another length, is not written to, and the frame travels as others do") {
+    for (const bool revoked : {false, true}) {
+        CAPTURE(revoked);
+        lending_road on;
+        const bytes what = random_bytes(40'001, 5);
+        lent one(*on.mine, 0, what);
+        one.answer = 17;
+        on.send(one);
+        on.settle();
+        REQUIRE(on.way->there.loans.size() == 1);
+        if (revoked) on.near_end->near()->revoke();
+        parcel back(1, random_bytes(revoked ? 40'001 : 40'000, 6), 3);
+        back.into = on.way->there.loans[0];
+        on.send_back(back);
+        on.settle();
+        CHECK_FALSE(back.head.in_place);
+        CHECK(one.now() == what);
+        CHECK(on.way->here.payloads == std::vector<bytes>{back.payload});
+    }
+}
+
+TEST_CASE("who takes memory back waits for a peer that is writing there, and afterwards has it for himself") {
+    for (int turn = 0; turn < 20; ++turn) {
+        event_loop loop;
+        const auto mine = std::make_shared<arena>(true);
+        const auto client = std::move(shm_transport::listen(loop, mine)).value();
+        const auto server = std::move(shm_transport::listen(loop)).value();
+        const auto both = run(loop, open(loop, *client, *server));
+        near_link &lender = *both.one->near(), &writer = *both.other->near();
+        const std::size_t count = 1'000'000;
+        const std::span<std::byte> memory(mine->allocate(count), count);
+        const reference where = lender.locate(memory).value();
+        REQUIRE(writer.borrow(where).size() == count);
+        const bytes answer(count, std::byte{0xaa});
+        const std::span<const std::byte> parts[] = {answer};
+        std::atomic<int> written{0};
+        std::thread other([&] {
+            while (writer.write_back({&where, 1}, parts)) ++written;
+        });
+        while (written < 1 + turn % 3) std::this_thread::yield();
+        lender.revoke();
+        std::fill(memory.begin(), memory.end(), std::byte{0x11});
+        other.join();
+        CHECK(std::all_of(memory.begin(), memory.end(), [](std::byte each) { return each == std::byte{0x11}; }));
+        mine->free(memory.data(), count);
+        both.one->close();
+        both.other->close();
+    }
+}
+
+TEST_CASE("a loan beyond the arena is not written to") {
+    lending_road on;
+    lent one(*on.mine, 0, random_bytes(200'000, 1));
+    one.answer = 1;
+    on.send(one);
+    on.settle();
+    REQUIRE(on.way->there.loans.size() == 1);
+    parcel back(1, random_bytes(100, 6), 1);
+    back.into = on.way->there.loans[0];
+    back.into.count = 1;
+    back.into.parts[0] = {~std::uint64_t{0} - 50, 100};
+    on.send_back(back);
+    on.settle();
+    CHECK_FALSE(back.head.in_place);
+    CHECK(on.way->here.payloads == std::vector<bytes>{back.payload});
+}
+
+}  // namespace tutti::test
