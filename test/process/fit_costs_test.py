@@ -43,7 +43,7 @@ with tempfile.TemporaryDirectory() as folder:
         expect(0.4 < float(fitted[name]) / float(value) < 2.5, f"{name} is {fitted[name]}, expected about {value}")
 
     path.with_name("shm.json").write_text(json.dumps(list(rows_of(4, "shm"))))
-    done = run(path.with_name("shm.json"))
+    done = run(path.with_name("shm.json"), "--costs", "shm,cores=2,spread_byte=0")
     expect(done.returncode == 0 and "spread_byte=0," in done.stdout.splitlines()[-1], f"what is nothing does not stay nothing: {done.stdout}{done.stderr}")
 
     unfitted = run(path, "--costs", TRUE, "--no-fit")
