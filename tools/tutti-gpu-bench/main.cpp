@@ -122,7 +122,7 @@ int tell(const options& given, const circumstances& where, const std::vector<ove
     return 0;
 }
 
-task<int> overlap_main(communicator& world, const options& given) {
+task<int> overlap_main(communicator& world, const options& given, std::optional<gpu::device>& card) {
     if (world.size() == 1) co_return complain("overlap wants two ranks or more: tutti-run -n 2 -- tutti-gpu-bench overlap", usage_error);
     const int ordinal = given.device + (given.everywhere ? std::max(0, world_from_environment().value().local_rank) : 0);
     gpu::device_options polled;
@@ -131,6 +131,7 @@ task<int> overlap_main(communicator& world, const options& given) {
                         ? equipment(ordinal, given.matrix, polled)
                         : equipment(failure(error::unsupported, "it takes part with memory of the host, as it was told to"));
     if (co_await lacking(world, has) > 0) co_return no_device;
+    if (has.card) card = *has.card;
     gpu::group_options how;
     how.chunk_bytes = given.chunk_bytes;
     how.window = given.window;
@@ -151,7 +152,7 @@ void pretend_hosts(int me) {
     ::setenv("NCCL_RAS_ENABLE", "0", 1);
 }
 
-task<int> nccl_main(communicator& world, const options& given) {
+task<int> nccl_main(communicator& world, const options& given, std::optional<gpu::device>& kept) {
     const int ordinal = given.device + (given.share_device ? 0 : std::max(0, world_from_environment().value().local_rank));
     auto card = gpu::device::open(ordinal);
     const auto& nccl = gpu::nccl();
@@ -159,6 +160,7 @@ task<int> nccl_main(communicator& world, const options& given) {
     if (missing) complain(fmt::format("rank {}: {}", world.rank(), card ? nccl.why_not->what() : card.failure().what()), no_device);
     co_await world.all_reduce(std::span(&missing, 1), tutti::sum);
     if (missing > 0) co_return no_device;
+    kept = *card;
     auto joining = world.device(card);
     const auto all = co_await std::move(joining);
     const auto rows = co_await measure_calls(world, *all, *card, nccl.table, given.calls);
@@ -188,8 +190,9 @@ int main(int argc, char** argv) {
         if (given.part == part::latency) return measure_latencies(given);
         if (!who) return complain(who.failure().what(), usage_error);
         if (given.share_device) pretend_hosts(who->me);
-        const std::function<task<int>(communicator&)> main = [&given](communicator& world) {
-            return given.part == part::overlap ? overlap_main(world, given) : nccl_main(world, given);
+        std::optional<gpu::device> card;  // let go of when nothing uses it any more, and no loop waits
+        const std::function<task<int>(communicator&)> main = [&](communicator& world) {
+            return given.part == part::overlap ? overlap_main(world, given, card) : nccl_main(world, given, card);
         };
         return run(main);
     } catch (const failure& why) {
