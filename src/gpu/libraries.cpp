@@ -98,12 +98,12 @@ loaded<driver_table> load_driver() {
 loaded<nccl_table> load_nccl() { return load<nccl_table>("TUTTI_NCCL_LIBRARY", "libnccl.so.2"); }
 
 const loaded<driver_table>& driver() {
-    static const auto mine = load_driver();
+    static const auto& mine = *new loaded(load_driver());  // never destroyed: a device's thread may end after main() has
     return mine;
 }
 
 const loaded<nccl_table>& nccl() {
-    static const auto mine = load_nccl();
+    static const auto& mine = *new loaded(load_nccl());
     return mine;
 }
 

@@ -3,8 +3,10 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 namespace tutti::gpu::sim {
 namespace {
@@ -40,11 +42,18 @@ struct stand_alone {
     machine made{from_environment()};
     stand_alone() { offer_kernels(made); }
     ~stand_alone() {
+        await_return();
         const std::string wrong = made.end();
         if (wrong.empty()) return;
         std::fprintf(stderr, "simulated device:\n%s", wrong.c_str());
         std::fflush(nullptr);
         ::_exit(86);
+    }
+    /// A device's own threads give it back, which may be after main() has ended.
+    void await_return() const {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+        while (made.calls("cuDevicePrimaryCtxRelease") < made.calls("cuDevicePrimaryCtxRetain") && std::chrono::steady_clock::now() < end)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
 };
 
