@@ -92,7 +92,7 @@ void lane::await_return() noexcept {
 bool lane::take_references() noexcept {
     const std::size_t bytes = reference_bytes(head_);
     if (end_ - begin_ < bytes) return false;
-    std::array<reference, most_references + 1> list;
+    std::array<reference, most_references + 1> list{};
     std::memcpy(list.data(), buffer_.data() + begin_, bytes);
     begin_ += bytes;
     lent_.clear();
