@@ -98,13 +98,12 @@ void poller::fail_all() {
 
 /// When the event was last seen not to have come: what was found late must not be expected late. Events found together tell nothing about
 /// each of them.
-void poller::learn(const stream_line& line, std::size_t came_before) {
+void poller::learn(stream_line& line, std::size_t came_before) {
     if (came_.size() != came_before + 1) return;
     const watched& one = *came_.back();
-    if (one.kind() == 0) return;
     const time_point began = std::max(one.issued(), line.last_came);
     const duration took = std::max(looked_, began) - began;
-    duration& usual = usual_[one.kind() % usual_.size()];
+    duration& usual = one.kind() == 0 ? line.usual : usual_[one.kind() % usual_.size()];
     usual = took > usual ? took : (3 * usual + took) / 4;
 }
 
@@ -139,8 +138,9 @@ bool poller::hot(time_point now) const {
 }
 
 time_point poller::predicted(const stream_line& line) const {
-    if (line.empty() || line.front().kind() == 0) return no_deadline;
-    const duration usual = usual_[line.front().kind() % usual_.size()];
+    if (line.empty()) return no_deadline;
+    const std::uint32_t kind = line.front().kind();
+    const duration usual = kind == 0 ? line.usual : usual_[kind % usual_.size()];
     return usual == duration{} ? no_deadline : std::max(line.front().issued(), line.last_came) + usual;
 }
 

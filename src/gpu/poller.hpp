@@ -37,7 +37,7 @@ private:
     void arm() override;
 
     void sweep();
-    void learn(const stream_line& line, std::size_t came_before);
+    void learn(stream_line& line, std::size_t came_before);
     void tell() noexcept;
     void look_again();
     void rest() noexcept;

@@ -25,6 +25,7 @@ public:
 
     const std::uint64_t stream;
     time_point last_came{};
+    duration usual{};              // what events of no kind have taken; 0: not known
     std::uint64_t called_for = 0;  // the ticket of the event behind which a host function was put
     CUstream notifying = nullptr;  // where that was done
 

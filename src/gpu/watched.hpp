@@ -12,7 +12,7 @@ namespace tutti::gpu {
 /// Given to a poller it stays alive until it is told.
 class watched {
 public:
-    /// Of work of one kind the poller learns how long it takes; 0 is none. `kind_of` makes numbers.
+    /// Of work of one kind the poller learns how long it takes, and of a stream's events of kind 0, which is none. `kind_of` makes numbers.
     explicit watched(event what, std::uint32_t kind = 0) noexcept : what_(std::move(what)), kind_(kind) {}
 
     const event& what() const noexcept { return what_; }
