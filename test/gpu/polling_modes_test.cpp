@@ -188,18 +188,18 @@ TEST_CASE("work of a known kind, or of a stream that always takes as long, is lo
         CAPTURE(kind);
         stepped_stage stage;
         const auto on = stage.stream();
-        const auto repeat = [kind](stepped_stage& here, gpu::stream where, int times, duration& last) -> task<> {
+        const auto repeat = [](stepped_stage& here, gpu::stream where, std::uint32_t of, int times, duration& last) -> task<> {
             event_loop& loop = co_await this_loop;
             for (int i = 0; i < times; ++i) {
                 const time_point due = loop.now() + 3ms;
                 here.kernel(where, 3ms);
-                co_await gpu::arrival::of(where.record().value(), {}, kind);
+                co_await gpu::arrival::of(where.record().value(), {}, of);
                 last = loop.now() - due;
             }
         };
         duration first{}, later{};
-        run(stage.loop, repeat(stage, on, 1, first));
-        run(stage.loop, repeat(stage, on, 20, later));
+        run(stage.loop, repeat(stage, on, kind, 1, first));
+        run(stage.loop, repeat(stage, on, kind, 20, later));
         CHECK(first > 50us);
         CHECK(later <= 50us);
     }
