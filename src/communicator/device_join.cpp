@@ -31,14 +31,17 @@ bool shares_devices(int version) {
     return version >= first_that_shares_devices && told && std::strcmp(told, "1") == 0;
 }
 
+/// Never empty: that would say that nothing is wrong.
+std::string words_of(const failure& why) { return why.details().cause.empty() ? why.code().message() : why.details().cause; }
+
 gpu::seat seat_of(const device_joining& how, int host) {
     gpu::seat mine;
     mine.host = gpu::nccl_host(host);
     mine.chosen = gpu::device_choice();
     mine.wanted = how.with.engine;
     mine.chunk_bytes = how.with.chunk_bytes;
-    if (!how.card) mine.no_device = how.card.failure().details().cause;
-    if (!how.nccl) mine.no_nccl = how.nccl.why_not->details().cause;
+    if (!how.card) mine.no_device = words_of(how.card.failure());
+    if (!how.nccl) mine.no_nccl = words_of(*how.nccl.why_not);
     else how.nccl.table.ncclGetVersion(&mine.nccl_version);
     if (!how.card) return mine;
     const gpu::device card = result(how.card).value();
@@ -149,29 +152,26 @@ task<std::shared_ptr<equipment>> equip(communicator& child, gpu::device card, st
     co_return with;
 }
 
-struct passport {
-    ncclUniqueId id{};
-    std::uint8_t made = 0;
-};
-
-/// Rank 0 has it made and gives it to all.
+/// Rank 0 has it made and gives it to all, or tells them why not.
 task<ncclUniqueId> unique_id(gpu::device_group& of) {
-    auto mine = std::make_shared<passport>();
+    auto mine = std::make_shared<ncclUniqueId>();
     if (of.me() == 0) {
         auto making = of.card->inner()->lifecycle().run("ncclGetUniqueId", [mine, &nccl = of.how.nccl.table]() -> result<> {
-            const ncclResult_t code = nccl.ncclGetUniqueId(&mine->id);
+            const ncclResult_t code = nccl.ncclGetUniqueId(mine.get());
             if (code == ncclSuccess) return {};
             return failure(gpu::error_of(code), fmt::format("ncclGetUniqueId: {}", nccl.ncclGetErrorString(code)));
         });
         const auto got = co_await as_result(std::move(making));
-        if (!got) of.engine->fail(got.failure().details());
-        mine->made = got ? 1 : 0;
+        if (!got) {
+            of.engine->fail(got.failure().details());
+            throw failure(*of.engine->failed());
+        }
     }
     call_options options;
     options.label = "the id of NCCL's communicator";
-    future<> giving = of.child->broadcast(buffer(mine.get(), sizeof(passport), data_type::u8), 0, options);
+    future<> giving = of.child->broadcast(buffer(mine.get(), sizeof(ncclUniqueId), data_type::u8), 0, options);
     co_await std::move(giving);
-    co_return mine->id;
+    co_return *mine;
 }
 
 /// The engine is noticed from now on, by the progress loop's end and by that of the ranks.

@@ -14,7 +14,9 @@ constexpr std::size_t largest_element = 16;  // of the types that have a name
 /// All ranks' blocks of at least one element fit a chunk, twice.
 staging::staging(std::string why_so, std::size_t chunk, int window, int ranks)
     : why(std::move(why_so)),
-      chunk_bytes((std::max({chunk, smallest_chunk, 2 * largest_element * static_cast<std::size_t>(ranks)}) + page - 1) / page * page),
+      chunk_bytes(
+          (std::max({std::min(chunk, largest_chunk), smallest_chunk, 2 * largest_element * static_cast<std::size_t>(ranks)}) + page - 1) /
+          page * page),
       slots(static_cast<std::size_t>(std::clamp(window, 2, widest))) {}
 
 std::shared_ptr<void> host_memory(std::size_t bytes) {

@@ -12,7 +12,7 @@ namespace tutti::gpu {
 
 class staging {
 public:
-    static constexpr std::size_t smallest_chunk = 4096;
+    static constexpr std::size_t smallest_chunk = 4096, largest_chunk = std::size_t{1} << 30;
     static constexpr int widest = 64;  // chunks
 
     /// `chunk` is the same on all ranks; what is too small or too large is put right.

@@ -154,7 +154,7 @@ public:
     }
 
     result<gpu::device> open(rank me) {
-        if (device_of(me) == no_device) return failure(error::unsupported, "there is no driver");
+        if (device_of(me) == no_device) return failure(error::unsupported, no_driver);
         return gpu::open_device(driver, device_of(me), card_options, {&loop, &loop, &loop});
     }
 
@@ -181,6 +181,7 @@ public:
     gpu::device_options card_options;
     gpu::group_options group;
     std::function<int(rank)> device_of = [](rank me) { return me; };
+    std::string no_driver = "there is no driver";
     std::function<std::optional<gpu::stream>(const gpu::device&)> over;  // the communication stream, if it is the test's
     std::vector<std::unique_ptr<context>> homes;
 };

@@ -1,10 +1,12 @@
 // What ranks tell each other before they join, and what they choose from it.
 #include "communicator/device_seat.hpp"
+#include "communicator/staging.hpp"
 
 #include "gpu/device_ranks.hpp"
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -94,4 +96,33 @@ TEST_CASE("what was chosen without being asked for is told once, and children ch
     heard = nullptr;
     REQUIRE(notices.size() == 2);  // the child's, too
     CHECK(notices[0] == "collectives on devices go through the hosts: rank 1 has no device: there is no driver");
+}
+
+TEST_CASE("a rank without a device has none, even where nobody says why") {
+    device_stage stage(2);
+    test::mix(stage);
+    stage.no_driver = "";
+    stage.run([](device_rank& here) -> task<> {
+        const std::string words = here.all.engine(), before = "staged through memory of the hosts: rank 1 has no device: ";
+        CHECK(words.starts_with(before));
+        CHECK(words.size() > before.size());
+        co_return;
+    });
+}
+
+TEST_CASE("a chunk is of whole pages, and neither so small that ranks have no room nor so large that it cannot be counted") {
+    struct row {
+        std::size_t asked;
+        int ranks;
+        std::size_t made;
+    };
+    constexpr std::size_t all = std::numeric_limits<std::size_t>::max(), most = std::size_t{1} << 30;
+    const row rows[] = {{0, 2, 4096},        {5000, 2, 8192},    {4096, 1000, 32768}, {most, 2, most},
+                        {most + 1, 2, most}, {all / 2, 2, most}, {all, 2, most}};
+    for (const row& each : rows) {
+        CAPTURE(each.asked);
+        const gpu::staging made("", each.asked, 64, each.ranks);
+        CHECK(made.chunk_bytes == each.made);
+        CHECK(made.bytes() == 64 * each.made);
+    }
 }

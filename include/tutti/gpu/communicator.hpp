@@ -45,7 +45,7 @@ struct group_options {
     const stream* over = nullptr;  // the caller's, as the communication stream; null: one of the library's own, of high priority
     engine_kind engine = engine_kind::automatic;  // who says automatic goes along with the others
     // Staged only.
-    std::size_t chunk_bytes = 2 * MiB;  // from 4 KiB on; the smallest of all ranks counts
+    std::size_t chunk_bytes = 2 * MiB;  // from 4 KiB to 1 GiB; the smallest of all ranks counts
     int window = 4;                     // chunks under way at once; so many times chunk_bytes are pinned on this rank
 };
 
