@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 #include <utility>
 
 namespace tutti {
@@ -58,8 +59,11 @@ flight::flight(bucket_carrier& with, std::size_t buckets, std::size_t live) : wi
 }
 
 flight::~flight() {
-    const std::lock_guard lock(guard_);
-    closed_ = true;
+    {
+        const std::lock_guard lock(guard_);
+        closed_ = true;
+    }
+    settle();
 }
 
 // ---- leaving and ending
@@ -127,20 +131,35 @@ void flight::note_landed(leg& which) noexcept {
     if (!why_) with_.landed(busy, std::max(duration(), now - completed_));
 }
 
-/// On the thread that ends the operation. When the gate opens, nothing here may be touched afterwards.
+/// On the thread that ends the operation, which may have begun anew meanwhile: so its own end says nothing about who is still here.
 void flight::ended(watcher& which) noexcept {
     bool opens = false;
     {
         const std::lock_guard lock(guard_);
         note_end(which);
         launch();
-        opens = goal_ != goal::none && reached(goal_);
-        if (opens) goal_ = goal::none;
+        opens = opens_now();
     }
-    if (opens) gate_.open();
+    if (opens) open();
 }
 
 // ---- waiting
+
+bool flight::opens_now() noexcept {
+    if (goal_ == goal::none || !reached(goal_)) return false;
+    goal_ = goal::none;
+    opening_.store(true, std::memory_order_relaxed);
+    return true;
+}
+
+void flight::open() noexcept {
+    gate_.open();
+    opening_.store(false, std::memory_order_release);
+}
+
+void flight::settle() const noexcept {
+    while (opening_.load(std::memory_order_acquire)) std::this_thread::yield();
+}
 
 bool flight::reached(goal what) const noexcept {
     if (!compared_ && !over_) return false;
@@ -158,6 +177,7 @@ bool flight::wait_needed(goal what) {
 }
 
 task<> flight::until(goal what) {
+    settle();
     if (wait_needed(what)) {
         future<> opening(gate_);
         co_await opening;
@@ -183,14 +203,13 @@ void flight::cancel() noexcept {
         const std::lock_guard lock(guard_);
         if (together) {
             if (!why_) why_.emplace(error::cancelled, "nobody waits for the buckets any more");
-            opens = goal_ != goal::none && reached(goal_);
-            if (opens) goal_ = goal::none;
+            opens = opens_now();
         } else {
             cancelled_ = true;
             for (leg& each : legs_) each.under_way.cancel();
         }
     }
-    if (opens) gate_.open();
+    if (opens) open();
 }
 
 void flight::explain(detail::explanation& out) const {

@@ -5,6 +5,7 @@
 #include <tutti/future.hpp>
 #include <tutti/reducer.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <deque>
 #include <mutex>
@@ -120,6 +121,9 @@ private:
     void cancel() noexcept;
     void explain(detail::explanation& out) const;
     void ended(watcher& which) noexcept;
+    void open() noexcept;
+    /// Returns when nobody is opening the gate any more; who waited for that may already have gone on.
+    void settle() const noexcept;
 
     // With the guard held.
     bool reached(goal what) const noexcept;
@@ -127,6 +131,8 @@ private:
     void note_complete(leg& which) noexcept;
     void note_landed(leg& which) noexcept;
     void launch();
+    /// Whether what is waited for has been reached just now: then the gate is to be opened, without the guard.
+    bool opens_now() noexcept;
 
     bucket_carrier& with_;
     const std::size_t most_;  // under way
@@ -144,6 +150,7 @@ private:
     std::optional<failure> why_;
     bool vague_ = false;      // a bucket can say it better
     goal goal_ = goal::none;  // that somebody waits for
+    std::atomic<bool> opening_{false};
     time_point busy_since_{};
     time_point completed_{};  // the last bucket of these
     duration busy_{};
