@@ -219,11 +219,13 @@ void device_engine::hand_over() noexcept {
     carrier_->give_up();
 }
 
+/// A failure may come between an end and the news of it, and bring another.
 void device_engine::ended() noexcept {
     const auto self = shared_from_this();
     {
         const std::lock_guard lock(guard_);
-        if (progress_ && !std::exchange(over_posted_, true)) return progress_->post(over_);
+        if (std::exchange(has_ended_, true) || leaving_) return;
+        if (progress_) return progress_->post(over_);
     }
     over_now();
 }

@@ -138,7 +138,10 @@ private:
     bool closing_ = false;
     bool is_over_ = false;
     bool told_ = false;  // everybody who waited has been told of the failure
-    bool tend_posted_ = false, over_posted_ = false;
+    bool tend_posted_ = false;
+    bool has_ended_ = false;          // the carrier
+    bool leaving_ = false;            // the progress loop is ending: whoever does that has the last word
+    bool swept_ = false;              // who still hears of an operation's event drops it
     time_point armed_ = no_deadline;  // what the timer is set for
     time_point start_by_ = no_deadline;
     time_point stuck_at_ = no_deadline;  // when what ends the carrier has taken too long

@@ -54,7 +54,7 @@ void device_engine::forsaken(operation_state& which) noexcept {
     {
         const std::lock_guard lock(guard_);
         which.polled = false;
-        if (!is_over_) return;
+        if (!swept_) return;
     }
     drop(which);
     rest_if_done();
@@ -204,6 +204,7 @@ void device_engine::over_now() noexcept {
     std::vector<operation_state*> left;
     {
         const std::lock_guard lock(guard_);
+        swept_ = true;
         for (operation_state* each = under_way_.first(); each; each = decltype(under_way_)::after(*each))
             if (!each->polled) left.push_back(each);
     }
@@ -226,7 +227,7 @@ void device_engine::progress_ended() noexcept {
     {
         const std::lock_guard lock(guard_);
         if (is_over_) return;
-        last = over_posted_;
+        leaving_ = true;
         event_loop& gone = *std::exchange(progress_, nullptr);
         for (detail::runnable* each : {static_cast<detail::runnable*>(&tend_), static_cast<detail::runnable*>(&over_)})
             gone.withdraw(*each);
@@ -239,8 +240,13 @@ void device_engine::progress_ended() noexcept {
         }
     }
     fail(why);
-    if (!card_ && !last) return hand_over();
+    if (!card_) hand_over();
     if (const auto first = failed()) end_all(first);
+    {
+        const std::lock_guard lock(guard_);
+        leaving_ = false;
+        last = has_ended_;
+    }
     if (last) over_now();
 }
 
