@@ -165,9 +165,7 @@ future<> device_engine::close() {
         const std::lock_guard lock(guard_);
         if (!std::exchange(closing_, true) && !why_ && !is_over_) {
             closed_ = std::move(ends.second);
-            stuck_at_ = now() + how_.stuck;
-            if (!std::exchange(tend_posted_, true)) post(tend_);
-            post_work(finish_);
+            if (under_way_count_ == 0) end_well();
             return std::move(ends.first);
         }
         why = why_;
@@ -175,6 +173,13 @@ future<> device_engine::close() {
     if (why) ends.second.fail(failure(*why));
     else ends.second.fail(failure(error::closed, "the communicator was closed before"));
     return std::move(ends.first);
+}
+
+/// With the guard.
+void device_engine::end_well() noexcept {
+    stuck_at_ = now() + how_.stuck;
+    if (!std::exchange(tend_posted_, true)) post(tend_);
+    post_work(finish_);
 }
 
 // ---- the carrier

@@ -62,7 +62,7 @@ public:
     std::optional<report> failed() const;
     /// Ends when nothing is under way; or when it has failed and the failure has been dealt with, as well as that can be done.
     future<> idle();
-    /// When nothing is under way: gives everything back, or fails when that takes too long.
+    /// Nothing more is called. When nothing is under way it gives everything back, or fails when that takes too long.
     future<> close();
 
     /// On the progress loop: that rank waits in this collective. Fails when this rank has called another one, or never will.
@@ -118,6 +118,7 @@ private:
         if (card_) card_->issuing().post(work);
         else post(work);
     }
+    void end_well() noexcept;
     failure told(const report& why, const operation_state* which) const;
     std::string place() const;
     time_point now() const;

@@ -76,6 +76,7 @@ void device_engine::drop(operation_state& which) noexcept {
                 progress_->stop_timer(timer_);
                 armed_ = no_deadline;
             }
+            if (closed_ && !why_ && !is_over_) end_well();
         }
     }
     which.let_go();

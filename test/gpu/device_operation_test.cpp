@@ -325,3 +325,35 @@ TEST_CASE("after some first ones an operation allocates nothing") {
     stage.run([&](device_rank& here) { return count_allocations(here, stage, counted); });
     CHECK(counted == 0);
 }
+
+namespace {
+
+task<> call_another(device_rank& here, gpu::operation first, const gpu::device_buffer<float>& data) {
+    co_await std::move(first);
+    gpu::operation second = here.all.all_reduce(data, sum);
+    co_await std::move(second);
+}
+
+task<> close_between(device_rank& here, int& closed) {
+    const auto data = here.filled<float>(100, 1.0f);
+    std::vector<task<>> both;
+    both.push_back(call_another(here, here.all.all_reduce(data, sum), data));
+    both.push_back(here.all.close());
+    auto together = when_all(std::move(both));
+    co_await std::move(together);
+    CHECK(here.at(data, 99) == 4.0f);
+    ++closed;
+}
+
+}  // namespace
+
+TEST_CASE("what is called while a communicator waits to be closed is done before") {
+    for (const auto engine : {gpu::engine_kind::nccl, gpu::engine_kind::staged}) {
+        CAPTURE(static_cast<int>(engine));
+        device_stage stage(2);
+        stage.group.engine = engine;
+        int closed = 0;
+        stage.run([&](device_rank& here) { return close_between(here, closed); });
+        CHECK(closed == 2);
+    }
+}
