@@ -178,6 +178,7 @@ const slow_call slow_calls[] = {
          CHECK(refused.ready());
      }},
     {"cuEventDestroy", [](auto& mine) { mine = belongings(); }},
+    {"cuEventQuery", [](auto& mine) { const auto dropped = mine.stream->completed(); }},
     {"cuDevicePrimaryCtxRelease", [](auto& mine) { mine = belongings(); }},
 };
 
@@ -203,7 +204,9 @@ TEST_CASE("whichever call of the driver's takes long, the timers of the loop tha
         const gpu::driver_table driver = machine.driver();
         machine.drive(loop);
         belongings mine;
-        mine.card = gpu::open_device(driver, 0).value();  // with threads of its own
+        gpu::device_options options;
+        options.polling = gpu::poll_mode::thread;                  // for programs that hold up the driver's questions
+        mine.card = gpu::open_device(driver, 0, options).value();  // with threads of its own
         mine.memory = gpu::device_buffer<int>::allocate(*mine.card, 10).value();
         mine.pinned = gpu::pinned_buffer<int>::allocate(*mine.card, 10).value();
         mine.stream = gpu::stream::make(*mine.card).value();
