@@ -179,7 +179,7 @@ TEST_CASE("an answer's place is that of its frame among those of its peer") {
                 if (!by) continue;
                 for (const program::channel& way : made->receivers())
                     if (way.peer == steps[sent].peer)
-                        for (const std::size_t segment : {1, 3, 100}) {
+                        for (const std::size_t segment : {1UL, 3UL, 100UL}) {
                             const auto all = frames_of(*made, way, 7, segment);
                             for (std::size_t slice = 0; slice < 7; ++slice)
                                 CHECK(all[by->place(slice, 7, segment)] == std::pair(by->step, slice));

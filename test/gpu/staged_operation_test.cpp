@@ -120,7 +120,8 @@ constexpr std::size_t some_chunks = 16;
 
 task<> reduce_chunks(device_rank& here, duration& took) {
     event_loop& loop = co_await this_loop;
-    const rank_memory data = here.place_filled<float>(some_chunks * here.all.size() * 64 * KiB / sizeof(float) / 2, 1.0f);
+    const rank_memory data =
+        here.place_filled<float>(some_chunks * static_cast<std::size_t>(here.all.size()) * 64 * KiB / sizeof(float) / 2, 1.0f);
     const time_point begin = loop.now();
     gpu::operation summed = here.all.all_reduce(data.all<float>(), sum);
     co_await std::move(summed);
