@@ -47,7 +47,7 @@ std::string nccl_host(int host) {
 
 std::string device_choice() {
     std::string all;
-    for (const char* name : {"CUDA_VISIBLE_DEVICES", "LOCAL_RANK"}) {
+    for (const char* name : {"LOCAL_RANK", "CUDA_VISIBLE_DEVICES"}) {  // the second may be longer than what can be told of it
         const char* const value = std::getenv(name);
         all += fmt::format("{}{}{}", all.empty() ? "" : ", ", name, value ? fmt::format("={}", value) : std::string(" is not set"));
     }

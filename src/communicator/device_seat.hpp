@@ -20,7 +20,7 @@ struct seat {
     std::uint64_t chunk_bytes = 0;
     std::string uuid;
     std::string host;    // as NCCL tells hosts apart
-    std::string chosen;  // what decided which device it is: "CUDA_VISIBLE_DEVICES=0, LOCAL_RANK=1"
+    std::string chosen;  // what decided which device it is: "LOCAL_RANK=1, CUDA_VISIBLE_DEVICES=0"
     int ordinal = 0;
     int nccl_version = 0;
     bool shared = false;  // NCCL has been told to let ranks share a device

@@ -261,7 +261,7 @@ TEST_CASE("two ranks with one device are named, with what decided it") {
     const std::string why = refusal(stage, error::invalid_argument);
     CAPTURE(why);
     CHECK(contains(why, "ranks 0 and 2 have the same device, GPU-51515151"));
-    CHECK(contains(why, "CUDA_VISIBLE_DEVICES is not set, LOCAL_RANK is not set"));
+    CHECK(contains(why, "LOCAL_RANK is not set, CUDA_VISIBLE_DEVICES is not set"));
     CHECK(stage.machine.calls("ncclCommInitRankConfig") == 0);
 }
 

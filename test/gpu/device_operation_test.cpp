@@ -58,6 +58,46 @@ TEST_CASE("enqueued and ordered come at once, completed when the device has done
 
 namespace {
 
+/// What `after` and wait_on do inside.
+task<> order_by_hand(device_rank& here) {
+    const gpu::stream compute = here.stream();
+    const auto data = here.filled<float>(1000, 0.0f);
+    float seen = 0;
+    here.kernel(compute, 10ms, [&here, &data] {
+        for (std::size_t index = 0; index < data.size(); ++index) reinterpret_cast<float*>(here.shadow(data.data()))[index] = 1.0f;
+    });
+    auto made = compute.record();
+    REQUIRE(made);
+    CHECK(here.all.over()->wait(*made));
+    gpu::operation summed = here.all.all_reduce(data, sum);
+    future<> enqueued = summed.enqueued();
+    co_await std::move(enqueued);
+    auto end = here.all.over()->record();
+    REQUIRE(end);
+    CHECK(compute.wait(*end));
+    here.kernel(
+        compute, 1us, [&here, &data, &seen] { seen = here.at(data, 999); }, "reader");
+    CHECK(seen == 0);
+    future<> read = compute.completed();
+    co_await std::move(read);
+    CHECK(seen == static_cast<float>(here.all.size()));
+    co_await std::move(summed);
+}
+
+}  // namespace
+
+TEST_CASE("the steps between a caller's stream and the communication stream can be taken by hand, too") {
+    for (const int polls : {0, 3}) {
+        gpu::sim::options how;
+        how.polls = polls;
+        device_stage stage(3, how);
+        stage.run(order_by_hand);
+        CHECK(test::waits_at_the_end_only(stage.machine.trace()));
+    }
+}
+
+namespace {
+
 task<> ask_later(device_rank& here) {
     const gpu::stream other = here.stream();
     const auto data = here.filled<float>(10, 1.0f);

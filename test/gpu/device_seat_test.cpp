@@ -3,6 +3,7 @@
 #include "communicator/staging.hpp"
 
 #include "gpu/device_ranks.hpp"
+#include "gpu/fakes.hpp"
 
 #include <fmt/format.h>
 
@@ -32,6 +33,22 @@ gpu::seat seat_with(const char* no_device, const char* no_nccl, gpu::engine_kind
 }
 
 }  // namespace
+
+TEST_CASE("what decided a rank's device is told, however many devices were named") {
+    std::string devices;
+    for (int each = 0; each < 8; ++each) devices += fmt::format("GPU-{:08}-abab-abab-abab-abababababab,", each);
+    const gpu::variable visible("CUDA_VISIBLE_DEVICES", devices), local("LOCAL_RANK", "3");
+    auto mine = seat_with("", "", gpu::engine_kind::automatic);
+    mine.chosen = gpu::device_choice();
+    std::vector<std::byte> written(gpu::seat::bytes);
+    mine.write(written);
+    const auto read = gpu::seat::read(written);
+    CHECK(read.uuid == mine.uuid);
+    CHECK(read.no_nccl == "");
+    const auto refused = gpu::choose_engine({read, read});
+    REQUIRE_FALSE(refused);
+    CHECK(std::string(refused.failure().what()).find("(LOCAL_RANK=3, CUDA_VISIBLE_DEVICES=GPU-00000000-abab") != std::string::npos);
+}
 
 TEST_CASE("all ranks choose the same engine from what each has and wants, and say why") {
     using kind = gpu::engine_kind;

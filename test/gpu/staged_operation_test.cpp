@@ -166,6 +166,33 @@ TEST_CASE("copies from the device, the hosts' links and copies to it work at the
     CHECK(took < 2 * copies);
 }
 
+TEST_CASE("where the hosts' links are slow no more chunks are under way than have slots") {
+    line_options line;
+    line.bytes_per_second = 1e8;  // 650 us a chunk, of which a copy takes 10
+    simulated_network network(3, line);
+    for (const int window : {2, 4, 7}) {
+        CAPTURE(window);
+        device_stage stage(2);
+        stage.group.engine = gpu::engine_kind::staged;
+        stage.group.chunk_bytes = 64 * KiB;
+        stage.group.window = window;
+        stage.make_transport = [&network](event_loop& on) { return std::make_unique<simulated_transport>(on, network); };
+        duration took{};
+        stage.run([&took](device_rank& here) { return reduce_chunks(here, took); });
+        auto out = stage.machine.trace().named("device to host"), in = stage.machine.trace().named("host to device");
+        for (auto* const copies : {&out, &in}) std::erase_if(*copies, [](const gpu::sim::interval& each) { return each.device != 0; });
+        REQUIRE(out.size() == some_chunks);
+        REQUIRE(in.size() == some_chunks);
+        const auto slots = static_cast<std::size_t>(window);
+        for (std::size_t chunk = 0; chunk + slots < some_chunks; ++chunk) {
+            CAPTURE(chunk);
+            CHECK(out[chunk + slots].started >= in[chunk].ended);
+            CHECK(out[chunk + slots - 1].started < in[chunk].started);
+        }
+        CHECK(stage.machine.calls("cuMemHostAlloc") == 2);
+    }
+}
+
 namespace {
 
 task<> come_back_early(device_rank& here) {
