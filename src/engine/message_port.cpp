@@ -37,7 +37,7 @@ void message_port::flush() noexcept {
 }
 
 void message_port::expect() noexcept {
-    if (lane_) lane_->expect();
+    if (lane_ && awaits()) lane_->expect();
 }
 
 bool message_port::awaits() const noexcept {

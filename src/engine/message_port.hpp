@@ -30,7 +30,7 @@ public:
     /// `receiver` takes a message that was kept. It may end at once.
     void accept(message& receiver, unexpected& kept) noexcept;
     void flush() noexcept;
-    /// A receive waits for this peer.
+    /// On the loop: a receive may wait for this peer.
     void expect() noexcept;
     void sent(message& which) noexcept;
 

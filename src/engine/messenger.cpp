@@ -221,8 +221,7 @@ void messenger::recv(message& made) noexcept {
 void messenger::post(message& receiver) noexcept {
     matcher_.post(receiver);
     if (receiver.asked.peer == any_source) return;
-    const auto& at = ports_[static_cast<std::size_t>(receiver.asked.peer)];
-    if (at) at->expect();
+    if (const auto& at = ports_[static_cast<std::size_t>(receiver.asked.peer)]) mark(*at);
 }
 
 void messenger::accept(message& receiver, unexpected& kept) noexcept {
@@ -302,7 +301,11 @@ message_port& messenger::port_to(rank peer) {
 
 /// Frames were given to the port's lane: the loop sends them.
 void messenger::touch(message_port& at) noexcept {
-    if (at.flushed() || std::exchange(at.dirty, true)) return;
+    if (!at.flushed()) mark(at);
+}
+
+void messenger::mark(message_port& at) noexcept {
+    if (std::exchange(at.dirty, true)) return;
     dirty_.push_back(&at);
     post_work();
 }
@@ -330,6 +333,7 @@ void messenger::work() noexcept {
         for (message_port* each : dirty_) {
             each->dirty = false;
             each->flush();
+            each->expect();
         }
         dirty_.clear();
     }

@@ -89,7 +89,10 @@ private:
     void probe(message& made) noexcept;
     void too_many(const message_call& next);
     message_port& port_to(rank peer);
+    /// What has been given to its lane leaves from the loop.
     void touch(message_port& at) noexcept;
+    /// The loop looks after it: flushes it, and expects what is awaited.
+    void mark(message_port& at) noexcept;
     bool gone(rank source) const noexcept;
     void complain_of_leaving(message& waiting, rank peer) noexcept;
     void end_alone(message& which, report why) noexcept;

@@ -36,8 +36,10 @@ struct early_end {
 constexpr early_end endings[] = {
     {"a future is dropped", error::cancelled, [](std::unique_ptr<communicator>&, std::optional<future<>>& called) { called.reset(); }},
     {"a future is cancelled", error::cancelled, [](std::unique_ptr<communicator>&, std::optional<future<>>& called) { called->cancel(); }},
-    {"the communicator is aborted", error::aborted, [](std::unique_ptr<communicator>& world, std::optional<future<>>&) { world->abort("enough"); }},
-    {"the communicator is destroyed", error::aborted, [](std::unique_ptr<communicator>& world, std::optional<future<>>&) { world.reset(); }},
+    {"the communicator is aborted", error::aborted,
+     [](std::unique_ptr<communicator>& world, std::optional<future<>>&) { world->abort("enough"); }},
+    {"the communicator is destroyed", error::aborted,
+     [](std::unique_ptr<communicator>& world, std::optional<future<>>&) { world.reset(); }},
 };
 
 task<std::unique_ptr<communicator>> join(context& home, rank me, int size, memory_table& table) {
@@ -120,6 +122,45 @@ TEST_CASE("an operation that ends early lets go of memory at which other threads
             }
             CHECK(told > 0);
         }
+}
+
+namespace {
+
+/// Each thread of a rank exchanges messages of its own with that of the other rank, without a loop.
+void exchange_by_threads(communicator& world) {
+    std::vector<std::thread> threads;
+    for (message_tag tag = 0; tag < 3; ++tag)
+        threads.emplace_back([&world, tag] {
+            const rank other = 1 - world.rank();
+            for (int turn = 0; turn < 200; ++turn) {
+                int mine = turn, theirs = -1;
+                future<received> coming = world.recv(std::span(&theirs, 1), other, tag);
+                world.send(std::span<const int>(&mine, 1), other, tag).get();
+                std::move(coming).get();
+                CHECK(theirs == turn);
+            }
+        });
+    for (auto& each : threads) each.join();
+}
+
+task<> leave(std::unique_ptr<communicator> world) { co_await world->close(); }
+
+}  // namespace
+
+TEST_CASE("threads without a loop exchange messages while another one makes progress") {
+    memory_table table;
+    std::vector<std::thread> ranks;
+    for (rank me = 0; me < 2; ++me)
+        ranks.emplace_back([&table, me] {
+            context_options options;
+            options.transport = transport_kind::tcp;
+            context home(options);
+            event_loop loop;
+            auto world = run(loop, join(home, me, 2, table));
+            exchange_by_threads(*world);
+            run(loop, leave(std::move(world)));
+        });
+    for (auto& each : ranks) each.join();
 }
 
 TEST_CASE("a number of threads that cannot be is refused, and a loop of the user's has none") {
