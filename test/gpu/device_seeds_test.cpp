@@ -180,7 +180,7 @@ task<> work(device_rank& here, gpu::communicator& other, const plan& of, outcome
         CAPTURE(index);
         const auto& expected = calls[index].expected;
         std::vector<std::int64_t> got(expected.size());
-        std::memcpy(got.data(), here.shadow(calls[index].to.data()), got.size() * sizeof(std::int64_t));
+        if (!got.empty()) std::memcpy(got.data(), here.shadow(calls[index].to.data()), got.size() * sizeof(std::int64_t));
         CHECK(got == expected);
     }
 }
