@@ -49,6 +49,7 @@ TESTED_ELSEWHERE = {
     "src/communicator/device_communicator.cpp": "test/gpu/device_operation_test.cpp",
     "src/communicator/device_join.cpp": "test/gpu/device_failure_test.cpp",
     "src/communicator/device_reducer.cpp": "test/gpu/device_reducer_test.cpp",
+    "src/communicator/device_parameters.cpp": "test/gpu/device_reducer_failure_test.cpp",
     "src/communicator/device_seat.cpp": "test/gpu/device_seat_test.cpp",
     "src/communicator/staged_carrier.cpp": "test/gpu/staged_operation_test.cpp",
     "src/communicator/staged_chunk.cpp": "test/gpu/staged_collectives_test.cpp",

@@ -67,8 +67,20 @@ TEST_CASE("the JSON holds the run exactly, and null where there is no number") {
   "seed": 1,
   "data": "digits.csv",
   "epochs": [
-    {"epoch": 1, "loss": 0.3333333333333333, "accuracy": 0.9375, "samples_per_second": 12345.6, "hidden": 0.5},
-    {"epoch": 2, "loss": null, "accuracy": 0.9375, "samples_per_second": 12345.6, "hidden": null}
+    {
+      "epoch": 1,
+      "loss": 0.3333333333333333,
+      "accuracy": 0.9375,
+      "samples_per_second": 12345.6,
+      "hidden": 0.5
+    },
+    {
+      "epoch": 2,
+      "loss": null,
+      "accuracy": 0.9375,
+      "samples_per_second": 12345.6,
+      "hidden": null
+    }
   ],
   "seconds": 1.5,
   "identical": true
@@ -82,16 +94,10 @@ TEST_CASE("a file name with any bytes becomes a valid JSON string") {
         std::string quoted;
     } cases[] = {
         {"a\"b\\c", R"("a\"b\\c")"},
-        {"a\nb\x01", R"("a\u000ab\u0001")"},
+        {"a\nb\x01", R"("a\nb\u0001")"},
         {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x99\x82", "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x99\x82\""},
-        {"\xc3", R"("\ufffd")"},
-        {"\xff"
-         "x",
-         R"("\ufffdx")"},
-        {"\xc0\x80", R"("\ufffd\ufffd")"},
-        {"\xed\xa0\x80", R"("\ufffd\ufffd\ufffd")"},
-        {"\xf4\x90\x80\x80", R"("\ufffd\ufffd\ufffd\ufffd")"},
-        {"\xe0\x80\x80", R"("\ufffd\ufffd\ufffd")"},
+        {"a\xc3", "\"a\xef\xbf\xbd\""},
+        {"\xff.csv", "\"\xef\xbf\xbd.csv\""},
     };
     for (const auto& each : cases) {
         run_report what = run(1);

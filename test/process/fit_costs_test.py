@@ -50,3 +50,5 @@ with tempfile.TemporaryDirectory() as folder:
     expect("largest loss 0%" in unfitted.stdout, f"the true costs lose something: {unfitted.stdout}")
     expect("no rows" in run().stderr, "nothing to fit is not told")
     expect("--costs takes" in run(path, "--costs", "round").stderr, "wrong costs are not told")
+    expect("cannot read /nowhere/rows: No such file" in run("/nowhere/rows").stderr, "a file that is not there is not told")
+    expect("holds no rows of tutti-perf --json" in run(__file__).stderr, "a file of something else is not told")

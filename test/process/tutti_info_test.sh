@@ -6,7 +6,7 @@ program=$1
 expect 0 "Usage: tutti-info" --help
 expect 0 "instruction set of reductions: "
 expect 0 "TCP: yes"
-expect 0 '"tcp": "yes"' --json
+expect 0 '"tcp":"yes"' --json
 expect 2 "tutti-info: " --jason
 "$program" --json | python3 -c 'import json, sys; json.load(sys.stdin)["gpu"]["devices"]' || failed=1
 
@@ -17,7 +17,7 @@ case $("$program") in
         export TUTTI_CUDA_LIBRARY=/nowhere/libcuda.so.1 TUTTI_NCCL_LIBRARY=libnccl.so.2
         expect 0 "CUDA driver: not usable: TUTTI_CUDA_LIBRARY=/nowhere/libcuda.so.1 cannot be loaded"
         expect 0 "NCCL: not usable: TUTTI_NCCL_LIBRARY=libnccl.so.2 is not used: it takes an absolute path"
-        expect 0 '"driver": {"usable": false' --json
+        expect 0 '"driver":{"usable":false' --json
         ;;
 esac
 exit $failed

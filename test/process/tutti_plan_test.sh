@@ -42,6 +42,7 @@ expect 2 "--bandwidth takes more than nothing" simulate --ranks 8 --latency 20us
 expect 2 "--slice takes one byte or more" simulate --ranks 8 --latency 20us --bandwidth 1GB --bytes 1 --slice 0B
 expect 2 "does not serve 3 ranks" simulate --ranks 3 --collective all_gather --algorithm recursive_doubling --latency 1us --bandwidth 1GB --bytes 1
 expect 2 "there is no command 'prnt'" prnt
+expect 2 "all_to_all, barrier, gather, scatter, scan, exclusive_scan, all_gather_v" print all_redoce ring --ranks 4
 expect 2 "no collective 'all_redoce'; there are all_reduce" print all_redoce ring --ranks 4
 expect 2 "no algorithm 'rng'; there are ring" print all_reduce rng --ranks 4
 expect 2 "--ranks is required" print all_reduce ring
@@ -54,7 +55,9 @@ expect 2 "the range is empty" verify --ranks 5..2
 expect 2 "'x' is neither" verify --ranks 1..x
 expect 2 "'129' is neither" verify --ranks 129
 expect 2 "no collective 'foo'" verify foo
-expect 2 "cannot be negative" cost all_reduce --ranks 4 --bytes=-4
-expect 2 "unit not recognized" cost all_reduce --ranks 4 --bytes 3zB
+expect 2 "'-4' is not that" cost all_reduce --ranks 4 --bytes=-4
+expect 2 "'3zB' is not that" cost all_reduce --ranks 4 --bytes 3zB
+expect 2 "more than 1024TiB is not looked at" cost all_reduce --ranks 4 --bytes 1e300
+expect 0 "all_reduce of 1000000 bytes" cost all_reduce --ranks 4 --bytes 1MB
 expect 2 "" list more
 exit $failed

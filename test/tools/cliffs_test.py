@@ -5,6 +5,7 @@ import importlib.machinery
 import importlib.util
 import io
 import pathlib
+import subprocess
 import sys
 import unittest
 
@@ -17,6 +18,15 @@ loader.exec_module(cliffs)
 
 def row(size, us, transport="tcp", ranks=2, algorithm="ring"):
     return {"op": "all_reduce", "bytes": size, "time_us_median": us, "transport": transport, "ranks": ranks, "algorithm": algorithm}
+
+
+class Refusals(unittest.TestCase):
+    def test_what_cannot_be_read_or_started_is_told_in_a_line(self):
+        for words, told in ((["/nowhere/rows"], "cannot read /nowhere/rows: No such file"), ([__file__], "holds no rows of tutti-perf --json"),
+                            (["--build", "/nowhere"], "/nowhere/tools/tutti-perf is not there")):
+            done = subprocess.run([sys.executable, TOOL, *words], capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(told, done.stderr.splitlines()[-1])
 
 
 class Cliffs(unittest.TestCase):

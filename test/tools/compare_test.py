@@ -249,7 +249,7 @@ class Goals(unittest.TestCase):
         self.assertEqual(self.row(goals.library_by("Tutti"), results, self.sizes, least=1)[2:], ["2.00", "not all measured", "2.00", "4 B: 2.00 (A); 1 KiB: -"])
         self.assertEqual(self.row(goals.library_by("Tutti"), results, self.sizes, least=3)[3], "**no**")
         self.assertIsNone(self.row(goals.library_by("Tutti"), timings(Tutti={4: 10}), self.sizes, least=1))
-        self.assertIsNone(self.row(goals.limit_by_mine, {}, self.sizes, least=1))
+        self.assertIsNone(self.row(goals.share_of(goals.LIMIT), {}, self.sizes, least=1))
         text = goals.section({}, [])
         self.assertIn("Not measured: 2 ranks, up to 1 KiB", text)
         self.assertNotIn("| goal |", text)

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <numeric>
 #include <vector>
 
 using namespace perf;
@@ -22,6 +23,20 @@ TEST_CASE("a batch counts as its slowest rank, and the median is over batches") 
 TEST_CASE("the median of an even number of batches lies between two") {
     const std::vector<double> numbers{4, 1, 3, 2, 0, 0};
     CHECK(summarize({4, 1}, 1, numbers).median == doctest::Approx(2.5));
+}
+
+TEST_CASE("a percentile is a value that was measured, the least one which so many do not exceed") {
+    const struct {
+        int count;
+        double p50, p99;
+    } rows[] = {{1, 1, 1}, {2, 1, 2}, {3, 2, 3}, {50, 25, 50}, {99, 50, 99}, {100, 50, 99}, {101, 51, 100}, {1000, 500, 990}};
+    for (const auto& each : rows) {
+        CAPTURE(each.count);
+        std::vector<double> values(static_cast<std::size_t>(each.count));
+        std::iota(values.begin(), values.end(), 1);
+        CHECK(percentile(values, 0.5) == each.p50);
+        CHECK(percentile(values, 0.99) == each.p99);
+    }
 }
 
 TEST_CASE("a plan fills the time, and never has less than three batches of one") {

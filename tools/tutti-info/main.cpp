@@ -6,12 +6,11 @@
 #include <tutti/gpu/availability.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include <string>
 #include <thread>
-#include <vector>
 
 namespace {
 
@@ -23,31 +22,18 @@ constexpr const char* compiler = "clang " __clang_version__;
 constexpr const char* compiler = "g++ " __VERSION__;
 #endif
 
-/// As JSON has it.
-std::string quoted(const std::string& text) {
-    std::string out = "\"";
-    for (const char letter : text) {
-        if (letter == '"' || letter == '\\') out += '\\';
-        if (static_cast<unsigned char>(letter) < 0x20) out += fmt::format("\\u{:04x}", static_cast<unsigned>(letter));
-        else out += letter;
-    }
-    return out + "\"";
+using json = nlohmann::ordered_json;
+
+json json_of(const gpu::library_report& what) {
+    return {{"usable", what.usable}, {"version", what.version}, {"path", what.path},
+            {"origin", what.origin}, {"missing", what.missing}, {"reason", what.reason}};
 }
 
-std::string json_of(const gpu::library_report& what) {
-    std::vector<std::string> missing;
-    for (const std::string& each : what.missing) missing.push_back(quoted(each));
-    return fmt::format(R"({{"usable": {}, "version": {}, "path": {}, "origin": {}, "missing": [{}], "reason": {}}})", what.usable,
-                       quoted(what.version), quoted(what.path), quoted(what.origin), fmt::join(missing, ", "), quoted(what.reason));
-}
-
-std::string json_of(const gpu::availability_report& what) {
-    std::vector<std::string> devices;
+json json_of(const gpu::availability_report& what) {
+    json devices = json::array();
     for (const gpu::device_report& each : what.devices)
-        devices.push_back(fmt::format(R"({{"ordinal": {}, "name": {}, "uuid": {}, "bus": {}}})", each.ordinal, quoted(each.name),
-                                      quoted(each.uuid), quoted(each.bus)));
-    return fmt::format(R"({{"built": {}, "driver": {}, "nccl": {}, "devices": [{}]}})", what.built, json_of(what.driver),
-                       json_of(what.nccl), fmt::join(devices, ", "));
+        devices.push_back({{"ordinal", each.ordinal}, {"name", each.name}, {"uuid", each.uuid}, {"bus", each.bus}});
+    return {{"built", what.built}, {"driver", json_of(what.driver)}, {"nccl", json_of(what.nccl)}, {"devices", devices}};
 }
 
 /// Empty when it can be had here, or why it cannot.
@@ -81,28 +67,28 @@ void print_lines(const findings& found) {
 }
 
 void print_json(const findings& found) {
-    fmt::print(R"({{"version": {}, "compiler": {}, "processors": {}, "instruction_set": {}, "tcp": {}, "shared_memory": {}, "gpu": {}}})"
-               "\n",
-               quoted(TUTTI_VERSION), quoted(compiler), std::thread::hardware_concurrency(), quoted(kernel_target()),
-               quoted(words_of(found.tcp)), quoted(words_of(found.shm)), json_of(found.gpu));
+    const json all{{"version", TUTTI_VERSION},           {"compiler", compiler},       {"processors", std::thread::hardware_concurrency()},
+                   {"instruction_set", kernel_target()}, {"tcp", words_of(found.tcp)}, {"shared_memory", words_of(found.shm)},
+                   {"gpu", json_of(found.gpu)}};
+    fmt::print("{}\n", all.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
     CLI::App app("Says what this build of Tutti can do on this host.", "tutti-info");
-    bool json = false;
-    app.add_flag("--json", json, "one line of JSON instead of lines for people");
+    bool as_json = false;
+    app.add_flag("--json", as_json, "One line of JSON instead of lines for people");
     try {
         app.parse(argc, argv);
     } catch (const CLI::CallForHelp&) {
         fmt::print("{}", app.help());
         return 0;
     } catch (const CLI::ParseError& error) {
-        fmt::print(stderr, "tutti-info: {}\n", error.what());
+        fmt::print(stderr, "tutti-info: {} (tutti-info --help tells more)\n", error.what());
         return 2;
     }
-    if (json) print_json(look());
+    if (as_json) print_json(look());
     else print_lines(look());
     return 0;
 }

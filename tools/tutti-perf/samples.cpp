@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 namespace perf {
 namespace {
@@ -11,11 +12,6 @@ namespace {
 constexpr int most_ops = 4000;  // in a batch
 constexpr int usual_batches = 9;
 constexpr double patience = 4;  // times the wanted duration, for operations that are slower than a batch should be
-
-double percentile(std::vector<double> values, double part) {
-    std::sort(values.begin(), values.end());
-    return values[std::min(values.size() - 1, static_cast<std::size_t>(part * static_cast<double>(values.size())))];
-}
 
 double median(std::vector<double> values) {
     std::sort(values.begin(), values.end());
@@ -41,6 +37,11 @@ double cpu_now() noexcept {
     return seconds_of(used.ru_utime) + seconds_of(used.ru_stime);
 }
 
+double percentile(std::span<const double> sorted, double part) noexcept {
+    const auto place = static_cast<std::size_t>(std::ceil(part * static_cast<double>(sorted.size())));
+    return sorted[std::clamp<std::size_t>(place, 1, sorted.size()) - 1];
+}
+
 stopwatch::stopwatch(plan how) : how_(how) {
     batches_.reserve(static_cast<std::size_t>(how.batches));
     ops_.reserve(static_cast<std::size_t>(how.batches) * static_cast<std::size_t>(how.ops));
@@ -63,8 +64,9 @@ void stopwatch::end_batch() noexcept {
 }
 
 std::vector<double> stopwatch::numbers() const {
-    std::vector<double> all = batches_;
-    all.push_back(percentile(ops_, 0.99));
+    std::vector<double> all = batches_, sorted = ops_;
+    std::sort(sorted.begin(), sorted.end());
+    all.push_back(percentile(sorted, 0.99));
     all.push_back(cpu_ / static_cast<double>(ops_.size()));
     return all;
 }

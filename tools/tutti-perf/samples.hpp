@@ -21,6 +21,9 @@ double now() noexcept;
 /// Seconds of all cores that this process has used, in user code and in the kernel.
 double cpu_now() noexcept;
 
+/// A value that was measured: the least one which that part of them does not exceed. They are in order, and there is one.
+double percentile(std::span<const double> sorted, double part) noexcept;
+
 /// One rank's times. Used as: begin_batch, then end_op after each operation, then end_batch; and so on.
 class stopwatch {
 public:

@@ -9,7 +9,7 @@ namespace perf {
 namespace {
 
 std::uint64_t size_in(std::string text) {
-    static const CLI::AsSizeValue with_unit(false);
+    static const CLI::AsSizeValue with_unit(true);
     const std::string typed = text;
     const auto wrong = [&] {
         return bad_input(fmt::format("--bytes takes 4,64KiB,1MiB or 4..64MiB, up to 64GiB; '{}' is no size", typed));

@@ -1,5 +1,7 @@
 #include "table.hpp"
 
+#include "json.hpp"
+
 #include <fmt/format.h>
 
 namespace perf {
@@ -30,20 +32,25 @@ std::string to_line(const row& one) {
                        wrong_text(one.wrong));
 }
 
-/// Every text in a row is a plain word, so nothing needs escaping.
 std::string to_json(const std::vector<row>& all) {
-    std::string text = "[";
-    for (const row& one : all) {
-        if (text.size() > 1) text += ",";
-        text += fmt::format(R"(
-  {{"op": "{}", "bytes": {}, "count": {}, "type": "{}", "reduce_op": "{}", "ranks": {}, "transport": "{}", "algorithm": "{}",
-   "time_us_min": {:.3f}, "time_us_median": {:.3f}, "time_us_p99": {:.3f}, "algbw_GBps": {:.6f}, "busbw_GBps": {:.6f},
-   "cpu_s_per_GB": {:.6f}, "wrong": {}}})",
-                            one.op, one.bytes, one.count, one.type, one.reduce_op, one.ranks, one.transport, one.algorithm,
-                            one.times.least * micro, one.times.median * micro, one.times.p99 * micro, one.algorithm_bandwidth(),
-                            one.bus_bandwidth(), one.cpu_seconds_per_gigabyte(), one.wrong < 0 ? "null" : wrong_text(one.wrong));
-    }
-    return text + "\n]\n";
+    json made = json::array();
+    for (const row& one : all)
+        made.push_back({{"op", one.op},
+                        {"bytes", one.bytes},
+                        {"count", one.count},
+                        {"type", one.type},
+                        {"reduce_op", one.reduce_op},
+                        {"ranks", one.ranks},
+                        {"transport", one.transport},
+                        {"algorithm", one.algorithm},
+                        {"time_us_min", rounded(one.times.least * micro)},
+                        {"time_us_median", rounded(one.times.median * micro)},
+                        {"time_us_p99", rounded(one.times.p99 * micro)},
+                        {"algbw_GBps", rounded(one.algorithm_bandwidth())},
+                        {"busbw_GBps", rounded(one.bus_bandwidth())},
+                        {"cpu_s_per_GB", rounded(one.cpu_seconds_per_gigabyte())},
+                        {"wrong", one.wrong < 0 ? json() : json(one.wrong)}});
+    return text_of(made);
 }
 
 }  // namespace perf

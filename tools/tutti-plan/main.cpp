@@ -35,8 +35,7 @@ struct options {
     std::string sizes = "1..33";
     int slices = 1;
     std::uint32_t seed = 1;
-    std::size_t bytes = 0;
-    std::string costs, hosts;
+    std::string bytes, costs, hosts;
 };
 
 int number_in(std::string_view text) {
@@ -114,14 +113,14 @@ int verify_all(const options& given) {
     return correct ? 0 : 1;
 }
 
-void costs(options given) {
+void costs(const options& given) {
     const collective kind = collective_named(given.kind);
-    if (kind == collective::barrier) given.bytes = 0;
+    const auto bytes = static_cast<std::size_t>(kind == collective::barrier ? 0 : bytes_in("--bytes", given.bytes));
     const cost_model costs = costs_given(given.costs);
     const host_map hosts = hosts_given(given.hosts, given.size);
     const chooser choices(given.size, costs, {}, default_slice_bytes, false, hosts);
-    const algorithm& choice = choices.choose(kind, given.bytes);
-    fmt::print("{} of {} bytes, {}; each number is the largest of any rank\n", given.kind, given.bytes, ranks_text(given.size, hosts));
+    const algorithm& choice = choices.choose(kind, bytes);
+    fmt::print("{} of {} bytes, {}; each number is the largest of any rank\n", given.kind, bytes, ranks_text(given.size, hosts));
     const bool between = hosts.count() > 1;
     fmt::print("{:<19} {:>7} {:>9} {:>14} {:>14} {:>14}{}\n", "algorithm", "rounds", "messages", "sent bytes", "reduced bytes",
                "estimated us", between ? "  sent to other hosts" : "");
@@ -133,13 +132,13 @@ void costs(options given) {
             const cost mine = count(entry.build({me, given.size, 0, &hosts}), me, hosts);
             rounds = std::max(rounds, mine.rounds);
             messages = std::max(messages, mine.messages);
-            sent = std::max(sent, mine.bytes(mine.sent, static_cast<double>(given.bytes)));
-            reduced = std::max(reduced, mine.bytes(mine.reduced, static_cast<double>(given.bytes)));
-            far = std::max(far, mine.bytes(mine.far_sent, static_cast<double>(given.bytes)));
+            sent = std::max(sent, mine.bytes(mine.sent, static_cast<double>(bytes)));
+            reduced = std::max(reduced, mine.bytes(mine.reduced, static_cast<double>(bytes)));
+            far = std::max(far, mine.bytes(mine.far_sent, static_cast<double>(bytes)));
         }
         const estimate takes(entry, given.size, costs, default_slice_bytes, hosts);
         fmt::print("{:<19} {:>7} {:>9} {:>14.0f} {:>14.0f} {:>14.2f}{}{}\n", entry.name, rounds, messages, sent, reduced,
-                   takes.seconds(static_cast<double>(given.bytes)) * 1e6, between ? fmt::format("  {:>19.0f}", far) : "",
+                   takes.seconds(static_cast<double>(bytes)) * 1e6, between ? fmt::format("  {:>19.0f}", far) : "",
                    &entry == &choice ? "  chosen" : "");
     }
     std::vector<std::string> ranges;
@@ -212,11 +211,7 @@ int run(int argc, char** argv) {
     CLI::App* counting = app.add_subcommand("cost", "rounds, bytes and estimated time of every algorithm, and which is chosen");
     counting->add_option("collective", given.kind, "all_reduce, for example")->required();
     counting->add_option("--ranks", given.size, "how many ranks")->required()->check(CLI::Range(1, most_ranks));
-    counting->add_option("--bytes", given.bytes, "of the whole vector: 4, 64KiB, 25MiB")
-        ->required()
-        ->transform(CLI::AsSizeValue(false))
-        ->transform(
-            CLI::Validator([](std::string& text) { return text.starts_with('-') ? "cannot be negative: " + text : std::string(); }, ""));
+    counting->add_option("--bytes", given.bytes, "of the whole vector: 4, 64KiB, 25MiB")->required();
     counting->add_option("--costs", given.costs, costs_help);
     counting->add_option("--hosts", given.hosts, hosts_help);
     counting->callback([&] { costs(given); });
@@ -229,7 +224,7 @@ int run(int argc, char** argv) {
         return code;
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0) return app.exit(error);  // --help
-        throw bad_input(error.what());
+        throw bad_input(fmt::format("{} (tutti-plan --help tells more)", error.what()));
     }
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <span>
@@ -27,6 +28,8 @@ constexpr unit rate_units[] = {{"bit", 0.125},  {"kbit", 125},   {"Mbit", 125e3}
                                {"B", 1},        {"kB", 1e3},     {"MB", 1e6},     {"GB", 1e9},     {"TB", 1e12},
                                {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}};
 
+constexpr double most_bytes = 0x1p50;
+
 double number_with(std::span<const unit> units, const std::string& option, const std::string& text) {
     double number = 0;
     const char* const end = text.data() + text.size();
@@ -46,7 +49,8 @@ std::string names_of(std::optional<collective> kind) {
     std::vector<std::string_view> names;
     for (const algorithm& entry : catalogue()) {
         const std::string_view next = kind ? entry.name : name(entry.kind);
-        if ((!kind || entry.kind == *kind) && (names.empty() || names.back() != next)) names.push_back(next);
+        if ((!kind || entry.kind == *kind) && std::find(names.begin(), names.end(), next) == names.end())
+            names.push_back(next);
     }
     return fmt::format("{}", fmt::join(names, ", "));
 }
@@ -63,7 +67,11 @@ const algorithm& algorithm_named(const std::string& kind, const std::string& tex
     throw bad_input(fmt::format("{} has no algorithm '{}'; there are {}", kind, text, names_of(which)));
 }
 
-double bytes_in(const std::string& option, const std::string& text) { return number_with(byte_units, option, text); }
+double bytes_in(const std::string& option, const std::string& text) {
+    const double bytes = number_with(byte_units, option, text);
+    if (bytes > most_bytes) throw bad_input(fmt::format("{} {}: more than {} is not looked at", option, text, size_text(most_bytes)));
+    return bytes;
+}
 double seconds_in(const std::string& option, const std::string& text) { return number_with(second_units, option, text); }
 double rate_in(const std::string& option, const std::string& text) { return number_with(rate_units, option, text); }
 
