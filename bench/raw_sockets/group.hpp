@@ -85,19 +85,11 @@ public:
     }
     /// As many bytes as the ring moves for `bytes`, each way at once, and no all-reduce can do with less: nothing is reduced, nothing waits
     /// for what has come, but for the window, and all memory stays in cache. The limit for large vectors.
-    void stream(std::size_t bytes) {
-        const auto ranks = static_cast<std::size_t>(size_);
-        const int next = (me_ + 1) % size_, before = (me_ + size_ - 1) % size_;
-        std::size_t out = 2 * bytes * (ranks - 1) / ranks, in = out;
-        while (out + in > 0) {
-            const std::size_t ahead = in > out ? in - out : 0;
-            const std::size_t may = std::min(out, stream_window - std::min(ahead, stream_window));
-            const std::size_t sent = may == 0 ? 0 : moved(::send(socket_of(next), outgoing_.data(), may, MSG_NOSIGNAL));
-            const std::size_t received = in == 0 ? 0 : moved(::recv(socket_of(before), incoming_.data(), std::min(in, most_at_once), 0));
-            out -= sent;
-            in -= received;
-            if (sent + received == 0) wait(next, may > 0, before, in > 0);
-        }
+    void stream(std::size_t bytes) { stream(bytes, outgoing_, incoming_, false); }
+    /// The same out of `vector` and into it, from one end to the other, a block of a rank apart: with that memory's speed in it.
+    void stream_over(std::span<float> vector) {
+        const auto memory = std::as_writable_bytes(vector);
+        stream(memory.size(), memory, memory, true);
     }
     void barrier() {
         float nothing = 0;
@@ -105,6 +97,28 @@ public:
     }
 
 private:
+    /// `walks`: on from where it was before, around both memories.
+    void stream(std::size_t bytes, std::span<const std::byte> from, std::span<std::byte> into, bool walks) {
+        const auto ranks = static_cast<std::size_t>(size_);
+        const int next = (me_ + 1) % size_, before = (me_ + size_ - 1) % size_;
+        const std::size_t all = 2 * bytes * (ranks - 1) / ranks;
+        const auto at = [&](auto memory, std::size_t place) { return walks ? memory.subspan(place % memory.size()) : memory; };
+        std::size_t out = all, in = all;
+        while (out + in > 0) {
+            const std::size_t ahead = in > out ? in - out : 0;
+            const std::size_t may = std::min(out, stream_window - std::min(ahead, stream_window));
+            const auto source = at(from, all - out);
+            const auto target = at(into, all - in + bytes / ranks);
+            const std::size_t sent =
+                may == 0 ? 0 : moved(::send(socket_of(next), source.data(), std::min(may, source.size()), MSG_NOSIGNAL));
+            const std::size_t received =
+                in == 0 ? 0 : moved(::recv(socket_of(before), target.data(), std::min({in, most_at_once, target.size()}), 0));
+            out -= sent;
+            in -= received;
+            if (sent + received == 0) wait(next, may > 0, before, in > 0);
+        }
+    }
+
     std::span<float> block(std::span<float> data, int which) const {
         const auto index = static_cast<std::size_t>((which + 2 * size_) % size_), parts = static_cast<std::size_t>(size_);
         const std::size_t begin = data.size() * index / parts;

@@ -33,7 +33,7 @@ struct options {
     std::vector<std::uint64_t> tensors;  // instead: elements
     double seconds = 1;
     waiting how = waiting::poll;
-    bool stream = false;
+    bool stream = false, over_vector = false;
     std::string json;
     std::string control;  // of congestion, on all sockets
 };
@@ -67,6 +67,7 @@ private:
 
     void measure_size(std::size_t count) {
         std::vector<float> data(count);
+        if (given_.over_vector) return measure("stream", data, [&] { all_.stream_over(data); });
         if (given_.stream) return measure("stream", data, [&] { all_.stream(std::span(data).size_bytes()); });
         measure("by_hand", data, [&] { all_.all_reduce(data); });
     }
@@ -187,8 +188,10 @@ int run(options given) {
     if (shared == MAP_FAILED) throw std::system_error(errno, std::system_category(), "mmap");
     constexpr std::string_view while_idle[] = {"asleep in poll", "yielding", "spinning"};
     fmt::print("# {}, {} ranks, raw sockets with {}, {} while nothing moves, in place\n{}",
-               given.stream ? "streams without reduction" : "all_reduce", given.ranks, given.control,
-               while_idle[static_cast<int>(given.how)], perf::heading());
+               given.over_vector ? "streams over the vector, without reduction"
+               : given.stream    ? "streams without reduction"
+                                 : "all_reduce",
+               given.ranks, given.control, while_idle[static_cast<int>(given.how)], perf::heading());
     std::fflush(stdout);
     std::vector<pid_t> children;
     for (int me = 0; me < given.ranks; ++me) {
@@ -226,7 +229,10 @@ int main(int argc, char** argv) {
                    "While nothing moves: poll (sleep), pause, yield, or spin: yield where ranks outnumber cores, else pause")
         ->check(CLI::IsMember({"poll", "pause", "yield", "spin"}))
         ->capture_default_str();
-    app.add_flag("--stream", given.stream, "Only move as many bytes as the ring does, both ways at once: the limit for large vectors");
+    const auto stream =
+        app.add_flag("--stream", given.stream, "Only move as many bytes as the ring does, both ways at once: the limit for large vectors");
+    app.add_flag("--over-vector", given.over_vector, "Streams read and write the vector itself, not the same cache again and again")
+        ->needs(stream);
     app.add_option("--list", list, "Tensors instead of sizes: resnet50, or a file with an element count a line")
         ->excludes("--bytes")
         ->excludes("--stream");

@@ -33,6 +33,7 @@ RAW = {
     "raw_poll": ("raw sockets, asleep", ["--wait", "poll"]),
     "raw_spin": ("raw sockets, spinning", ["--wait", "spin"]),
     "limit": ("streams, no reduction", ["--wait", "spin", "--stream"]),
+    "vector_limit": ("streams over the vector", ["--wait", "spin", "--stream", "--over-vector"]),
 }
 
 
