@@ -31,7 +31,7 @@ struct context_options {
     duration lost_link = std::chrono::milliseconds(250);  // between the loss of a link and the verdict that its peer is dead
 
     // What goes over the wire. Rank 0's values are used by all ranks.
-    std::size_t slice_bytes = 512 * KiB;
+    std::size_t slice_bytes = 0;  // about as much is sent at once; 0: 512 KiB, or what suits better how the ranks are connected
     std::size_t small_bytes = 64 * KiB;
     int lanes = 1;  // links for bulk data between two ranks, up to 8: for networks on which one stream does not get all there is
 

@@ -15,6 +15,7 @@ constexpr field fields[] = {{"round", &cost_model::round},
                             {"moved_byte", &cost_model::moved_byte},
                             {"reduced_byte", &cost_model::reduced_byte},
                             {"spread_byte", &cost_model::spread_byte},
+                            {"answered", &cost_model::answered},
                             {"far_round", &cost_model::far_round},
                             {"far_byte", &cost_model::far_byte},
                             {"cores", &cost_model::cores}};
@@ -26,6 +27,7 @@ bool assign(cost_model& costs, std::string_view name, std::string_view value) {
         const char* const end = value.data() + value.size();
         const auto [last, error] = std::from_chars(value.data(), end, number);
         if (error != std::errc() || last != end || !std::isfinite(number) || number < 0) return false;
+        if (each.value == &cost_model::answered && number > 1) return false;  // a part
         costs.*each.value = number;
         return true;
     }

@@ -68,7 +68,7 @@ void estimate::count_hosts(const host_map& hosts, const std::vector<rank>& count
         of.all.far_received += one.far_received;
         of.cores = of.cores +
                    work{one.exchanges * model_.round, message_seconds(one),
-                        one.bytes(one.sent + one.received, 1) * model_.moved_byte +
+                        (one.bytes(one.sent + one.received, 1) - one.bytes(one.answered, 1) * model_.answered) * model_.moved_byte +
                             one.bytes(one.reduced + one.copied, 1) * model_.reduced_byte + one.bytes(one.spread, 1) * model_.spread_byte};
     }
     for (std::size_t number = 0; number < found.size(); ++number) {
@@ -87,7 +87,8 @@ double estimate::message_seconds(const cost& of) const noexcept {
 }
 
 double estimate::flow_seconds(const cost& of, double bytes) const noexcept {
-    return message_seconds(of) + of.bytes(of.near(), bytes) * model_.moved_byte + of.bytes(of.far_serial, bytes) * model_.far_byte +
+    const double moved = of.bytes(of.near(), bytes) - of.bytes(of.answered, bytes) * model_.answered;
+    return message_seconds(of) + moved * model_.moved_byte + of.bytes(of.far_serial, bytes) * model_.far_byte +
            of.bytes(of.reduced + of.copied, bytes) * model_.reduced_byte + of.bytes(of.spread, bytes) * model_.spread_byte;
 }
 

@@ -37,7 +37,7 @@ complaint check_memory(std::string_view role, const_buffer what) {
         return fmt::format("the {} has elements of more than 4 GiB", role);
     if (what.count == 0) return {};
     if (!what.data) return fmt::format("the {} of {} elements is a null pointer", role, what.count);
-    if (reinterpret_cast<std::uintptr_t>(what.data) % alignment_of(what.type) != 0)
+    if ((reinterpret_cast<std::uintptr_t>(what.data) & (alignment_of(what.type) - 1)) != 0)
         return fmt::format("the {} is not aligned for {}", role, name(what.type));
     return {};
 }
@@ -74,9 +74,10 @@ complaint check_rank(std::string_view role, rank which, int size) {
 
 complaint check_total(const_buffer what, std::size_t count, int size) {
     if (!known(what)) return {};
-    const auto limit =
-        static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / what.element_bytes() / static_cast<std::size_t>(size);
-    if (count <= limit) return {};
+    std::size_t bytes = 0;
+    const bool counted = !__builtin_mul_overflow(count, what.element_bytes(), &bytes) &&
+                         !__builtin_mul_overflow(bytes, static_cast<std::size_t>(size), &bytes);
+    if (counted && bytes <= static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max())) return {};
     return fmt::format("{} elements of {} for each of {} ranks are more than memory can hold", count, name_of(what), size);
 }
 
@@ -103,6 +104,14 @@ complaint check_overlap(const_buffer from, const_buffer to, const void* allowed)
     const auto first = reinterpret_cast<std::uintptr_t>(from.data), second = reinterpret_cast<std::uintptr_t>(to.data);
     if (first <= second ? from.bytes() <= second - first : to.bytes() <= first - second) return {};
     return std::string("input and output overlap in a way that this operation does not allow");
+}
+
+complaint check_operands(const_buffer from, const_buffer to) {
+    const bool same = from.data == to.data && from.count == to.count && from.type == to.type && from.opaque_bytes == to.opaque_bytes;
+    if (same) return first_of(check_memory("input", from), check_total(from, from.count, 1));
+    return first_of(check_same_type(from, to), check_count("output", to.count, from.count), check_memory("input", from),
+                    check_memory("output", to), check_total(from, from.count, 1),
+                    check_overlap(from, to, to.data == from.data ? to.data : nullptr));
 }
 
 }  // namespace tutti::detail

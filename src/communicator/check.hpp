@@ -30,11 +30,14 @@ complaint check_prefix_op(const reduction& op);
 /// The two overlap in no byte, unless `to` begins exactly at `allowed`.
 complaint check_overlap(const_buffer from, const_buffer to, const void* allowed);
 
+/// As many elements of one type in as out, of one rank's: both are right, and lie apart or are one.
+complaint check_operands(const_buffer from, const_buffer to);
+
 /// The first complaint of several.
 template <class... Complaints>
 complaint first_of(Complaints... each) {
     complaint found;
-    ((found = found ? found : std::move(each)), ...);
+    static_cast<void>(((each && (found = std::move(each), true)) || ...));
     return found;
 }
 

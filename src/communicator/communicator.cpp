@@ -18,6 +18,7 @@ namespace tutti {
 using detail::check_count;
 using detail::check_counts;
 using detail::check_memory;
+using detail::check_operands;
 using detail::check_overlap;
 using detail::check_prefix_op;
 using detail::check_rank;
@@ -122,10 +123,7 @@ future<> communicator::all_reduce(buffer data, reduction op, call_options option
 future<> communicator::all_reduce(const_buffer from, buffer to, reduction op, call_options options) {
     request what = make(collective::all_reduce, from, from.data, to.data, options);
     what.op = op;
-    return issue(*group_, what,
-                 first_of(check_same_type(from, to), check_count("output", to.count, from.count), check_memory("input", from),
-                          check_memory("output", to), check_total(from, from.count, 1),
-                          check_overlap(from, to, to.data == from.data ? to.data : nullptr)));
+    return issue(*group_, what, check_operands(from, to));
 }
 
 future<> communicator::all_reduce(std::span<const buffer> list, reduction op, call_options options) {
@@ -265,10 +263,7 @@ future<> communicator::scatter(const_buffer from, buffer to, tutti::rank root, c
 static future<> issue_prefix(detail::group& group, collective kind, const_buffer from, buffer to, reduction op, call_options options) {
     request what = make(kind, from, from.data, to.data, options);
     what.op = op;
-    return issue(group, what,
-                 first_of(check_prefix_op(op), check_same_type(from, to), check_count("output", to.count, from.count),
-                          check_memory("input", from), check_memory("output", to), check_total(from, from.count, 1),
-                          check_overlap(from, to, to.data == from.data ? to.data : nullptr)));
+    return issue(group, what, first_of(check_prefix_op(op), check_operands(from, to)));
 }
 
 future<> communicator::scan(buffer data, reduction op, call_options options) { return scan(data, data, op, options); }

@@ -100,9 +100,8 @@ cost_model usual_costs(const membership& all, const context::state& home) {
 /// memory that the other one has just read; the longer they send before they receive, the less of that is still in the other's cache. More
 /// ranks than two need their caches for more blocks.
 std::size_t usual_slice_bytes(const membership& all, const context::state& home) {
-    const std::size_t asked = home.options().slice_bytes;
     const bool sockets_of_two = all.addresses.size() == 2 && all.hosts.count() == 1 && home.own_network() && !share_memory(all);
-    return sockets_of_two && all.settings.lanes == 1 && asked == default_slice_bytes ? 2 * asked : asked;
+    return sockets_of_two && all.settings.lanes == 1 ? 2 * default_slice_bytes : default_slice_bytes;
 }
 
 /// Rank 0: the addresses of all, who shares a host, slices, and costs. Who is late is named on every rank.
@@ -125,7 +124,7 @@ task<> collect(store& meeting, const std::string& job, membership& all, const st
     }
     all.hosts = host_map(hosts);
     all.settings.costs = usual_costs(all, home);
-    all.settings.slice_bytes = usual_slice_bytes(all, home);
+    if (home.options().slice_bytes == 0) all.settings.slice_bytes = usual_slice_bytes(all, home);
     std::string text = write_members(all);
     if (!missing.empty()) text = fmt::format("!of {} ranks these did not come in time: {}", all.addresses.size(), missing);
     auto published = co_await meeting.set(members_key(job), text, deadline + std::chrono::seconds(1));
@@ -160,7 +159,7 @@ task<std::unique_ptr<communicator>> join_over(std::shared_ptr<context::state> ho
     mine.id = digest_of(mine.name, mine.job);
     mine.epoch = who.epoch;
     mine.addresses.resize(static_cast<std::size_t>(who.size));
-    mine.settings.slice_bytes = home->options().slice_bytes;
+    if (const std::size_t asked = home->options().slice_bytes; asked > 0) mine.settings.slice_bytes = asked;
     mine.settings.small_bytes = home->options().small_bytes;
     mine.settings.deterministic = home->options().deterministic;
     mine.settings.lanes = home->options().lanes;

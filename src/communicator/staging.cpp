@@ -1,5 +1,7 @@
 #include "communicator/staging.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <new>
 
@@ -17,11 +19,12 @@ staging::staging(std::string why_so, std::size_t chunk, int window, int ranks)
       chunk_bytes(
           (std::max({std::min(chunk, largest_chunk), smallest_chunk, 2 * largest_element * static_cast<std::size_t>(ranks)}) + page - 1) /
           page * page),
-      slots(static_cast<std::size_t>(std::clamp(window, 2, widest))) {}
+      slots(static_cast<std::size_t>(window)) {}
 
-std::shared_ptr<void> host_memory(std::size_t bytes) {
-    return std::shared_ptr<void>(::operator new(bytes, std::align_val_t(page)),
-                                 [](void* memory) { ::operator delete(memory, std::align_val_t(page)); });
+result<std::shared_ptr<void>> host_memory(std::size_t bytes) {
+    void* const memory = ::operator new(bytes, std::align_val_t(page), std::nothrow);
+    if (!memory) return failure(error::system, fmt::format("the host has no {} bytes of memory", bytes));
+    return std::shared_ptr<void>(memory, [](void* what) { ::operator delete(what, std::align_val_t(page)); });
 }
 
 }  // namespace tutti::gpu

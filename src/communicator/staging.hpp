@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/gpu/stream.hpp>
+#include <tutti/result.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -13,9 +14,9 @@ namespace tutti::gpu {
 class staging {
 public:
     static constexpr std::size_t smallest_chunk = 4096, largest_chunk = std::size_t{1} << 30;
-    static constexpr int widest = 64;  // chunks
+    static constexpr int narrowest = 2, widest = 64;  // chunks
 
-    /// `chunk` is the same on all ranks; what is too small or too large is put right.
+    /// `chunk` is the same on all ranks; one that is too small or too large is put right. `window` is neither.
     staging(std::string why_so, std::size_t chunk, int window, int ranks);
 
     std::size_t bytes() const noexcept { return chunk_bytes * slots; }
@@ -31,6 +32,6 @@ public:
 };
 
 /// Pages that nobody touches cost nothing.
-std::shared_ptr<void> host_memory(std::size_t bytes);
+result<std::shared_ptr<void>> host_memory(std::size_t bytes);
 
 }  // namespace tutti::gpu

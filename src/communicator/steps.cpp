@@ -136,10 +136,12 @@ void steps::check_missing() {
 
 /// The others are told why they wait in vain.
 void steps::complain(std::string what, error code) {
-    const std::lock_guard lock(guard_);
-    if (complaint_) return;
+    {
+        const std::lock_guard lock(guard_);
+        if (complaint_) return;
+        complaint_.emplace(told(code, what));
+    }
     whose_.abort(fmt::format("reducer step #{}: {}", step_, what));
-    complaint_.emplace(told(code, std::move(what)));
 }
 
 void steps::check() const {

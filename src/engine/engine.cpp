@@ -2,12 +2,10 @@
 
 #include "base/check.hpp"
 #include "engine/repeated_call.hpp"
-#include "runtime/shift.hpp"
 
 #include <fmt/format.h>
 
 #include <limits>
-#include <optional>
 
 namespace tutti {
 
@@ -16,7 +14,12 @@ static chooser chooser_of(const engine_settings& settings, const engine_identity
 }
 
 engine::engine(event_loop& loop, engine_identity who, engine_settings settings, engine_observer& observer, std::vector<event_loop*> further)
-    : loop_(loop), further_(std::move(further)), who_(std::move(who)), settings_(std::move(settings)), choose_(chooser_of(settings_, who_)), observer_(&observer),
+    : loop_(loop),
+      further_(std::move(further)),
+      who_(std::move(who)),
+      settings_(std::move(settings)),
+      choose_(chooser_of(settings_, who_)),
+      observer_(&observer),
       ports_(static_cast<std::size_t>(who_.size) * lane_kinds) {}
 
 engine::~engine() { TUTTI_CHECK(shut_, "an engine is shut down before it is destroyed"); }
@@ -50,7 +53,7 @@ std::size_t engine::segment() const noexcept {
 engine::prepared& engine::prepare(const request& what, std::uint8_t& number) {
     const algorithm& chosen = choose_.choose(what.kind, vector_bytes(what, who_.size), what.op.ordered());
     number = static_cast<std::uint8_t>(tutti::number(chosen));
-    prepared& found = programs_[{static_cast<int>(what.kind), number, what.root}];
+    prepared& found = programs_[{what.kind, number, what.root}];
     if (!found.plan) found.plan = compile(chosen, {who_.me, who_.size, what.root, &who_.hosts});
     return found;
 }
@@ -64,14 +67,14 @@ operation& engine::first_of(operation_list& free) {
 }
 
 operation& engine::issue(const request& what, duration default_deadline) {
-    bool alone = false;
-    operation& made = accept(what, default_deadline, alone);
-    if (alone) start_alone();
+    issuing now(*this);
+    operation& made = accept(what, default_deadline);
+    if (!made.ended) now.enter(made);
     return made;
 }
 
-operation& engine::accept(const request& what, duration default_deadline, bool& alone) {
-    const std::lock_guard lock(guard_);
+/// Makes an operation; one that has ended already if there can be none.
+operation& engine::accept(const request& what, duration default_deadline) {
     descriptor described = describe(what);
     if (pending_ == settings_.pending_limit) too_many(described);
     prepared* const ready = failure_ || shut_ ? nullptr : &prepare(what, described.algorithm);
@@ -79,45 +82,36 @@ operation& engine::accept(const request& what, duration default_deadline, bool& 
     operation& made = first_of(free);  // where it stays until nothing fails any more
     made.what = described;
     made.epoch = who_.epoch;
-    made.begin(nullptr, what);
-    if (ready) made.plan(ready->plan, who_.me, who_.size, settings_.slice_bytes, segment());
+    made.home = &free;
+    if (!ready || !made.begin_like_before(what)) {
+        made.begin(nullptr, what);
+        if (ready) made.plan(ready->plan, who_.me, who_.size, settings_.slice_bytes, segment());
+    }
     free.remove(made);
     made.owner_ = shared_from_this();
-    if (!ready) {
-        refuse(made);
-        return made;
-    }
     if (made.asked.deadline == duration{}) made.asked.deadline = default_deadline;
-    alone = enter(made);
+    if (!ready) refuse(made);
     return made;
 }
 
-/// Gives an operation its place in the order. True when nothing else is under way and there is little to send: then the caller starts it
-/// with `start_alone`, without the guard.
-bool engine::enter(operation& made) noexcept {
-    const request& what = made.asked;
-    made.started = loop_.now();
-    made.sequence = next_sequence_++;
-    fresh_.push(made);
-    // A user's function is not run inside of a call.
-    const bool alone = ++pending_ == 1 && !fresh_posted_ && lane_of(what) != lane_kind::bulk && !what.op.user();
-    if (!alone) post_fresh();
-    return alone;
+engine::issuing::~issuing() {
+    const bool tells = here_ && *here_ && of_.has_news();
+    lock_.unlock();
+    if (tells) of_.tell_observer();
 }
 
-/// Whoever can be on the loop starts the operation at once.
-void engine::start_alone() noexcept {
-    std::optional<detail::shift> here;
-    {
-        const std::lock_guard lock(guard_);
-        if (shut_ || !fresh_.first) return;  // then the loop may be gone
-        here.emplace(loop_);
-        if (!*here) {
-            post_fresh();
-            return;
-        }
-    }
-    start_fresh();
+/// Gives an operation its place in the order. When nothing else is under way and there is little to send whoever can be on the loop starts it
+/// at once.
+void engine::issuing::enter(operation& made) noexcept {
+    made.started = of_.loop_.now();
+    made.sequence = of_.next_sequence_++;
+    made.lanes = of_.lane_of(made.asked);
+    of_.fresh_.push(made);
+    // A user's function is not run inside of a call.
+    const bool alone = ++of_.pending_ == 1 && !of_.fresh_posted_ && made.lanes != lane_kind::bulk && !made.asked.op.user();
+    if (alone) here_.emplace(of_.loop_);
+    if (here_ && *here_) of_.start_fresh();
+    else of_.post_fresh();
 }
 
 void engine::post_fresh() noexcept {
@@ -162,24 +156,22 @@ void engine::take_fresh() noexcept {
     {
         const std::lock_guard lock(guard_);
         fresh_posted_ = false;
+        start_fresh();
+        if (!has_news()) return;
     }
-    start_fresh();
+    tell_observer();
 }
 
 /// New operations take their places at the ports, in the order of their calls.
 void engine::start_fresh() noexcept {
-    {
-        const std::lock_guard lock(guard_);
-        while (fresh_.first) {
-            operation& next = *fresh_.first;
-            fresh_.remove(next);
-            live_.push(next);
-            start(next);
-        }
-        for (auto& each : ports_)
-            if (each) each->resume();
+    while (fresh_.first) {
+        operation& next = *fresh_.first;
+        fresh_.remove(next);
+        live_.push(next);
+        start(next);
     }
-    tell_observer();
+    for (auto& each : ports_)
+        if (each) each->resume();
 }
 
 /// The port that the channel has joined if its peer has left, else what was known before.
@@ -193,10 +185,9 @@ port* engine::join(Channel& channel, lane_kind kind, port* left) noexcept {
 void engine::start(operation& which) noexcept {
     recent_[which.sequence % recent_.size()] = which.what;
     started_ = which.sequence;
-    const lane_kind kind = lane_of(which.asked);
     port* left = nullptr;
-    for (send_channel& each : which.senders()) left = join(each, kind, left);
-    for (recv_channel& each : which.receivers()) left = join(each, kind, left);
+    for (send_channel& each : which.senders()) left = join(each, which.lanes, left);
+    for (recv_channel& each : which.receivers()) left = join(each, which.lanes, left);
     if (left) {
         left->miss();
         return;
@@ -242,11 +233,7 @@ void engine::finish_ended() noexcept {
 
 void engine::take_back(operation& which) noexcept {
     const std::lock_guard lock(guard_);
-    (which.call ? which.call->free : home_of(which)).push(which);
-}
-
-operation_list& engine::home_of(const operation& which) noexcept {
-    return which.plan_ ? programs_.at({static_cast<int>(which.asked.kind), which.what.algorithm, which.asked.root}).free : free_;
+    (which.call ? which.call->free : *which.home).push(which);
 }
 
 // ---- lanes
@@ -309,8 +296,7 @@ void engine::tell_observer() noexcept {
     std::optional<report> failed;
     {
         const std::lock_guard lock(guard_);
-        if (shut_) return;
-        if (wanted_.empty() && lost_.empty() && !failure_) return;
+        if (!has_news()) return;
         if (failure_) {
             for (auto& each : ports_)
                 if (each) each->close();

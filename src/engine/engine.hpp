@@ -8,11 +8,14 @@
 #include "engine/messenger.hpp"
 #include "engine/operation_list.hpp"
 #include "engine/port.hpp"
+#include "runtime/shift.hpp"
 
 #include <array>
+#include <compare>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 namespace tutti {
@@ -115,7 +118,12 @@ private:
     friend class port;
     friend class messenger;
 
-    using plan_key = std::array<int, 3>;  // collective, algorithm, root
+    struct plan_key {
+        collective kind;
+        std::uint8_t algorithm;
+        rank root;
+        friend auto operator<=>(const plan_key&, const plan_key&) = default;
+    };
 
     /// A plan, and the operations that have carried it out before: what they own has the right size already.
     struct prepared {
@@ -123,14 +131,27 @@ private:
         operation_list free;
     };
 
+    /// Holds the guard while a call is made an operation, and then tells what the ports have found.
+    class issuing {
+    public:
+        explicit issuing(engine& of) : of_(of), lock_(of.guard_) {}
+        issuing(const issuing&) = delete;
+        issuing& operator=(const issuing&) = delete;
+        ~issuing();
+
+        void enter(operation& made) noexcept;
+
+    private:
+        engine& of_;
+        std::optional<detail::shift> here_;  // ends when the guard is free
+        std::unique_lock<std::mutex> lock_;
+    };
+
     prepared& prepare(const request& what, std::uint8_t& number);
     operation& first_of(operation_list& free);
-    operation_list& home_of(const operation& which) noexcept;
-    operation& start_again(detail::repeated_call& call, bool& alone);
+    operation& start_again(detail::repeated_call& call);
     operation& add_to(detail::repeated_call& call, operation_list& from, const request& what, const descriptor& described,
                       const std::shared_ptr<const program>& plan);
-    bool enter(operation& made) noexcept;
-    void start_alone() noexcept;
     void refuse(operation& made);
     void too_many(const descriptor& next);
     void too_early(const operation& running);
@@ -144,7 +165,7 @@ private:
     void part() noexcept;
     std::size_t segment() const noexcept;
     operation* find(std::uint64_t sequence) noexcept;
-    operation& accept(const request& what, duration default_deadline, bool& alone);
+    operation& accept(const request& what, duration default_deadline);
     void post_fresh() noexcept;
     void take_fresh() noexcept;
     void start_fresh() noexcept;
@@ -162,6 +183,7 @@ private:
     void finish_ended() noexcept;
     void post_news() noexcept;
     void hear_news() noexcept;
+    bool has_news() const noexcept { return !shut_ && (failure_ || !wanted_.empty() || !lost_.empty()); }
     void tell_observer() noexcept;
 
     event_loop& loop_;

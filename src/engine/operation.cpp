@@ -12,56 +12,6 @@
 
 namespace tutti {
 
-// ---- cursor
-
-void cursor::begin(operation& of, const program::channel& way) noexcept {
-    of_ = &of;
-    way_ = &way;
-    segment_ = 0;
-    group_ = 0;
-    slice_ = 0;
-    inside_ = 0;
-}
-
-int cursor::step() const noexcept { return of_->plan().step_order()[static_cast<std::size_t>(way_->groups[group_].first + inside_)]; }
-
-bool cursor::last() const noexcept {
-    return group_ + 1 == way_->groups.size() && slice_ + 1 == of_->slices() && inside_ + 1 == way_->groups[group_].count;
-}
-
-void cursor::next() noexcept {
-    if (++inside_ < way_->groups[group_].count) return;
-    inside_ = 0;
-    if (++slice_ == segment_end()) end_group();
-}
-
-std::size_t cursor::segment_end() const noexcept { return std::min(of_->slices() - segment_, of_->segment()) + segment_; }
-
-void cursor::end_group() noexcept {
-    const std::size_t end = segment_end();
-    if (++group_ == way_->groups.size() && end < of_->slices()) {
-        segment_ = end;
-        group_ = 0;
-    }
-    slice_ = segment_;
-    inside_ = 0;
-}
-
-bool cursor::skip(std::size_t frames) noexcept {
-    while (!ended()) {
-        const auto steps = static_cast<std::size_t>(way_->groups[group_].count);
-        const std::size_t to = (slice_ - segment_) * steps + static_cast<std::size_t>(inside_) + frames, all = (segment_end() - segment_) * steps;
-        if (to < all) {
-            slice_ = segment_ + to / steps;
-            inside_ = static_cast<int>(to % steps);
-            return true;
-        }
-        frames = to - all;
-        end_group();
-    }
-    return false;
-}
-
 // ---- channels
 
 void journey::begin(operation& of, const program::channel& way) noexcept {
@@ -94,7 +44,16 @@ void operation::begin(std::shared_ptr<engine> owner, const request& asking) {
     recv_counts_.assign(asking.recv_counts.begin(), asking.recv_counts.end());
     asked.recv_counts = recv_counts_;
     plan_.reset();
+    laid_out_ = false;
     again(std::move(owner));
+}
+
+bool operation::begin_like_before(const request& asking) {
+    if (!laid_out_ || !repeats(asked, asking)) return false;
+    asked.deadline = asking.deadline;
+    asked.label = asking.label;
+    again(nullptr);
+    return true;
 }
 
 void operation::again(std::shared_ptr<engine> owner) {
@@ -122,6 +81,7 @@ void operation::plan(std::shared_ptr<const program> plan, rank me, int size, std
     if (senders_.size() < plan_->senders().size()) senders_.resize(plan_->senders().size());
     if (receivers_.size() < plan_->receivers().size()) receivers_.resize(plan_->receivers().size());
     rewind();
+    laid_out_ = true;  // memory may run out before
 }
 
 /// To where nothing has travelled.
@@ -171,10 +131,9 @@ std::size_t operation::transfer_bytes(int index, std::size_t slice) const noexce
     return count * memory.element_bytes;
 }
 
-std::optional<std::uint32_t> operation::answer_of(int index, std::size_t slice) const noexcept {
-    const program::answer* const by = plan_->answer_to(index);
-    if (!by) return std::nullopt;
-    return static_cast<std::uint32_t>(by->place(slice, slices_, segment_));
+std::optional<std::uint32_t> operation::place_of(const program::answer* frame, std::size_t slice) const noexcept {
+    if (!frame) return std::nullopt;
+    return static_cast<std::uint32_t>(frame->place(slice, slices_, segment_));
 }
 
 bool operation::writes_soon() const noexcept {
@@ -302,14 +261,22 @@ bool operation::reduce(int index, std::size_t slice, const std::byte* arrived) n
     return going;
 }
 
-std::size_t operation::reduce(int index, std::size_t slice, std::uint64_t offset, std::span<const std::byte> part) noexcept {
+std::size_t operation::reduce(int index, std::size_t slice, std::uint64_t offset, std::span<const std::byte> part, std::byte* back) noexcept {
+    constexpr std::size_t hot_bytes = 8 * KiB;  // with what is added to it: stays in the first cache until it is copied
     const step& one = step_at(index);
     const layout& memory = space_of(one.here.where);
     const std::size_t element = memory.element_bytes;
     std::size_t at = static_cast<std::size_t>(offset), used = 0;
     bool going = true;
     const auto combine_run = [&](std::byte* mine, std::size_t count) {
-        going = going && combine_with(mine, part.data() + used, count, one.peer < me_);
+        const std::size_t most = back ? std::max<std::size_t>(1, hot_bytes / element) : count;
+        for (std::size_t done = 0; going && done < count; done += most) {
+            const std::size_t now = std::min(most, count - done);
+            std::byte* const result = mine + done * element;
+            const std::size_t from = used + done * element;
+            going = combine_with(result, part.data() + from, now, one.peer < me_);
+            if (back && going) std::memcpy(back + from, result, now * element);
+        }
         used += count * element;
     };
     for (int block = one.here.first; block < one.here.first + one.here.count; ++block) {

@@ -5,6 +5,8 @@
 #include <tutti/event_loop.hpp>
 
 #include "base/layout.hpp"
+#include "engine/cursor.hpp"
+#include "engine/lane_id.hpp"
 #include "engine/program.hpp"
 #include "engine/request.hpp"
 #include "transport/lane.hpp"
@@ -19,36 +21,10 @@ namespace tutti {
 class engine;
 class operation;
 class port;
+struct operation_list;
 namespace detail {
 class repeated_call;
 }
-
-/// The way of an operation's frames from or to one peer: which step and slice is next.
-class cursor {
-public:
-    void begin(operation& of, const program::channel& way) noexcept;
-    bool ended() const noexcept { return group_ == way_->groups.size(); }
-    int round() const noexcept { return way_->groups[group_].round; }
-    int step() const noexcept;
-    std::size_t slice() const noexcept { return slice_; }
-    bool last() const noexcept;
-    /// Goes so many frames on; false when there are fewer.
-    bool skip(std::size_t frames) noexcept;
-    rank peer() const noexcept { return way_->peer; }
-    operation& of() const noexcept { return *of_; }
-    void next() noexcept;
-
-private:
-    std::size_t segment_end() const noexcept;
-    void end_group() noexcept;
-
-    operation* of_ = nullptr;
-    const program::channel* way_ = nullptr;
-    std::size_t segment_ = 0;  // its first slice
-    std::size_t group_ = 0;
-    std::size_t slice_ = 0;
-    int inside_ = 0;
-};
 
 /// How much of a way is done: everything before `at`, which is frame number `place`.
 class journey {
@@ -91,6 +67,8 @@ public:
 
     /// Makes a fresh or recycled object ready.
     void begin(std::shared_ptr<engine> owner, const request& what);
+    /// The same if it was this call before, and has its plan and memory still. False if not, and nothing has changed.
+    bool begin_like_before(const request& asking);
     /// The same once more, with plan and memory as they are.
     void again(std::shared_ptr<engine> owner);
     void plan(std::shared_ptr<const program> plan, rank me, int size, std::size_t slice_bytes, std::size_t segment);
@@ -105,6 +83,8 @@ public:
     std::optional<tutti::failure> failed;
     operation* next = nullptr;  // in one of the engine's lists
     operation* previous = nullptr;
+    lane_kind lanes = lane_kind::small;     // that it travels on
+    operation_list* home = nullptr;         // where it waits for the next call
     detail::repeated_call* call = nullptr;  // that it belongs to
 
     std::span<send_channel> senders() noexcept { return {senders_.data(), plan_->senders().size()}; }
@@ -122,7 +102,9 @@ public:
     bool may_send_among(int round, std::size_t slice, std::size_t ahead) noexcept;
     std::size_t transfer_bytes(int step, std::size_t slice) const noexcept;
     /// The place of the frame that brings what belongs where this slice of a send lies, if one does and nobody needs that memory until then.
-    std::optional<std::uint32_t> answer_of(int step, std::size_t slice) const noexcept;
+    std::optional<std::uint32_t> answer_of(int step, std::size_t slice) const noexcept { return place_of(plan_->answer_to(step), slice); }
+    /// The place of the frame that takes to its peer what becomes of this slice of a recv_reduce, if nothing more is to come to that.
+    std::optional<std::uint32_t> sum_of(int step, std::size_t slice) const noexcept { return place_of(plan_->sum_of(step), slice); }
     /// Whether memory that is sent is written again before it has left the caches: a later round, or the next operation, puts the sum there.
     bool writes_soon() const noexcept;
     void runs_of(int step, std::size_t slice, std::vector<std::span<std::byte>>& into) const;
@@ -133,7 +115,9 @@ public:
     bool reduces_at_once(int step) const noexcept { return asked.type != data_type::opaque && plan_->reduces_at_once(step); }
     bool reduces(int step) const noexcept { return step_at(step).what == action::recv_reduce; }
     /// Combines a part of a slice of a recv_reduce, from byte `offset` of it on, with what stands here. Says how many bytes: whole elements.
-    std::size_t reduce(int step, std::size_t slice, std::uint64_t offset, std::span<const std::byte> part) noexcept;
+    /// `back`, if not null, takes the result as well, and may be where the part is.
+    std::size_t reduce(int step, std::size_t slice, std::uint64_t offset, std::span<const std::byte> part,
+                       std::byte* back = nullptr) noexcept;
     /// The same with all of the slice. False when the user's operator threw: then everything has ended, this operation too.
     bool reduce(int step, std::size_t slice, const std::byte* arrived) noexcept;
 
@@ -169,6 +153,7 @@ private:
     bool scales() const noexcept { return asked.op.kind() == reduce_op::premul; }
     int rounds() const noexcept { return plan_->plan().rounds(); }
     const step& step_at(int index) const noexcept { return plan_->plan().steps()[static_cast<std::size_t>(index)]; }
+    std::optional<std::uint32_t> place_of(const program::answer* frame, std::size_t slice) const noexcept;
     const layout& space_of(space where) const noexcept { return spaces_[static_cast<std::size_t>(where)]; }
     template <class Byte>
     void append_runs(const blocks& what, std::size_t slice, std::vector<std::span<Byte>>& into) const;
@@ -185,6 +170,7 @@ private:
 
     std::shared_ptr<engine> owner_;
     std::shared_ptr<const program> plan_;
+    bool laid_out_ = false;  // by it, wholly
     rank me_ = 0;
     int size_ = 1;
     layout spaces_[3];

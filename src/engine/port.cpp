@@ -53,7 +53,8 @@ bool port::spread() const noexcept { return owner_.spread(kind_); }
 void port::attach(int index, std::unique_ptr<link> over) {
     track& at = *tracks_[static_cast<std::size_t>(index)];
     if (!alone()) over->share();
-    at.attach(owner_.loop_of({kind_, index}), owner_.guard_, std::move(over), spread() ? lane::kind::spread : lane::kind::single);
+    const auto how = spread() ? lane::kind::spread : alone() ? lane::kind::single : lane::kind::shared;
+    at.attach(owner_.loop_of({kind_, index}), owner_.guard_, std::move(over), how);
     window_ = std::min(window_, at.over->window());
     if (said_goodbye_) say_goodbye(at);
     feed();

@@ -1,14 +1,10 @@
 #include "engine/program.hpp"
 
+#include "schedule/answers.hpp"
+
 #include <algorithm>
 
 namespace tutti {
-
-/// Input and output may be the same memory.
-static bool may_overlap(const blocks& one, const blocks& other) noexcept {
-    if (one.where != other.where) return one.where != space::scratch && other.where != space::scratch;
-    return one.first < other.first + other.count && other.first < one.first + one.count;
-}
 
 static bool alone_in(std::span<const step> round, const step& which) noexcept {
     for (const step& other : round)
@@ -58,48 +54,58 @@ std::size_t program::answer::place(std::size_t slice, std::size_t slices, std::s
     return first * all + here * before + (slice - first) * beside + inside;
 }
 
-/// The step that takes from its peer what belongs into the blocks of a send, or -1.
-int program::answering(int round, const step& sent) const noexcept {
-    int found = -1;
-    for (int later = round; later < plan_.rounds() && found < 0; ++later) {
+/// The step that sends back to its peer the blocks of a recv_reduce, before anything else is written there, or -1.
+int program::returning(int round, const step& reduced) const noexcept {
+    for (int later = round + 1; later < plan_.rounds(); ++later) {
         const auto steps = plan_.round(later);
-        for (const step& each : steps) {
-            if (&each == &sent) continue;
-            const bool touches = may_overlap(each.here, sent.here) || (each.what == action::copy && may_overlap(each.from, sent.here));
-            if (!touches) continue;
-            const bool fits = later > round && found < 0 && each.what == action::recv && each.peer == sent.peer && each.here == sent.here;
-            if (!fits) return -1;
-            found = first_step(later) + static_cast<int>(&each - steps.data());
+        const auto found = std::find_if(steps.begin(), steps.end(), [&](const step& each) {
+            return each.what == action::send && each.peer == reduced.peer && each.here == reduced.here;
+        });
+        if (found != steps.end()) return first_step(later) + static_cast<int>(found - steps.begin());
+        for (const step& each : steps)
+            if (each.what != action::send && may_overlap(each.here, reduced.here)) return -1;
+    }
+    return -1;
+}
+
+/// Where a step stands among those of its peer.
+program::answer program::among(const std::vector<channel>& channels, rank peer, int step) const noexcept {
+    answer made;
+    const auto from = std::find_if(channels.begin(), channels.end(), [peer](const channel& each) { return each.peer == peer; });
+    for (const group& each : from->groups) {
+        const auto begin = order_.begin() + each.first, end = begin + each.count, found = std::find(begin, end, step);
+        const auto count = static_cast<std::size_t>(each.count);
+        made.all += count;
+        if (found != end) {
+            made.beside = count;
+            made.inside = static_cast<std::size_t>(found - begin);
+            made.step = step;
+        } else if (made.step < 0) {
+            made.before += count;
         }
     }
-    return found;
+    return made;
 }
 
 void program::find_answers() {
     answers_.resize(plan_.steps().size());
+    sums_.resize(plan_.steps().size());
     is_answer_.resize(plan_.steps().size());
     for (int round = 0; round < plan_.rounds(); ++round) {
         const auto steps = plan_.round(round);
         for (std::size_t at = 0; at < steps.size(); ++at) {
-            if (steps[at].what != action::send) continue;
-            const int step = answering(round, steps[at]);
-            if (step < 0) continue;
-            answer& made = answers_[static_cast<std::size_t>(first_step(round)) + at];
-            const auto from =
-                std::find_if(receivers_.begin(), receivers_.end(), [&](const channel& each) { return each.peer == steps[at].peer; });
-            for (const group& each : from->groups) {
-                const auto begin = order_.begin() + each.first, end = begin + each.count, found = std::find(begin, end, step);
-                const auto count = static_cast<std::size_t>(each.count);
-                made.all += count;
-                if (found != end) {
-                    made.beside = count;
-                    made.inside = static_cast<std::size_t>(found - begin);
-                    made.step = step;
-                } else if (made.step < 0) {
-                    made.before += count;
-                }
+            const step& one = steps[at];
+            const auto index = static_cast<std::size_t>(first_step(round)) + at;
+            if (at_once_[index]) {
+                const int back = returning(round, one);
+                if (back >= 0) sums_[index] = among(senders_, one.peer, back);
             }
-            is_answer_[static_cast<std::size_t>(step)] = true;
+            if (one.what != action::send) continue;
+            const step* const found = answering(plan_, round, one);
+            if (!found) continue;
+            const int by = static_cast<int>(found - plan_.steps().data());
+            answers_[index] = among(receivers_, one.peer, by);
+            is_answer_[static_cast<std::size_t>(by)] = true;
         }
     }
 }

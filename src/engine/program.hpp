@@ -23,8 +23,8 @@ public:
         std::vector<group> groups;
     };
 
-    /// The transfer that brings back what belongs into memory that was sent, among those that come from its peer for one slice: so many are
-    /// there in `all`, in groups `before` its own, `beside` it in its own, and `inside` that before it.
+    /// A transfer that brings back what belongs into memory that was sent, among those that come from its peer, or go there, for one slice: so
+    /// many are there in `all`, in groups `before` its own, `beside` it in its own, and `inside` that before it.
     struct answer {
         int step = -1;
         std::size_t all = 0;
@@ -55,11 +55,17 @@ public:
         const answer& found = answers_[static_cast<std::size_t>(send)];
         return found.step < 0 ? nullptr : &found;
     }
+    /// The send that takes back to its peer what a recv_reduce makes, when that is combined at once and nothing more comes to it; else null.
+    const answer* sum_of(int recv) const noexcept {
+        const answer& found = sums_[static_cast<std::size_t>(recv)];
+        return found.step < 0 ? nullptr : &found;
+    }
     /// Whether a receive is such an answer.
     bool answers(int recv) const noexcept { return is_answer_[static_cast<std::size_t>(recv)]; }
 
 private:
-    int answering(int round, const step& sent) const noexcept;
+    int returning(int round, const step& reduced) const noexcept;
+    answer among(const std::vector<channel>& channels, rank peer, int step) const noexcept;
     void find_answers();
     void sort(action first, action second, std::vector<channel>& into);
 
@@ -70,6 +76,7 @@ private:
     std::vector<int> first_step_;
     std::vector<bool> at_once_;  // by step
     std::vector<answer> answers_;  // by step
+    std::vector<answer> sums_;     // by step
     std::vector<bool> is_answer_;  // by step
     int largest_ = 1;
     bool writes_output_ = false;

@@ -25,6 +25,7 @@ operation& engine::add_to(detail::repeated_call& call, operation_list& from, con
     operation& made = first_of(from);
     made.what = described;
     made.epoch = who_.epoch;
+    made.home = &from;
     made.begin(nullptr, what);  // it belongs to the engine alone until it is issued
     if (plan) made.plan(plan, who_.me, who_.size, settings_.slice_bytes, segment());
     from.remove(made);
@@ -35,27 +36,22 @@ operation& engine::add_to(detail::repeated_call& call, operation_list& from, con
 }
 
 operation& engine::issue(detail::repeated_call& call) {
-    bool alone = false;
-    operation& next = start_again(call, alone);
-    if (alone) start_alone();
+    issuing now(*this);
+    operation& next = start_again(call);
+    if (!next.ended) now.enter(next);
     return next;
 }
 
-operation& engine::start_again(detail::repeated_call& call, bool& alone) {
-    const std::lock_guard lock(guard_);
+operation& engine::start_again(detail::repeated_call& call) {
     const operation& model = *call.all.front();
     if (pending_ == settings_.pending_limit) too_many(model.what);
     if (call.last && !call.last->ended) too_early(*call.last);
-    if (!call.free.first) add_to(call, home_of(model), model.asked, model.what, model.plan_);
+    if (!call.free.first) add_to(call, *model.home, model.asked, model.what, model.plan_);
     operation& next = *call.free.first;
     call.free.remove(next);
     next.again(shared_from_this());
-    if (failure_ || shut_) {
-        refuse(next);
-        return next;
-    }
-    call.last = &next;
-    alone = enter(next);
+    if (failure_ || shut_) refuse(next);
+    else call.last = &next;
     return next;
 }
 
@@ -76,7 +72,7 @@ void engine::forget(detail::repeated_call& call) noexcept {
     while (call.free.first) {
         operation& one = *call.free.first;
         call.free.remove(one);
-        home_of(one).push(one);
+        one.home->push(one);
     }
 }
 

@@ -33,6 +33,9 @@ struct request {
     std::size_t element_bytes() const noexcept { return type == data_type::opaque ? opaque_bytes : size_of(type); }
 };
 
+/// Whether they are the same call on the same memory. Never so where there are lists or counts, which are borrowed.
+bool repeats(const request& before, const request& now) noexcept;
+
 /// What the ranks must agree about, without the algorithm.
 descriptor describe(const request& what) noexcept;
 

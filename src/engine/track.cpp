@@ -15,14 +15,19 @@ void track::lent(const frame& head, const loan& what) noexcept {
 }
 bool track::awaits() const noexcept { return owner_.awaits(); }
 
-std::size_t track::through(const frame&, std::uint64_t offset, std::span<const std::byte> part) noexcept {
+/// A user's operator may take long, and who revokes what it has lent would wait for it.
+bool track::answers(const frame& head, std::uint32_t frame_place) noexcept {
+    return head.kind == frame_kind::data && !at.of().asked.op.user() && at.of().sum_of(at.step(), at.slice()) == frame_place;
+}
+
+std::size_t track::through(const frame&, std::uint64_t offset, std::span<const std::byte> part, std::byte* back) noexcept {
     const std::size_t element = at.of().asked.element_bytes();
-    if (reinterpret_cast<std::uintptr_t>(part.data()) % element == 0) return at.of().reduce(at.step(), at.slice(), offset, part);
+    if (reinterpret_cast<std::uintptr_t>(part.data()) % element == 0) return at.of().reduce(at.step(), at.slice(), offset, part, back);
     // Behind data of smaller elements; the next long transfer is aligned again.
     alignas(64) std::byte aligned[4 * KiB];
     part = part.first(std::min(part.size(), sizeof aligned));
     std::memcpy(aligned, part.data(), part.size());
-    return at.of().reduce(at.step(), at.slice(), offset, {aligned, part.size()});
+    return at.of().reduce(at.step(), at.slice(), offset, {aligned, part.size()}, back);
 }
 
 /// Whoever ends the operation waits until this is over. A user's operator is called with the guard held, one call at a time.

@@ -53,7 +53,8 @@ public:
 
 private:
     landing arrived(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept override;
-    std::size_t through(const frame& head, std::uint64_t offset, std::span<const std::byte> part) noexcept override;
+    std::size_t through(const frame& head, std::uint64_t offset, std::span<const std::byte> part, std::byte* back) noexcept override;
+    bool answers(const frame& head, std::uint32_t place) noexcept override;
     void settle(const frame& head) noexcept override;
     void landed(const frame& head) noexcept override;
     void lent(const frame& head, const loan& what) noexcept override;

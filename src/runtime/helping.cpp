@@ -62,6 +62,7 @@ void event_loop::impl::take_the_wheel() {
             continue;
         }
         rest.wait_for(lock, patience);
+        if (driven_by == driver::nobody) time_has_passed = true;  // a helper that comes for a turn now and then is to look at the clock
         if (driven_by == driver::nobody && seen == shifts) break;
         patience = std::min(2 * patience, longest_patience);
     }

@@ -109,9 +109,10 @@ constexpr int tries_between_yields = 16;
 /// True when something happened. Work that comes of a try and moves nothing does not lengthen the time that is left.
 bool event_loop::impl::spin(const impl* visitor) {
     if (eager.empty() || (helper && !visitor)) return false;  // the helper computes, and its core is worth more
-    const auto begun = self.now();
-    if (begun < sober_until) return false;
-    if (tired_at == time_point{}) tired_at = begun + spin_time;
+    if (sober_until != time_point{}) {
+        if (self.now() < sober_until) return false;
+        sober_until = {};
+    }
     for (int tries = 1, yields = 0;; ++tries) {
         stirred = false;
         try_eager();
@@ -123,6 +124,7 @@ bool event_loop::impl::spin(const impl* visitor) {
             if (!idle()) return true;
         }
         const auto before = self.now();
+        if (tired_at == time_point{}) tired_at = before + spin_time;
         std::this_thread::yield();
         const auto after = self.now();
         crowded = after - before > short_yield;
@@ -138,6 +140,7 @@ bool event_loop::impl::spin(const impl* visitor) {
 
 /// Until a socket is ready, a timer is due or somebody posts, here or at the visitor's. Asio counts in milliseconds here and rounds up.
 void event_loop::impl::sleep(impl* visitor) {
+    time_has_passed = true;
     io->restart();
     arm_all();
     if (!idle()) return;  // something became ready while it was armed

@@ -1,7 +1,11 @@
 #include "schedule/cost.hpp"
 
+#include "schedule/answers.hpp"
+
 #include <algorithm>
 #include <map>
+#include <set>
+#include <tuple>
 #include <vector>
 
 namespace tutti {
@@ -43,6 +47,10 @@ cost count(const schedule& plan, rank me, const host_map& hosts) {
     total.rounds = plan.rounds();
     total.steps = static_cast<int>(plan.steps().size());
     total.whole = std::max({1, plan.spaces().input, plan.spaces().output});
+    const auto key = [](const step& line) { return std::tuple(line.peer, line.here.where, line.here.first, line.here.count); };
+    std::set<decltype(key(step()))> received_again;
+    for (const step& line : plan.steps())
+        if (line.what == action::recv) received_again.insert(key(line));
     lanes used;
     std::vector<int> far_before{0};
     for (int round = 0; round < plan.rounds(); ++round) {
@@ -58,6 +66,8 @@ cost count(const schedule& plan, rank me, const host_map& hosts) {
             if (line.what == action::copy) total.copied += line.here.count;
             if (line.what == action::send) sent += line.here.count, used.send(line.peer, line.here.count, total.exchanges);
             if (line.what == action::recv || line.what == action::recv_reduce) received += line.here.count;
+            if (line.what == action::send && !far && received_again.contains(key(line)) && answering(plan, round, line))
+                total.answered += line.here.count;
             if (line.what == action::recv_reduce) total.reduced += line.here.count;
         }
         total.far_exchanges += far_round;

@@ -15,7 +15,12 @@ void open_attempts::close() noexcept {
 }
 
 attempts::attempts(event_loop& loop, open_attempts& all, std::string address, time_point deadline, std::uint64_t seed)
-    : loop_(loop), all_(all), address_(std::move(address)), begin_(loop.now()), deadline_(deadline), pauses_(seed) {
+    : loop_(loop),
+      all_(all),
+      address_(std::move(address)),
+      begin_(loop.now()),
+      deadline_(deadline),
+      pauses_(seed) {
     all_.open_.insert(this);
     if (all_.closed_) end(error::closed);
 }

@@ -8,7 +8,8 @@
 namespace tutti {
 
 byte_queue::byte_queue(std::size_t capacity_bytes)
-    : capacity_(capacity_bytes), ring_(std::make_unique_for_overwrite<std::byte[]>(capacity_bytes)) {
+    : capacity_(capacity_bytes),
+      ring_(std::make_unique_for_overwrite<std::byte[]>(capacity_bytes)) {
     TUTTI_CHECK(capacity_bytes > 0, "a queue without capacity moves nothing");
 }
 

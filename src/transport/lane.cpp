@@ -25,9 +25,10 @@ lane::lane(event_loop& loop, std::mutex& guard, std::unique_ptr<tutti::link> ove
       send_turn_(loop),
       recv_turn_(loop),
       staging_(staging_bytes),
+      stages_(how == kind::single),
       buffer_(buffer_bytes) {}
 
-std::size_t lane_owner::through(const frame&, std::uint64_t, std::span<const std::byte>) noexcept { return 0; }
+std::size_t lane_owner::through(const frame&, std::uint64_t, std::span<const std::byte>, std::byte*) noexcept { return 0; }
 
 lane::~lane() { close(); }
 
@@ -133,26 +134,23 @@ void lane::append(std::size_t place, std::span<const std::byte> run) {
 void lane::gather_batch() {
     send_runs_.clear();
     std::size_t staged = 0, bytes = 0;
-    for (const outgoing* next = first_; next && send_runs_.size() < batch_runs && bytes < batch_bytes; next = next->next_in_lane) {
+    for (const outgoing* next = first_; next != undecided_ && send_runs_.size() < batch_runs && bytes < batch_bytes;
+         next = next->next_in_lane) {
         if (staging_.size() - staged < frame_bytes + short_payload) break;
         std::byte* const at = staging_.data() + staged;
         const auto header = encode(next->head);
         std::memcpy(at, header.data(), frame_bytes);
         std::size_t length = frame_bytes;
         const std::size_t place = send_runs_.size();
-        if (!next->head.in_place) next->gather(send_runs_);
+        if (!next->head.in_place && next->head.references == 0) next->gather(send_runs_);
         if (next->head.references > 0) {
-            for (std::size_t run = place; run < send_runs_.size(); ++run) {
-                const reference where = near_->locate(send_runs_[run]).value_or(reference());
-                std::memcpy(at + length, &where, sizeof where);
-                length += sizeof where;
-            }
+            std::memcpy(at + length, next->lends.data(), next->head.references * sizeof(reference));
+            length += next->head.references * sizeof(reference);
             if (next->head.answered) {
                 const reference by{next->answer.value_or(0), 0};
                 std::memcpy(at + length, &by, sizeof by);
                 length += sizeof by;
             }
-            send_runs_.resize(place);
         } else if (next->head.payload_bytes <= short_payload) {
             for (std::size_t run = place; run < send_runs_.size(); ++run) {
                 if (!send_runs_[run].empty()) std::memcpy(at + length, send_runs_[run].data(), send_runs_[run].size());
@@ -164,6 +162,7 @@ void lane::gather_batch() {
         staged += length;
         bytes += wire_bytes(next->head);
     }
+    if (offset_ == 0) return;
     std::size_t gone = offset_, skipped = 0;
     while (skipped < send_runs_.size() && gone >= send_runs_[skipped].size()) gone -= send_runs_[skipped++].size();
     send_runs_.erase(send_runs_.begin(), send_runs_.begin() + static_cast<std::ptrdiff_t>(skipped));
@@ -176,7 +175,9 @@ void lane::sent_bytes(std::size_t bytes) noexcept {
         offset_ -= wire_bytes(first_->head);
         outgoing& done = *first_;
         first_ = done.next_in_lane;
-        if (done.head.references > 0) {
+        if (done.head.references > 0) done.number = ++lent_count_;
+        if (done.staged) slots_->sent(done.head.sequence, *done.answer, done.number);
+        if (done.head.references > 0 && !done.staged) {
             done.next_in_lane = nullptr;
             (lent_first_ ? lent_last_->next_in_lane : lent_first_) = &done;
             lent_last_ = &done;
@@ -240,15 +241,18 @@ void lane::readable() noexcept {
     pump_recv();
 }
 
-/// Whether a whole header has been taken from the buffer.
+/// Whether a whole header has been taken.
 bool lane::take_header() noexcept {
-    if (end_ - begin_ < frame_bytes) return false;
-    const std::span<const std::byte, frame_bytes> bytes(buffer_.data() + begin_, frame_bytes);
+    const std::byte* const from = next_header();
+    if (!from) return false;
+    frame_header bytes;  // of its own: what is shown could still be changed
+    std::memcpy(bytes.data(), from, frame_bytes);
     if (!decode(bytes, head_)) {
         fail(error::protocol_error);
         return false;
     }
-    begin_ += frame_bytes;
+    if (begin_ == end_) near_->skip(frame_bytes);
+    else begin_ += frame_bytes;
     state_ = state::parked;
     if (head_.references == 0 && !head_.in_place) return true;
     if (!near_) {
@@ -265,9 +269,7 @@ bool lane::ask_owner() noexcept {
     through_ = false;
     switch (owner_.arrived(head_, runs_)) {
         case landing::park: return false;
-        case landing::refuse:
-            state_ = state::ended;
-            return false;
+        case landing::refuse: state_ = state::ended; return false;
         case landing::through:
             through_ = true;
             begin_ = end_ = 0;  // the payload has not been read ahead
@@ -322,8 +324,8 @@ bool lane::recv_more(std::size_t& budget) noexcept {
         return false;
     }
     std::size_t ahead = missing_ >= long_payload ? frame_bytes : buffer_bytes - end_;
-    // What the link shows need not be read ahead, only what is looked at as a whole.
-    if (near_) ahead = (state_ == state::references ? reference_bytes(head_) : frame_bytes) - end_;
+    // What the link shows need not be read ahead, only what lies there in two pieces.
+    if (near_) ahead = missing_ > 0 ? 0 : (state_ == state::references ? reference_bytes(head_) : frame_bytes) - end_;
     const std::size_t asked = missing_ + ahead;
     runs_.emplace_back(buffer_.data() + end_, ahead);
     const auto [bytes, code] = outside([this] { return link_->try_recv(std::span<const std::span<std::byte>>(runs_).subspan(run_)); });
@@ -366,6 +368,7 @@ void lane::pump_recv() noexcept {
             recv_turn_.start(readable_);
             break;
         }
+        if (slots_ && !slots_->empty() && !unstage(budget)) break;
         if (head_.references > 0) {
             if (!take_lent(budget)) break;
         } else if (!through_) {

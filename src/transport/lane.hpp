@@ -8,6 +8,7 @@
 #include "transport/frame.hpp"
 #include "transport/near_link.hpp"
 #include "transport/next_turn.hpp"
+#include "transport/slots.hpp"
 
 #include <array>
 #include <memory>
@@ -23,6 +24,7 @@ struct loan {
     std::uint32_t place = 0;
     std::size_t count = 0;
     std::array<reference, most_references> parts;
+    bool answered = false;  // that frame's payload has been written there already
 
     std::span<const reference> where() const noexcept { return std::span(parts).first(count); }
 };
@@ -35,11 +37,16 @@ public:
     /// The place of the frame that brings what belongs into the payload's memory, which rests until then.
     std::optional<std::uint32_t> answer;
     loan into;                         // where the other side wants the payload; without parts it has not said so
-    outgoing* next_in_lane = nullptr;  // the lane's
+
+    // The lane's.
+    outgoing* next_in_lane = nullptr;
+    std::array<reference, most_references> lends{};  // what stands in place of the payload
+    bool staged = false;                             // the payload was copied to where these lead
+    std::uint64_t number = 0;                        // among the frames that lend
 
     /// Appends the runs of the payload, head.payload_bytes in all. Asked again after a partial send: the answer must be the same.
     virtual void gather(std::vector<std::span<const std::byte>>& runs) const = 0;
-    /// Nobody reads the payload any more: all bytes are with the kernel, or the other side has given them back. The object may be queued
+    /// Nobody reads the payload any more: all bytes are with the kernel, or copied, or the other side has given them back. The object may be queued
     /// again at once.
     virtual void sent() noexcept = 0;
 
@@ -56,12 +63,16 @@ public:
     /// takes the payload part by part, where the link shows it; only from a lane that is `near`. `park`: nothing is read until
     /// `lane::resume`, then it is asked again. `refuse`: the lane stops reading for good.
     virtual landing arrived(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept = 0;
-    /// The part of a payload that begins at `offset`. Says how many bytes it took, whole elements. From a spread lane without the guard.
-    virtual std::size_t through(const frame& head, std::uint64_t offset, std::span<const std::byte> part) noexcept;
+    /// The part of a payload that begins at `offset`; `back`, if not null, is the same memory, and takes the result too. Says how many bytes it
+    /// took, whole elements. From a spread lane without the guard.
+    virtual std::size_t through(const frame& head, std::uint64_t offset, std::span<const std::byte> part, std::byte* back) noexcept;
     /// Only from a spread lane, without the guard: a payload is all there. What takes long and concerns nobody else is done here.
     virtual void settle(const frame& head) noexcept { static_cast<void>(head); }
     virtual void landed(const frame& head) noexcept = 0;
-    /// The payload that is about to land, whose frame has been taken, was lent: the frame that stands in the loan may be written there.
+    /// Whether what this rank makes of the payload, part by part, is what the frame of that place brings: then `through` writes it over the
+    /// part as well.
+    virtual bool answers(const frame& head, std::uint32_t place) noexcept { return static_cast<void>(head), static_cast<void>(place), false; }
+    /// The payload that is about to land was lent: the frame that stands in the loan may be written there.
     virtual void lent(const frame& head, const loan& what) noexcept { static_cast<void>(head), static_cast<void>(what); }
     /// Whether a frame is due.
     virtual bool awaits() const noexcept { return false; }
@@ -79,7 +90,8 @@ protected:
 /// and `resume` come from any thread, and the loop does the rest soon.
 class lane final {
 public:
-    enum class kind { single, spread };
+    /// What its owner sends and receives goes over this lane alone; or over others too; or over others on other loops.
+    enum class kind { single, shared, spread };
 
     lane(event_loop& loop, std::mutex& guard, std::unique_ptr<tutti::link> over, lane_owner& owner, kind how = kind::single);
     ~lane();
@@ -147,6 +159,7 @@ private:
     void decide(std::size_t& budget) noexcept;
     void refer(outgoing& what) noexcept;
     bool answer(const outgoing& what) noexcept;
+    bool stage(outgoing& what) noexcept;
     void take_returned() noexcept;
     void await_return() noexcept;
     void pump_send() noexcept;
@@ -155,10 +168,13 @@ private:
     void append(std::size_t place, std::span<const std::byte> run);
     void wait_readable() noexcept;
     void sent_bytes(std::size_t bytes) noexcept;
+    const std::byte* next_header() noexcept;
     bool take_header() noexcept;
     bool take_references() noexcept;
     bool take_lent(std::size_t& budget) noexcept;
-    bool read_lent() noexcept;
+    bool read_lent(bool back) noexcept;
+    bool read_and_answer() noexcept;
+    bool unstage(std::size_t& budget) noexcept;
     bool pass_through(std::size_t& budget) noexcept;
     moved show(std::size_t& used) noexcept;
     bool nothing_came(std::error_code code) noexcept;
@@ -205,11 +221,14 @@ private:
     static constexpr std::size_t answered_from = 8 * KiB;  // so little, where the answer is not copied either
     outgoing* lent_first_ = nullptr;
     outgoing* lent_last_ = nullptr;
-    std::uint64_t returned_ = 0;
+    std::uint64_t lent_count_ = 0;
+    std::uint64_t returned_ = 0;  // as last seen
     bool waiting_returned_ = false;
     std::uint64_t waited_beyond_ = 0;
-    std::vector<std::span<const std::byte>> lent_;  // what the other side has lent
-    loan loan_;                                     // the same, where it wants an answer
+    const bool stages_;
+    std::optional<slots> slots_;              // where payloads that are to be answered, and cannot be lent, lie
+    std::vector<std::span<std::byte>> lent_;  // what the other side has lent
+    loan loan_;                               // the same, where it wants an answer
     bool through_ = false;
 
     // Receiving: bytes read ahead wait in buffer_[begin_, end_).

@@ -14,25 +14,44 @@ static constexpr std::size_t shown_bytes = 64 * KiB;
 static constexpr std::size_t longest_element = 16;
 static_assert([] {
     for (int type = 0; type < data_type_count; ++type)
-        if (size_of(static_cast<data_type>(type)) > longest_element) return false;
+        if (const std::size_t bytes = size_of(static_cast<data_type>(type));
+            bytes > longest_element || (bytes > 0 && slots::slot_bytes % bytes != 0))
+            return false;
     return true;
 }());
+
+/// From runs to runs of as many bytes.
+template <class Byte>
+static void copy_runs(std::span<const std::span<std::byte>> targets, std::span<const std::span<Byte>> sources) noexcept {
+    auto target = targets.begin();
+    std::size_t at = 0;
+    for (auto source : sources) {
+        while (!source.empty()) {
+            if (at == target->size()) ++target, at = 0;
+            const std::size_t bytes = std::min(source.size(), target->size() - at);
+            if (bytes > 0) std::memcpy(target->data() + at, source.data(), bytes);
+            source = source.subspan(bytes);
+            at += bytes;
+        }
+    }
+}
 
 // ---- sending
 
 /// Whether a payload is copied, lent, or written where it belongs is decided once, when its turn comes.
 void lane::decide(std::size_t& budget) noexcept {
-    while (undecided_) {
+    while (undecided_ && budget > 0) {
         outgoing& what = *undecided_;
         what.head.references = 0;
-        what.head.answered = what.head.in_place = false;
+        what.head.answered = what.head.in_place = what.staged = false;
         if (near_ && what.into.count > 0) {
-            const bool written = outside([&] { return answer(what); });
+            const bool before = what.into.answered, written = before || outside([&] { return answer(what); });
             if (state_ == state::ended) return;
             what.head.in_place = written;
-            if (written) budget -= std::min(budget, static_cast<std::size_t>(what.head.payload_bytes));
+            if (written && !before) budget -= std::min(budget, static_cast<std::size_t>(what.head.payload_bytes));
         } else if (near_) {
             refer(what);
+            if (what.staged) budget -= std::min(budget, static_cast<std::size_t>(what.head.payload_bytes));
         }
         undecided_ = what.next_in_lane;
     }
@@ -51,17 +70,38 @@ void lane::refer(outgoing& what) noexcept {
     if (what.head.payload_bytes < from || (what.soon_written && !what.answer && near_->undisturbed())) return;
     send_runs_.clear();
     what.gather(send_runs_);
-    if (send_runs_.size() > most_references) return;
-    for (const auto& each : send_runs_)
-        if (!near_->locate(each)) return;
-    what.head.references = static_cast<std::uint8_t>(send_runs_.size());
-    what.head.answered = what.answer.has_value();
+    const bool few = send_runs_.size() <= most_references;
+    std::size_t found = 0;
+    for (; few && found < send_runs_.size(); ++found) {
+        const auto where = near_->locate(send_runs_[found]);
+        if (!where) break;
+        what.lends[found] = *where;
+    }
+    if (found == send_runs_.size()) what.head.references = static_cast<std::uint8_t>(found);
+    else what.staged = what.answer && stage(what);
+    what.head.answered = what.answer && what.head.references > 0;
+}
+
+/// Copies a payload that cannot be lent to where it can. The answer is copied from there; see unstage.
+bool lane::stage(outgoing& what) noexcept {
+    if (!stages_) return false;
+    if (!slots_) {
+        const auto memory = near_->spare();
+        if (memory.empty()) return false;
+        slots_.emplace(memory);
+    }
+    const slots::stay* const in = slots_->take(what.head.sequence, *what.answer, static_cast<std::size_t>(what.head.payload_bytes));
+    if (!in) return false;
+    copy_runs<const std::byte>(in->where(), send_runs_);
+    for (std::size_t index = 0; index < in->count; ++index) what.lends[index] = near_->locate(in->parts[index]).value_or(reference());
+    what.head.references = static_cast<std::uint8_t>(in->count);
+    return true;
 }
 
 void lane::take_returned() noexcept {
     if (!lent_first_) return;
-    for (const std::uint64_t until = near_->returned(); lent_first_ && returned_ < until;) {
-        ++returned_;
+    returned_ = near_->returned();
+    for (const std::uint64_t until = returned_; lent_first_ && lent_first_->number <= until;) {
         outgoing& done = *lent_first_;
         lent_first_ = done.next_in_lane;
         done.sent();
@@ -88,6 +128,16 @@ void lane::await_return() noexcept {
 
 // ---- receiving
 
+/// The next header: of what has been read ahead, or where the link shows it. Null when it is not all there, or lies in two pieces.
+const std::byte* lane::next_header() noexcept {
+    if (end_ - begin_ >= frame_bytes) return buffer_.data() + begin_;
+    if (!near_ || begin_ != end_) return nullptr;
+    std::span<const std::byte> shown;
+    const moved there = near_->peek(shown);
+    drained_ = there.bytes == 0 && !there.code;
+    return shown.size() >= frame_bytes ? shown.data() : nullptr;
+}
+
 /// Whether all references of a frame have been taken from the buffer, and are the payload that its header tells of.
 bool lane::take_references() noexcept {
     const std::size_t bytes = reference_bytes(head_);
@@ -111,15 +161,32 @@ bool lane::take_references() noexcept {
     return false;
 }
 
-/// False when there is less than its header tells of, or nobody wants it any more.
-bool lane::read_lent() noexcept {
+/// The answer to what lies in slots has come: it lies there, or comes in another way. False when the lane has ended.
+bool lane::unstage(std::size_t& budget) noexcept {
+    const slots::stay* const in = head_.kind == frame_kind::data ? slots_->find(head_.sequence, head_.place) : nullptr;
+    if (!in) return true;
+    const bool read = in->number > 0 && in->number <= near_->returned();  // else somebody still reads there
+    if (!read || in->bytes != head_.payload_bytes) {
+        fail(error::protocol_error);
+        return false;
+    }
+    if (head_.in_place) {
+        copy_runs<std::byte>(runs_, in->where());
+        budget -= std::min(budget, in->bytes);
+    }
+    slots_->free(*in);
+    return true;
+}
+
+/// False when there is less than its header tells of, or nobody wants it any more. `back`: what becomes of it is written there as well.
+bool lane::read_lent(bool back) noexcept {
     std::uint64_t offset = 0;
     for (const auto part : lent_) prefetch_pages(part.data(), part.size());
     for (auto part : lent_) {
         while (!part.empty()) {
             std::size_t bytes = 0;
             if (through_) {
-                bytes = owner_.through(head_, offset, part);
+                bytes = owner_.through(head_, offset, part, back ? part.data() : nullptr);
                 if (!spread_ && state_ == state::ended) return false;
             } else {
                 while (runs_[run_].empty()) ++run_;
@@ -136,16 +203,26 @@ bool lane::read_lent() noexcept {
     return true;
 }
 
+/// What is answered with what becomes of it takes that while it is read.
+bool lane::read_and_answer() noexcept {
+    loan_.answered = near_->begin_writing();
+    const bool read = read_lent(loan_.answered);
+    if (loan_.answered) near_->end_writing();
+    return read;
+}
+
 /// Reads a lent payload, and gives it back.
 bool lane::take_lent(std::size_t& budget) noexcept {
-    if (head_.answered) owner_.lent(head_, loan_);
-    const bool read = outside([this] { return read_lent(); });
+    loan_.answered = false;
+    const bool at_once = head_.answered && through_ && owner_.answers(head_, loan_.place);
+    const bool read = outside([this, at_once] { return at_once ? read_and_answer() : read_lent(false); });
     if (state_ == state::ended) return false;
     // Of what has been revoked the bytes that were read may have been something else already.
     if (!read || near_->revoked()) {
         fail(read ? error::peer_died : error::protocol_error);
         return false;
     }
+    if (head_.answered) owner_.lent(head_, loan_);
     budget -= std::min(budget, missing_);
     missing_ = 0;
     near_->give_back();
@@ -160,7 +237,7 @@ moved lane::show(std::size_t& used) noexcept {
         std::span<const std::byte> run;
         const moved there = near_->peek(run);
         if (there.bytes == 0) return there;
-        used = owner_.through(head_, offset, run.first(std::min({run.size(), missing_, shown_bytes})));
+        used = owner_.through(head_, offset, run.first(std::min({run.size(), missing_, shown_bytes})), nullptr);
         if (used > 0) {
             near_->skip(used);
             return there;
@@ -171,7 +248,7 @@ moved lane::show(std::size_t& used) noexcept {
     const moved came = link_->try_recv(parts);
     end_ += came.bytes;
     if (end_ < whole) return came;
-    used = owner_.through(head_, offset, std::span(buffer_).first(whole));
+    used = owner_.through(head_, offset, std::span(buffer_).first(whole), nullptr);
     if (used != whole) used = 0;
     end_ = 0;
     return came;

@@ -1,5 +1,5 @@
-#include "runtime/asio.hpp"
 #include "transport/lingering_socket.hpp"
+#include "runtime/asio.hpp"
 
 #include <linux/sockios.h>
 #include <sys/ioctl.h>

@@ -6,6 +6,7 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -101,6 +102,19 @@ int process_at(int handle) noexcept {
 bool hung_up(int handle) noexcept {
     pollfd end{handle, POLLRDHUP, 0};
     return ::poll(&end, 1, 0) > 0;
+}
+
+bool process_gone(int handle) noexcept {
+    const int number = process_at(handle);
+    if (number <= 0) return false;
+#ifdef SYS_pidfd_open
+    const file_handle process(static_cast<int>(::syscall(SYS_pidfd_open, number, 0)));
+    if (process) {
+        pollfd end{process.number(), POLLIN, 0};
+        return ::poll(&end, 1, 0) > 0;
+    }
+#endif
+    return ::kill(number, 0) < 0 && errno == ESRCH;  // an older kernel: once nobody waits for it any more
 }
 
 bool send_byte(int handle, char what, const file_handle* with) noexcept {

@@ -30,6 +30,9 @@ int process_at(int handle) noexcept;
 /// Whether the other end has been closed; a process that ended has closed it.
 bool hung_up(int handle) noexcept;
 
+/// Whether the process at the other end is known to have ended, though a child of it may still hold that end. Several system calls.
+bool process_gone(int handle) noexcept;
+
 /// One byte, with a file or without. False when it cannot be sent now or ever.
 bool send_byte(int handle, char what, const file_handle* with = nullptr) noexcept;
 

@@ -29,7 +29,12 @@ void wake(watcher* who) noexcept {
 class memory_link final : public link {
 public:
     memory_link(std::shared_ptr<channel> both, int side, event_loop& loop, std::string peer)
-        : both_(std::move(both)), mine_(side), theirs_(1 - side), reader_(loop), writer_(loop), peer_(std::move(peer)) {
+        : both_(std::move(both)),
+          mine_(side),
+          theirs_(1 - side),
+          reader_(loop),
+          writer_(loop),
+          peer_(std::move(peer)) {
         both_->reader[mine_] = &reader_;
         both_->writer[mine_] = &writer_;
     }

@@ -5,7 +5,10 @@
 namespace tutti {
 
 memory_transport::memory_transport(event_loop& loop, memory_network& network)
-    : loop_(loop), network_(network), accepting_(loop), address_(network.board().open(accepting_)) {}
+    : loop_(loop),
+      network_(network),
+      accepting_(loop),
+      address_(network.board().open(accepting_)) {}
 
 task<result<std::unique_ptr<link>>> memory_transport::connect(std::string address, time_point deadline) {
     attempts tries{loop_, connecting_, address, deadline, 0};

@@ -13,7 +13,7 @@
 
 namespace tutti {
 
-/// A part of the sender's arena.
+/// A part of the sender's arena, or of the link's own memory.
 struct reference {
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;
@@ -33,17 +33,23 @@ public:
     // Lending: the sender of a reference leaves that memory alone until it has been given back. What is lent is given back in order.
     /// Whether each side has a core of its own: what the other reads stays in its cache, and is slow to write here as long as it does.
     virtual bool undisturbed() const noexcept = 0;
+    /// Memory of the link itself, to be lent: of this side alone, and the same as long as the link is open. Pages count once they are used.
+    virtual std::span<std::byte> spare() noexcept = 0;
     /// None for memory that the other side cannot read.
     virtual std::optional<reference> locate(std::span<const std::byte> run) noexcept = 0;
     /// How often the other side has given something back, since the beginning.
     virtual std::uint64_t returned() noexcept = 0;
     /// Posts `work` once, when that number is another than `seen`, or the link has ended. One at a time.
     virtual void when_returned(std::uint64_t seen, detail::runnable& work) noexcept = 0;
-    /// The memory that the other side refers to; empty when it is none of its arena.
-    virtual std::span<const std::byte> borrow(reference what) noexcept = 0;
+    /// The memory that the other side refers to; empty when it has none there. To be written where it is lent for that, and only between
+    /// begin_writing and end_writing.
+    virtual std::span<std::byte> borrow(reference what) noexcept = 0;
     virtual void give_back() noexcept = 0;
+    /// False when what has been lent is revoked. Otherwise who revokes waits for end_writing.
+    virtual bool begin_writing() noexcept = 0;
+    virtual void end_writing() noexcept = 0;
     /// Writes `what` into the other side's memory at `where`, which it lent for that. False, and nothing is written, when it has been revoked,
-    /// or is none of its arena, or not as long.
+    /// or is none of its memory, or not as long.
     virtual bool write_back(std::span<const reference> where, std::span<const std::span<const std::byte>> what) noexcept = 0;
     /// Any thread that keeps the link from being closed: what has been lent and not been given back is not to be used, nor written to. If the
     /// other side is writing it is waited for.

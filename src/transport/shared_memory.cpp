@@ -41,8 +41,7 @@ file_identity identity_of(const file_handle& file) noexcept {
 result<mapping> mapping::of(const file_handle& file, access how) {
     struct stat about {};
     const int seals = ::fcntl(file.number(), F_GET_SEALS);
-    if (::fstat(file.number(), &about) != 0 || seals < 0 || (seals & F_SEAL_SHRINK) == 0 ||
-        about.st_size <= 0)
+    if (::fstat(file.number(), &about) != 0 || seals < 0 || (seals & F_SEAL_SHRINK) == 0 || about.st_size <= 0)
         return failure(error::protocol_error, "this is no shared memory");
     const auto bytes = static_cast<std::size_t>(about.st_size);
     const int rights = how == access::write ? PROT_READ | PROT_WRITE : PROT_READ;

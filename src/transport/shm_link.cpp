@@ -3,6 +3,7 @@
 #include "runtime/attempt.hpp"
 #include "transport/near_link.hpp"
 #include "transport/shm_ring.hpp"
+#include "transport/slots.hpp"
 #include "transport/socket_wait.hpp"
 
 #include "base/check.hpp"
@@ -18,11 +19,15 @@
 namespace tutti {
 namespace {
 
-/// The states of both rings, then the bytes of both. The first ring is that of the side that connected.
+/// The states of both rings, then the bytes of both, then memory that each side lends. The first is that of the side that connected.
 struct shared_rings {
     ring_state states[2];
     alignas(4096) std::byte bytes[2][ring_bytes];
+    alignas(4096) std::byte lent[2][slots::all_bytes];
 };
+
+/// Of a reference's offset: it leads to what a side lends of the link's own memory, not of its arena.
+constexpr std::uint64_t of_link = std::uint64_t{1} << 63;
 
 constexpr char memory_comes = 'm', arena_comes = 'a', wake_up = 'w';
 
@@ -82,6 +87,8 @@ public:
         in_ = &both->states[1 - mine];
         sender_.emplace(ring{out_, both->bytes[mine]});
         receiver_.emplace(ring{in_, both->bytes[1 - mine]});
+        own_ = both->lent[mine];
+        other_ = both->lent[1 - mine];
     }
     /// Takes what has come through the socket: the memory, wishes to wake up, the end.
     void hear() noexcept {
@@ -145,6 +152,7 @@ public:
         sender_.reset();
         receiver_.reset();
         out_ = in_ = nullptr;
+        own_ = other_ = {};
         memory_ = mapping();
         theirs_.reset();
     }
@@ -187,7 +195,10 @@ private:
         received();
     }
     bool undisturbed() const noexcept override { return reader_.undisturbed(); }
+    std::span<std::byte> spare() noexcept override { return own_; }
     std::optional<reference> locate(std::span<const std::byte> run) noexcept override {
+        const auto begin = reinterpret_cast<std::uintptr_t>(own_.data()), at = reinterpret_cast<std::uintptr_t>(run.data());
+        if (at >= begin && at - begin < own_.size()) return reference{(at - begin) | of_link, run.size()};
         const auto offset = mine_->locate(run);
         if (!offset || gone_ || !sender_) return std::nullopt;
         if (!arena_sent_) arena_sent_ = send_byte(handle_, arena_comes, &mine_->file());
@@ -199,16 +210,29 @@ private:
         seen_ = seen;
         lender_.start(work);
     }
-    std::span<const std::byte> borrow(reference what) noexcept override {
+    std::span<std::byte> borrow(reference what) noexcept override {
+        if ((what.offset & of_link) != 0) return part_of(other_, {what.offset & ~of_link, what.bytes});
         if (!theirs_) {  // it was sent before the first reference, perhaps among wishes to wake up
             hear();
             for (shm_wait* each : {&reader_, &writer_, &lender_}) each->look();
         }
-        if (!theirs_ || what.offset > theirs_->size() || theirs_->size() - what.offset < what.bytes) return {};
-        return {theirs_->data() + what.offset, static_cast<std::size_t>(what.bytes)};
+        return theirs_ ? part_of({theirs_->data(), theirs_->size()}, what) : std::span<std::byte>();
+    }
+    static std::span<std::byte> part_of(std::span<std::byte> memory, reference what) noexcept {
+        if (what.offset > memory.size() || memory.size() - what.offset < what.bytes) return {};
+        return memory.subspan(static_cast<std::size_t>(what.offset), static_cast<std::size_t>(what.bytes));
+    }
+    bool begin_writing() noexcept override {
+        if (!in_) return false;
+        in_->writing.store(1);
+        const bool allowed = in_->revoked.load() == 0;  // who revokes looks afterwards whether somebody is writing
+        if (!allowed) in_->writing.store(0);
+        return allowed;
+    }
+    void end_writing() noexcept override {
+        if (in_) in_->writing.store(0);
     }
     bool write_back(std::span<const reference> where, std::span<const std::span<const std::byte>> what) noexcept override {
-        if (!in_ || !theirs_) return false;
         std::size_t missing = 0;
         for (const auto& each : what) missing += each.size();
         for (const reference& each : where) {
@@ -216,11 +240,10 @@ private:
             missing -= static_cast<std::size_t>(each.bytes);
         }
         if (missing > 0) return false;
-        in_->writing.store(1);
-        const bool allowed = in_->revoked.load() == 0;  // who revokes looks afterwards whether somebody is writing
-        if (allowed) copy_to(where, what);
-        in_->writing.store(0);
-        return allowed;
+        if (!begin_writing()) return false;
+        copy_to(where, what);
+        end_writing();
+        return true;
     }
     void copy_to(std::span<const reference> where, std::span<const std::span<const std::byte>> what) noexcept {
         auto target = where.begin();
@@ -228,7 +251,7 @@ private:
         for (auto part : what) {
             while (!part.empty()) {
                 const std::size_t bytes = std::min(part.size(), static_cast<std::size_t>(target->bytes) - at);
-                std::memcpy(theirs_->data() + target->offset + at, part.data(), bytes);
+                std::memcpy(borrow(*target).data() + at, part.data(), bytes);
                 part = part.subspan(bytes);
                 at += bytes;
                 if (at == target->bytes) ++target, at = 0;
@@ -239,7 +262,10 @@ private:
         if (!out_) return;
         out_->revoked.store(1);
         std::atomic_thread_fence(std::memory_order_seq_cst);
-        while (out_->writing.load() != 0 && !hung_up(handle_)) std::this_thread::yield();  // at most a frame
+        for (int turns = 1; out_->writing.load() != 0; ++turns) {  // at most a frame
+            if (turns % 256 == 0 && (hung_up(handle_) || process_gone(handle_))) return;
+            std::this_thread::yield();
+        }
     }
     bool revoked() const noexcept override {
         std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -256,6 +282,8 @@ private:
         memory_ = std::move(before.memory_);
         out_ = std::exchange(before.out_, nullptr);
         in_ = std::exchange(before.in_, nullptr);
+        own_ = before.own_;
+        other_ = before.other_;
         sender_ = std::exchange(before.sender_, std::nullopt);
         receiver_ = std::exchange(before.receiver_, std::nullopt);
         given_back_ = before.given_back_;
@@ -295,6 +323,8 @@ private:
     mapping memory_;
     ring_state* out_ = nullptr;
     ring_state* in_ = nullptr;
+    std::span<std::byte> own_;    // of the link's memory, to be lent
+    std::span<std::byte> other_;  // what the other side lends of it
     std::optional<ring_sender> sender_;
     std::optional<ring_receiver> receiver_;
     std::uint64_t given_back_ = 0;

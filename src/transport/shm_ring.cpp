@@ -10,6 +10,7 @@ namespace {
 constexpr std::size_t chunk_bytes = 32 * KiB;
 /// A sender that found the ring full is woken when this much is free, not for every few bytes.
 constexpr std::size_t worthwhile_bytes = ring_bytes / 4;
+static_assert(untold_bytes + worthwhile_bytes <= ring_bytes, "who waits for room must be told of it in the end");
 
 constexpr std::size_t grain = 64;
 constexpr std::size_t cache_line = 64;
@@ -78,14 +79,12 @@ moved ring_receiver::recv(std::span<const std::span<std::byte>> parts) noexcept 
             std::memcpy(part.data(), over_.bytes + at, bytes);
             if (keeps_pace_) take_over(over_.bytes + at, bytes);
             part = part.subspan(bytes);
-            received_ += bytes;
             there -= bytes;
             total += bytes;
-            over_.state->received.store(received_, std::memory_order_release);
+            advance(bytes);
         }
         if (!part.empty()) break;
     }
-    if (total > 0) over_.state->received.store(received_);
     return {total, total == 0 && broken_ ? make_error_code(error::protocol_error) : std::error_code()};
 }
 
@@ -99,13 +98,19 @@ moved ring_receiver::peek(std::span<const std::byte>& run) noexcept {
 
 void ring_receiver::skip(std::size_t bytes) noexcept {
     if (keeps_pace_) take_over(over_.bytes + place_of(received_), bytes);
+    advance(bytes);
+}
+
+void ring_receiver::advance(std::size_t bytes) noexcept {
     received_ += bytes;
-    over_.state->received.store(received_);
+    if (received_ - told_ < untold_bytes) return;
+    told_ = received_;
+    over_.state->received.store(told_);
 }
 
 bool ring_receiver::must_wake() noexcept {
     if (over_.state->sender_sleeps.load() == 0) return false;
-    if (ring_bytes - static_cast<std::size_t>(over_.state->sent.load() - received_) < worthwhile_bytes) return false;
+    if (ring_bytes - static_cast<std::size_t>(over_.state->sent.load() - told_) < worthwhile_bytes) return false;
     return over_.state->sender_sleeps.exchange(0) != 0;
 }
 

@@ -14,6 +14,8 @@ namespace tutti {
 
 /// Small enough to stay in a core's cache together with what is copied, large enough for a slice.
 inline constexpr std::size_t ring_bytes = 512 * KiB;
+/// Of less than this that it has read a receiver need not tell the sender: small frames then cost no line that both would write and read.
+inline constexpr std::size_t untold_bytes = 32 * KiB;
 
 /// What both sides write, each variable on a cache line of its own. Positions count bytes from the beginning and never stop.
 /// Positions and the wishes to be woken are written and read in one order for all (sequentially consistent): either the mover sees the wish,
@@ -40,7 +42,8 @@ class ring_sender {
 public:
     explicit ring_sender(ring over) noexcept : over_(over) {}
 
-    /// Copies as much as there is room for; a part that does not fit is split at a multiple of 64 bytes, so no element is. The other side may take the first bytes while the last are being copied.
+    /// Copies as much as there is room for, as far as it has been told; a part that does not fit is split at a multiple of 64 bytes, so no
+    /// element is. The other side may take the first bytes while the last are being copied.
     moved send(std::span<const std::span<const std::byte>> parts) noexcept;
     /// Whether it is worth trying: there is room again, for a good part of the ring when it was full.
     bool ready() noexcept;
@@ -76,10 +79,12 @@ public:
 
 private:
     std::size_t waiting() noexcept;
+    void advance(std::size_t bytes) noexcept;
 
     ring over_;
     std::uint64_t sent_ = 0;  // as last seen
     std::uint64_t received_ = 0;
+    std::uint64_t told_ = 0;  // of that, to the sender
     bool broken_ = false;
     bool keeps_pace_ = false;
 };

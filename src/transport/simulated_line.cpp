@@ -19,7 +19,11 @@ void simulated_history::note(time_point when, event what, std::uint64_t line, st
 }
 
 simulated_line::simulated_line(event_loop& loop, simulated_history& history, line_options options, std::uint64_t name)
-    : loop_(loop), history_(history), options_(options), name_(name), bytes_(options.window_bytes) {}
+    : loop_(loop),
+      history_(history),
+      options_(options),
+      name_(name),
+      bytes_(options.window_bytes) {}
 
 std::size_t simulated_line::part_of(std::size_t possible) {
     if (!options_.partial_moves || possible <= 1) return possible;

@@ -8,8 +8,14 @@ namespace {
 class simulated_link final : public link {
 public:
     simulated_link(std::shared_ptr<simulated_channel> both, int side, std::string peer)
-        : both_(std::move(both)), outgoing_(both_->sent[side]), incoming_(both_->sent[1 - side]), closed_(both_->closed[side]),
-          theirs_closed_(both_->closed[1 - side]), reader_(both_->loop), writer_(both_->loop), peer_(std::move(peer)) {
+        : both_(std::move(both)),
+          outgoing_(both_->sent[side]),
+          incoming_(both_->sent[1 - side]),
+          closed_(both_->closed[side]),
+          theirs_closed_(both_->closed[1 - side]),
+          reader_(both_->loop),
+          writer_(both_->loop),
+          peer_(std::move(peer)) {
         outgoing_.sender = &writer_;
         incoming_.receiver = &reader_;
     }
@@ -69,7 +75,9 @@ private:
 
 simulated_channel::simulated_channel(event_loop& on, std::shared_ptr<simulated_history> events, const line_options& there,
                                      const line_options& back, std::uint64_t number)
-    : loop(on), history(std::move(events)), name(number),
+    : loop(on),
+      history(std::move(events)),
+      name(number),
       sent{{on, *history, there, 2 * number}, {on, *history, back, 2 * number + 1}} {
     sent[0].back = &sent[1].sender;
     sent[1].back = &sent[0].sender;

@@ -20,7 +20,8 @@ rank rank_of(std::string_view address) {
 }  // namespace
 
 simulated_network::simulated_network(std::uint64_t seed, line_options every_line)
-    : every_line_(every_line), history_(std::make_shared<simulated_history>(seed)) {}
+    : every_line_(every_line),
+      history_(std::make_shared<simulated_history>(seed)) {}
 
 simulated_network::~simulated_network() {
     for (const auto* one : transports_) TUTTI_CHECK(one == nullptr, "a simulated network outlives its transports");
@@ -65,7 +66,10 @@ std::shared_ptr<simulated_channel> simulated_network::open(event_loop& loop, ran
 }
 
 simulated_transport::simulated_transport(event_loop& loop, simulated_network& network)
-    : loop_(loop), network_(network), accepting_(loop), rank_(static_cast<rank>(network.transports_.size())),
+    : loop_(loop),
+      network_(network),
+      accepting_(loop),
+      rank_(static_cast<rank>(network.transports_.size())),
       address_(network.board_.open(accepting_)) {
     network_.transports_.push_back(this);
 }

@@ -60,7 +60,12 @@ bool would_wait() noexcept { return errno == EAGAIN || errno == EWOULDBLOCK; }
 class tcp_link final : public link {
 public:
     tcp_link(event_loop& loop, tcp::socket socket, std::string peer, bool same_host)
-        : socket_(std::move(socket)), handle_(socket_.native_handle()), reader_(loop, socket_, tcp::socket::wait_read), writer_(loop, socket_, tcp::socket::wait_write), peer_(std::move(peer)), same_host_(same_host) {}
+        : socket_(std::move(socket)),
+          handle_(socket_.native_handle()),
+          reader_(loop, socket_, tcp::socket::wait_read),
+          writer_(loop, socket_, tcp::socket::wait_write),
+          peer_(std::move(peer)),
+          same_host_(same_host) {}
     ~tcp_link() override { close(); }
 
     moved try_send(std::span<const std::span<const std::byte>> parts) noexcept override {

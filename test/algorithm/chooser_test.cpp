@@ -54,11 +54,18 @@ TEST_CASE("on two cores the defaults choose what was measured to be fastest") {
     };
     check(over_tcp, on_two_cores({}));
     const row in_memory[] = {
-        {2, all_reduce, 4, "recursive_doubling"}, {2, all_reduce, 16 * KiB, "recursive_doubling"},
-        {2, all_reduce, 256 * KiB, "ring"},       {4, all_reduce, 4 * KiB, "star"},
-        {4, all_reduce, 4 * MiB, "ring"},         {4, broadcast, 64 * MiB, "tree"},
-        {4, all_gather, 64 * MiB, "ring"},        {4, reduce_scatter, 64 * MiB, "direct"},
-        {4, all_to_all, 64 * KiB, "direct"},      {4, gather, 64 * KiB, "direct"},
+        {2, all_reduce, 4, "recursive_doubling"},
+        {2, all_reduce, 16 * KiB, "recursive_doubling"},
+        {2, all_reduce, 256 * KiB, "ring"},
+        {4, all_reduce, 4 * KiB, "star"},
+        {4, all_reduce, 256 * KiB, "halving_doubling"},
+        {4, all_reduce, 4 * MiB, "halving_doubling"},
+        {4, all_reduce, 64 * MiB, "halving_doubling"},
+        {4, broadcast, 64 * MiB, "tree"},
+        {4, all_gather, 64 * MiB, "ring"},
+        {4, reduce_scatter, 64 * MiB, "direct"},
+        {4, all_to_all, 64 * KiB, "direct"},
+        {4, gather, 64 * KiB, "direct"},
         {4, scatter, 64 * KiB, "direct"},
     };
     check(in_memory, on_two_cores(shared_memory_costs));

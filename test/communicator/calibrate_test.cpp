@@ -27,12 +27,7 @@ const engine_settings& settings_of(detail::group& which) { return which.engine()
 
 /// As test::run_ranks, but with options for each rank, and a look at the groups.
 task<> one_rank(context& home, rank me, int size, std::shared_ptr<store> meeting, seen& all) {
-    world who;
-    who.me = me;
-    who.size = size;
-    who.master_address = "127.0.0.1";
-    who.local_size = size;
-    auto joining = home.join(who, std::move(meeting));
+    auto joining = home.join(test::world_of(me, size), std::move(meeting));
     const auto joined = co_await std::move(joining);
     detail::group& mine = *home.inner().groups().back();
     const auto at = static_cast<std::size_t>(me);
@@ -112,11 +107,15 @@ TEST_CASE("two ranks of a host over one socket cut longer slices, unless rank 0 
         int lanes, hosts;
         std::size_t told, expected;
     };
-    constexpr std::size_t usual = 512 * KiB, longer = 1 * MiB;
+    constexpr std::size_t nothing = 0, usual = 512 * KiB, longer = 1 * MiB;
     for (const row& each :
-         {row{"two", 2, transport_kind::tcp, 1, 1, usual, longer}, row{"two, shared memory", 2, transport_kind::shm, 1, 1, usual, usual},
-          row{"two, 2 lanes", 2, transport_kind::tcp, 2, 1, usual, usual}, row{"two hosts", 2, transport_kind::tcp, 1, 2, usual, usual},
-          row{"two, told", 2, transport_kind::tcp, 1, 1, 300 * KiB, 300 * KiB}, row{"three", 3, transport_kind::tcp, 1, 1, usual, usual}}) {
+         {row{"two", 2, transport_kind::tcp, 1, 1, nothing, longer},
+          row{"two, shared memory", 2, transport_kind::shm, 1, 1, nothing, usual},
+          row{"two, 2 lanes", 2, transport_kind::tcp, 2, 1, nothing, usual}, row{"two hosts", 2, transport_kind::tcp, 1, 2, nothing, usual},
+          row{"two, told", 2, transport_kind::tcp, 1, 1, 300 * KiB, 300 * KiB},
+          row{"two, told the usual", 2, transport_kind::tcp, 1, 1, usual, usual},
+          row{"three", 3, transport_kind::tcp, 1, 1, nothing, usual}, row{"one", 1, transport_kind::tcp, 1, 1, nothing, usual},
+          row{"one, told", 1, transport_kind::tcp, 1, 1, 300 * KiB, 300 * KiB}}) {
         CAPTURE(each.name);
         event_loop loop;
         const seen all = join_all(

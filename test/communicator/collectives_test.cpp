@@ -8,6 +8,7 @@
 using namespace tutti;
 using test::programme;
 using test::run_ranks;
+using test::slices_of;
 
 namespace {
 
@@ -28,13 +29,6 @@ programme everything(int size) {
                 }
             }
     return all;
-}
-
-context_options slices_of(std::size_t slice_bytes) {
-    context_options options;
-    options.slice_bytes = slice_bytes;
-    options.small_bytes = 1000;
-    return options;
 }
 
 // ---- concurrency

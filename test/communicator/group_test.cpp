@@ -29,15 +29,6 @@ task<failure> failure_of(future<> work) {
 
 task<> meet(communicator& all) { co_await all.barrier(); }
 
-world some(rank me, int size) {
-    world who;
-    who.me = me;
-    who.size = size;
-    who.local_size = size;
-    who.master_address = "127.0.0.1";
-    return who;
-}
-
 /// Some ranks of a job join; each tells how that ended.
 task<> try_to_join(context& home, world who, std::shared_ptr<store> meeting, std::vector<std::string>& endings) {
     auto joining = home.join(who, std::move(meeting));
@@ -149,7 +140,7 @@ TEST_CASE("a rank that leaves while further lanes to it are being made is not ta
         std::vector<task<>> all;
         for (rank me = 0; me < 3; ++me) {
             homes.push_back(std::make_unique<context>(loop, std::make_unique<simulated_transport>(loop, network), options));
-            all.push_back(leave_soon(*homes.back(), some(me, 3), memory_store(table), told));
+            all.push_back(leave_soon(*homes.back(), test::world_of(me, 3), memory_store(table), told));
         }
         run(loop, when_all(std::move(all)));
         CHECK(told == 2);
@@ -183,7 +174,7 @@ TEST_CASE("all ranks use rank 0's number of lanes, and a number that cannot be i
         options.lanes = lanes;
         context home(loop, std::make_unique<memory_transport>(loop, network), options);
         try {
-            run(loop, home.join(some(0, 1), memory_store(table), "other"));
+            run(loop, home.join(test::world_of(0, 1), memory_store(table), "other"));
             FAIL("it joined");
         } catch (const failure& why) {
             CHECK(why.code() == error::invalid_argument);
@@ -203,7 +194,7 @@ TEST_CASE("ranks that do not come are named on all ranks that came, when the tim
     std::vector<task<>> all;
     for (const rank me : {0, 1, 3}) {
         homes.push_back(std::make_unique<context>(loop, std::make_unique<memory_transport>(loop, network), options));
-        all.push_back(try_to_join(*homes.back(), some(me, 5), memory_store(table), endings));
+        all.push_back(try_to_join(*homes.back(), test::world_of(me, 5), memory_store(table), endings));
     }
     const auto begin = loop.now();
     run(loop, when_all(std::move(all)));
@@ -277,7 +268,8 @@ TEST_CASE("a context may be destroyed before its communicators, and what was und
         auto joining = home.join(who, std::move(meeting));
         co_return co_await std::move(joining);
     };
-    auto both = run(loop, when_all(join(*first, some(0, 2), memory_store(table)), join(*second, some(1, 2), memory_store(table))));
+    auto both = run(
+        loop, when_all(join(*first, test::world_of(0, 2), memory_store(table)), join(*second, test::world_of(1, 2), memory_store(table))));
     std::vector<float> data(100000, 1.0f);
     auto mine = std::get<0>(both)->all_reduce(data, sum);
     auto theirs = std::get<1>(both)->barrier();
@@ -320,7 +312,7 @@ TEST_CASE("a communicator that is dropped with operations under way aborts them 
     std::vector<task<>> all;
     for (rank me = 0; me < 3; ++me) {
         homes.push_back(std::make_unique<context>(loop, std::make_unique<memory_transport>(loop, network)));
-        all.push_back(part::drop_or_wait(*homes.back(), some(me, 3), memory_store(table), told));
+        all.push_back(part::drop_or_wait(*homes.back(), test::world_of(me, 3), memory_store(table), told));
     }
     run(loop, when_all(std::move(all)));
     CHECK(told == 2);

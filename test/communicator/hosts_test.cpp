@@ -70,11 +70,7 @@ std::string named(const engine& of) {
 }
 
 task<> choose(context& home, rank me, int size, std::shared_ptr<store> meeting, choices& made) {
-    world who;
-    who.me = me;
-    who.size = size;
-    who.master_address = "127.0.0.1";
-    auto joining = home.join(who, std::move(meeting));
+    auto joining = home.join(test::world_of(me, size), std::move(meeting));
     const auto joined = co_await std::move(joining);
     made.all.push_back(named(home.inner().groups().back()->engine()));
     auto closing = joined->close();

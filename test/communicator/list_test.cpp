@@ -11,6 +11,7 @@
 using namespace tutti;
 using test::run_ranks;
 using test::scattered;
+using test::slices_of;
 
 namespace {
 
@@ -35,13 +36,6 @@ std::deque<entry> programme(int size) {
                              static_cast<std::uint64_t>(turn));
         }
     return all;
-}
-
-context_options slices_of(std::size_t slice_bytes) {
-    context_options options;
-    options.slice_bytes = slice_bytes;
-    options.small_bytes = 1000;
-    return options;
 }
 
 task<> rehearse(communicator& world, const std::deque<entry>& all, bool at_once) {

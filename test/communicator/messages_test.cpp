@@ -1,4 +1,5 @@
 #include "support/ranks.hpp"
+#include "support/seeds.hpp"
 
 #include "runtime/background.hpp"
 #include "transport/simulated_transport.hpp"
@@ -8,7 +9,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <deque>
 #include <map>
 #include <numeric>
@@ -171,11 +171,6 @@ task<> scramble(communicator& world, std::uint64_t seed) {
     }
 }
 
-std::uint64_t seeds() {
-    const char* more = std::getenv("TUTTI_SEEDS");
-    return more ? std::strtoull(more, nullptr, 10) : 20;
-}
-
 // ---- ends
 
 task<> expect_nothing_more(communicator& world) {
@@ -275,7 +270,7 @@ TEST_CASE("a server answers whoever asks") {
 }
 
 TEST_CASE("messages of random tags, lengths and times arrive in their order over every simulated network") {
-    for (std::uint64_t seed = 0; seed < seeds(); ++seed) {
+    for (std::uint64_t seed = 0; seed < test::seeds(20); ++seed) {
         CAPTURE(seed);
         std::mt19937_64 random{seed};
         line_options line;

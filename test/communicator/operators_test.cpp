@@ -14,6 +14,7 @@
 
 using namespace tutti;
 using test::run_ranks;
+using test::slices_of;
 
 namespace {
 
@@ -282,13 +283,6 @@ task<> disagree_about_size(communicator& world, test::failures& all) {
         ended = co_await as_result(std::move(next));
     }
     if (!ended) all[static_cast<std::size_t>(world.rank())] = ended.failure();
-}
-
-context_options slices_of(std::size_t slice_bytes) {
-    context_options options;
-    options.slice_bytes = slice_bytes;
-    options.small_bytes = 1000;
-    return options;
 }
 
 }  // namespace

@@ -12,15 +12,9 @@ using namespace tutti;
 using test::part;
 using test::programme;
 using test::run_ranks;
+using test::slices_of;
 
 namespace {
-
-context_options slices_of(std::size_t slice_bytes) {
-    context_options options;
-    options.slice_bytes = slice_bytes;
-    options.small_bytes = 1000;
-    return options;
-}
 
 /// Every call of the programme made once, and then all of them started again and again, one after the other or at once.
 task<> repeat(communicator& world, const programme& all, bool at_once) {
@@ -67,11 +61,12 @@ task<> repeat_list(communicator& world) {
 }
 
 /// How often it took until there was memory enough.
-std::size_t start_with_little_memory(persistent& call, std::vector<future<>>& held) {
+template <class Start>
+std::size_t with_little_memory(const Start& start, std::vector<future<>>& held) {
     for (std::size_t times = 0;; ++times) {
         const test::scarce_memory now(times);
         try {
-            held.push_back(call.start());
+            held.push_back(start());
             return times;
         } catch (const std::bad_alloc&) {}
     }
@@ -84,12 +79,24 @@ task<> run_out_of_memory(communicator& world) {
     held.reserve(3);
     for (int turn = 0; turn < 3; ++turn) {
         std::fill(data.begin(), data.end(), static_cast<float>(world.rank() + turn));
-        const std::size_t times = start_with_little_memory(call, held);
+        const std::size_t times = with_little_memory([&call] { return call.start(); }, held);
         if (turn > 0 && test::allocations() > 0) CHECK(times > 0);  // else nothing is counted, and nothing fails
         while (!held.back().ready()) co_await yield();
         CHECK(data == std::vector<float>(50'000, static_cast<float>(world.size() - 1 + turn)));
     }
     for (auto& each : held) co_await std::move(each);
+}
+
+/// The same call is tried again, on the operation that was half made.
+task<> run_out_of_memory_in_a_plain_call(communicator& world) {
+    const auto ranks = static_cast<std::size_t>(world.size());
+    std::vector<float> data(500 * ranks, 1), block(500);
+    std::vector<future<>> held;
+    held.reserve(1);
+    const std::size_t times = with_little_memory([&] { return world.reduce_scatter(data, block, sum); }, held);
+    if (test::allocations() > 0) CHECK(times > 2);
+    co_await std::move(held.front());
+    CHECK(block == std::vector<float>(500, static_cast<float>(ranks)));
 }
 
 task<> outlive(communicator& world) {
@@ -226,6 +233,9 @@ TEST_CASE("every collective may be made once and started often") {
 
 TEST_CASE("a list of buffers may be started often, whoever still holds the futures") { run_ranks(4, repeat_list, slices_of(256)); }
 TEST_CASE("a start that finds no memory changes nothing, and may be tried again") { run_ranks(2, run_out_of_memory); }
+TEST_CASE("a call that finds no memory changes nothing, and may be made again") {
+    for (const int ranks : {2, 3, 4}) run_ranks(ranks, run_out_of_memory_in_a_plain_call);
+}
 TEST_CASE("a persistent call may go while it is under way") { run_ranks(3, outlive); }
 TEST_CASE("a start before the end of the one before is an error on all ranks") { run_ranks(3, start_too_early); }
 TEST_CASE("a persistent call with wrong arguments fails the communicator, and every start says why") { run_ranks(3, make_wrongly); }

@@ -1,19 +1,13 @@
 // The same collectives over a network whose latency, bandwidth and partial moves are drawn by chance.
 #include "communicator/rehearsal.hpp"
 #include "support/ranks.hpp"
+#include "support/seeds.hpp"
 #include "transport/simulated_transport.hpp"
-
-#include <cstdlib>
 
 using namespace tutti;
 using test::programme;
 
 namespace {
-
-std::uint64_t seeds() {
-    const char* more = std::getenv("TUTTI_SEEDS");
-    return more ? std::strtoull(more, nullptr, 10) : 20;
-}
 
 /// Every network of another kind, and the same for the same seed.
 line_options line_of(std::uint64_t seed) {
@@ -50,7 +44,7 @@ task<> sum_fractions(communicator& world, std::vector<test::bytes>& results) {
 }  // namespace
 
 TEST_CASE("collectives are right over every simulated network, one after the other and all at once") {
-    for (std::uint64_t seed = 0; seed < seeds(); ++seed) {
+    for (std::uint64_t seed = 0; seed < test::seeds(20); ++seed) {
         CAPTURE(seed);
         const int size = 2 + static_cast<int>(seed % 6);
         const programme all = test::mixed(size, {0, 1, 33, 700}, static_cast<int>(seed));
@@ -61,7 +55,7 @@ TEST_CASE("collectives are right over every simulated network, one after the oth
 
 TEST_CASE("sums of fractions have the same bits on all ranks and over all networks") {
     test::bytes first;
-    for (std::uint64_t seed = 0; seed < seeds(); ++seed) {
+    for (std::uint64_t seed = 0; seed < test::seeds(20); ++seed) {
         CAPTURE(seed);
         std::vector<test::bytes> results(5);
         run_simulated(5, seed, [&](communicator& world) { return sum_fractions(world, results); }, options_of(seed));

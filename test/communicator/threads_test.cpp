@@ -43,12 +43,7 @@ constexpr early_end endings[] = {
 };
 
 task<std::unique_ptr<communicator>> join(context& home, rank me, int size, memory_table& table) {
-    world who;
-    who.me = me;
-    who.size = size;
-    who.master_address = "127.0.0.1";
-    who.local_size = size;
-    auto joining = home.join(who, memory_store(table));
+    auto joining = home.join(test::world_of(me, size), memory_store(table));
     co_return co_await std::move(joining);
 }
 

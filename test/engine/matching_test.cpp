@@ -1,9 +1,9 @@
 // Random messages against a model of a few lines: what each receive must get when everything has arrived before the next call.
 #include "engine/table.hpp"
+#include "support/seeds.hpp"
 
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 #include <deque>
 #include <list>
 #include <random>
@@ -12,11 +12,6 @@ using namespace tutti;
 using test::why;
 
 namespace {
-
-std::uint64_t seeds() {
-    const char* more = std::getenv("TUTTI_SEEDS");
-    return more ? std::strtoull(more, nullptr, 10) : 20;
-}
 
 struct call {
     std::vector<int> memory;
@@ -170,7 +165,7 @@ private:
 }  // namespace
 
 TEST_CASE("random messages are matched as the model says") {
-    for (std::uint64_t seed = 0; seed < seeds(); ++seed) {
+    for (std::uint64_t seed = 0; seed < test::seeds(20); ++seed) {
         CAPTURE(seed);
         rehearsal(seed).run();
     }

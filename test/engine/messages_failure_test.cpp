@@ -1,20 +1,15 @@
 // How messages end when they do not end well: who is told what, and what is touched no more.
+#include "engine/put.hpp"
 #include "engine/table.hpp"
 
 #include <doctest/doctest.h>
 
 using namespace tutti;
 using namespace std::chrono_literals;
+using test::put;
 using test::why;
 
 namespace {
-
-void put(tutti::link& over, const frame& head, std::size_t payload_bytes) {
-    const auto header = encode(head);
-    const std::vector<std::byte> payload(payload_bytes, std::byte{0xee});
-    const std::span<const std::byte> parts[] = {header, payload};
-    REQUIRE(over.try_send(parts).bytes == frame_bytes + payload_bytes);
-}
 
 frame frame_of(frame_kind kind, std::uint64_t number, std::size_t payload_bytes = 0, std::size_t count = 0, message_tag tag = 0) {
     frame head;

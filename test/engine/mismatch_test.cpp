@@ -1,4 +1,5 @@
 // Ranks that disagree, and bytes that no correct rank sends: found before anything is written, and told in words.
+#include "engine/put.hpp"
 #include "engine/table.hpp"
 
 #include <doctest/doctest.h>
@@ -7,17 +8,10 @@
 
 using namespace tutti;
 using test::asking;
+using test::put;
 using test::why;
 
 namespace {
-
-/// Sends one frame by hand.
-void put(tutti::link& over, const frame& head, std::size_t payload_bytes) {
-    const auto header = encode(head);
-    const std::vector<std::byte> payload(payload_bytes, std::byte{0xee});
-    const std::span<const std::byte> parts[] = {header, payload};
-    REQUIRE(over.try_send(parts).bytes == frame_bytes + payload_bytes);
-}
 
 /// The frame that rank 1 of 2 sends first in an all-reduce of four floats, number 1.
 frame right_frame() {

@@ -124,6 +124,32 @@ TEST_CASE("a rank that is many operations ahead is caught up with, one after the
     }
 }
 
+TEST_CASE("a call one after the other works on the memory that it names, whatever the one before it named") {
+    test::table table(2);
+    std::vector<float> data[2][2] = {{{1, 2, 3}, {10, 20, 30}}, {{4, 5, 6}, {40, 50, 60}}};
+    const std::vector<float> once{5, 7, 9};
+    std::vector<future<>> calls;
+    const auto call = [&](std::size_t which, std::size_t count) {
+        for (std::size_t me = 0; me < 2; ++me) {
+            request what = asking(collective::all_reduce, data[me][which]);
+            what.count = count;
+            calls.push_back(table[static_cast<rank>(me)].issue(what));
+        }
+        table.settle();
+        for (auto& each : calls) CHECK(!why(each).code);
+        calls.clear();
+    };
+    call(0, 3);
+    CHECK(data[1][0] == once);
+    call(1, 2);
+    CHECK(data[0][1] == std::vector<float>{50, 70, 30});
+    CHECK(data[1][1] == std::vector<float>{50, 70, 60});
+    call(0, 3);
+    call(0, 3);
+    CHECK(data[0][0] == std::vector<float>{20, 28, 36});
+    CHECK(data[1][0] == data[0][0]);
+}
+
 TEST_CASE("operations of one lane end in the order of their calls on every rank") {
     for (const std::size_t bytes : {std::size_t{8}, std::size_t{4000}}) {
         test::table table(3, slices_of(100), 150);

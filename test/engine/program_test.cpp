@@ -201,3 +201,42 @@ TEST_CASE("halves that partners exchange are answered, blocks that go around a r
     CHECK(answered("ring", 4) == 0);
     CHECK(answered("recursive_doubling", 2) == 0);
 }
+
+TEST_CASE("a sum goes back to the rank whose part came last, from the same blocks, and nobody writes there meanwhile") {
+    int found = 0;
+    for_every_plan([&](const algorithm& entry, place at) {
+        const auto made = compile(entry, at);
+        const auto steps = made->plan().steps();
+        for (std::size_t reduced = 0; reduced < steps.size(); ++reduced) {
+            const program::answer* const by = made->sum_of(static_cast<int>(reduced));
+            if (!by) continue;
+            ++found;
+            const step& one = steps[reduced];
+            CHECK(one.what == action::recv_reduce);
+            CHECK(made->reduces_at_once(static_cast<int>(reduced)));
+            CHECK(steps[static_cast<std::size_t>(by->step)] == send(one.peer, one.here));
+            for (std::size_t between = reduced + 1; between < static_cast<std::size_t>(by->step); ++between) {
+                const step& other = steps[between];
+                CHECK((other.what == action::send || other.here.where != one.here.where || other.here.first >= one.here.first + one.here.count ||
+                       one.here.first >= other.here.first + other.here.count));
+            }
+            for (const program::channel& way : made->senders())
+                if (way.peer == one.peer) CHECK(frames_of(*made, way, 7, 3)[by->place(5, 7, 3)] == std::pair(by->step, std::size_t{5}));
+        }
+    });
+    CHECK(found > 0);
+}
+
+TEST_CASE("of two ranks each makes a sum that the other wants, of more the last partners do, and around a ring nobody does") {
+    const auto sums = [](const char* algorithm, int size) {
+        const auto made = compile(*find(collective::all_reduce, algorithm), {0, size});
+        int found = 0;
+        for (std::size_t index = 0; index < made->plan().steps().size(); ++index) found += made->sum_of(static_cast<int>(index)) ? 1 : 0;
+        return found;
+    };
+    CHECK(sums("ring", 2) == 1);
+    CHECK(sums("halving_doubling", 2) == 1);
+    CHECK(sums("halving_doubling", 8) == 1);
+    CHECK(sums("ring", 4) == 0);
+    CHECK(sums("recursive_doubling", 2) == 0);
+}

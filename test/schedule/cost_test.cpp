@@ -48,6 +48,19 @@ TEST_CASE("a lane is in use from the first send to its peer to the last") {
     CHECK(count(once).lane_rounds == 0);
 }
 
+TEST_CASE("blocks that come back from a peer of the host they were sent to are answered") {
+    schedule plan({.output = 4});
+    plan.round(send(1, output(0, 2)), send(2, output(2)), recv_reduce(1, output(3)));
+    plan.round(recv(1, output(0, 2)), recv(2, output(2)), send(1, output(3)));
+    CHECK(count(plan).answered == 3);
+    const std::vector<int> numbers{0, 0, 1};
+    CHECK(count(plan, 0, host_map(numbers)).answered == 2);
+    schedule around({.output = 2});
+    around.round(send(1, output(0)), recv(2, output(1)));
+    around.round(send(1, output(1)), recv(2, output(0)));
+    CHECK(count(around).answered == 0);
+}
+
 TEST_CASE("what goes to other hosts is counted apart, in each round the larger of sent and received") {
     schedule plan({.output = 4});
     plan.round(send(1, output(0, 3)), send(2, output(3)), recv(3, output(1, 2)));

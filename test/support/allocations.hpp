@@ -1,4 +1,4 @@
-// How often operator new has been called, and what happens when it fails: a program that lists allocations.cpp replaces it.
+// How often operator new has been called, but for memory whose alignment is asked for, and what happens when it fails: a program that lists allocations.cpp replaces it.
 // ThreadSanitizer does not allow that; there nothing is counted, and nothing fails.
 #pragma once
 
@@ -18,6 +18,15 @@ public:
     scarce_memory(const scarce_memory&) = delete;
     scarce_memory& operator=(const scarce_memory&) = delete;
     ~scarce_memory();
+};
+
+/// While it lives nobody gets so much memory at once whose alignment is asked for.
+class scarce_pages {
+public:
+    explicit scarce_pages(std::size_t bytes) noexcept;
+    scarce_pages(const scarce_pages&) = delete;
+    scarce_pages& operator=(const scarce_pages&) = delete;
+    ~scarce_pages();
 };
 
 }  // namespace tutti::test

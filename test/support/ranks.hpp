@@ -19,15 +19,28 @@ using rank_body = std::function<task<>(communicator&)>;
 /// Makes the transport of the next rank.
 using make_transport = std::function<std::unique_ptr<transport>(event_loop&)>;
 
-namespace detail {
-
-inline task<> one_rank(context& home, rank me, int size, std::shared_ptr<store> meeting, const rank_body& body) {
+/// Of a job whose ranks are all on this host.
+inline world world_of(rank me, int size) {
     world who;
     who.me = me;
     who.size = size;
     who.master_address = "127.0.0.1";
     who.local_size = size;
-    auto joining = home.join(who, std::move(meeting));
+    return who;
+}
+
+/// So that vectors of some thousand bytes have several slices.
+inline context_options slices_of(std::size_t slice_bytes) {
+    context_options options;
+    options.slice_bytes = slice_bytes;
+    options.small_bytes = 1000;
+    return options;
+}
+
+namespace detail {
+
+inline task<> one_rank(context& home, rank me, int size, std::shared_ptr<store> meeting, const rank_body& body) {
+    auto joining = home.join(world_of(me, size), std::move(meeting));
     const auto all = co_await std::move(joining);
     auto work = body(*all);
     co_await std::move(work);

@@ -80,21 +80,25 @@ TEST_CASE("who takes memory back waits for a peer that is writing there, and aft
     }
 }
 
-TEST_CASE("a loan beyond the arena is not written to") {
-    lending_road on;
-    lent one(*on.mine, 0, random_bytes(200'000, 1));
-    one.answer = 1;
-    on.send(one);
-    on.settle();
-    REQUIRE(on.way->there.loans.size() == 1);
-    parcel back(1, random_bytes(100, 6), 1);
-    back.into = on.way->there.loans[0];
-    back.into.count = 1;
-    back.into.parts[0] = {~std::uint64_t{0} - 50, 100};
-    on.send_back(back);
-    on.settle();
-    CHECK_FALSE(back.head.in_place);
-    CHECK(on.way->here.payloads == std::vector<bytes>{back.payload});
+TEST_CASE("a loan beyond the arena or the slots is not written to") {
+    constexpr std::uint64_t of_slots = std::uint64_t{1} << 63;
+    for (const std::uint64_t offset : {of_slots - 51, of_slots | (slots::all_bytes - 50), ~std::uint64_t{0} - 50}) {
+        CAPTURE(offset);
+        lending_road on;
+        lent one(*on.mine, 0, random_bytes(200'000, 1));
+        one.answer = 1;
+        on.send(one);
+        on.settle();
+        REQUIRE(on.way->there.loans.size() == 1);
+        parcel back(1, random_bytes(100, 6), 1);
+        back.into = on.way->there.loans[0];
+        back.into.count = 1;
+        back.into.parts[0] = {offset, 100};
+        on.send_back(back);
+        on.settle();
+        CHECK_FALSE(back.head.in_place);
+        CHECK(on.way->here.payloads == std::vector<bytes>{back.payload});
+    }
 }
 
 }  // namespace tutti::test

@@ -62,6 +62,17 @@ moved send_some(link& over, const bytes& what) {
     return over.try_send(parts);
 }
 
+/// `over` brings what was sent, then the end of the stream.
+void check_last(stage& on, link& over, const bytes& sent) {
+    countdown receiver{on.loop(), 1};
+    pump last{over, {}, sent.size() + 1, receiver.one()};
+    last.start_receiving();
+    receiver.wait();
+    CHECK(last.received_bytes() == sent.size());
+    CHECK(std::equal(sent.begin(), sent.end(), last.received().begin()));
+    CHECK(last.recv_code() == error::peer_died);
+}
+
 /// Moves some bytes over another link, so that everything the loop already had to do is done.
 void let_pass(stage& on) {
     connected pair{on};
@@ -128,13 +139,7 @@ TEST_CASE("what was sent before close arrives, then the stream ends with peer_di
         one.start_sending();
         sender.wait();
         pair.ends.one->close();
-        countdown receiver{on.loop(), 1};
-        pump other{*pair.ends.other, {}, sent.size() + 1, receiver.one()};
-        other.start_receiving();
-        receiver.wait();
-        CHECK(other.received_bytes() == sent.size());
-        CHECK(std::equal(sent.begin(), sent.end(), other.received().begin()));
-        CHECK(other.recv_code() == error::peer_died);
+        check_last(on, *pair.ends.other, sent);
 
         std::byte place[1];
         const std::span<std::byte> parts[] = {place};
@@ -155,13 +160,7 @@ TEST_CASE("a link that is destroyed while its own input waits unread still deliv
         let_pass(on);
         pair.ends.one.reset();
         let_pass(on);
-        countdown receiver{on.loop(), 1};
-        pump other{*pair.ends.other, {}, sent.size() + 1, receiver.one()};
-        other.start_receiving();
-        receiver.wait();
-        CHECK(other.received_bytes() == sent.size());
-        CHECK(std::equal(sent.begin(), sent.end(), other.received().begin()));
-        CHECK(other.recv_code() == error::peer_died);
+        check_last(on, *pair.ends.other, sent);
     });
 }
 

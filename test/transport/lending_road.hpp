@@ -54,11 +54,14 @@ private:
     moved peek(std::span<const std::byte>& run) noexcept override { return near_->peek(run); }
     void skip(std::size_t count) noexcept override { near_->skip(count); }
     bool undisturbed() const noexcept override { return alone.value_or(near_->undisturbed()); }
+    std::span<std::byte> spare() noexcept override { return near_->spare(); }
     std::optional<reference> locate(std::span<const std::byte> run) noexcept override { return near_->locate(run); }
     std::uint64_t returned() noexcept override { return near_->returned(); }
     void when_returned(std::uint64_t seen, tutti::detail::runnable& work) noexcept override { near_->when_returned(seen, work); }
-    std::span<const std::byte> borrow(reference what) noexcept override { return near_->borrow(what); }
+    std::span<std::byte> borrow(reference what) noexcept override { return near_->borrow(what); }
     void give_back() noexcept override { near_->give_back(); }
+    bool begin_writing() noexcept override { return near_->begin_writing(); }
+    void end_writing() noexcept override { near_->end_writing(); }
     bool write_back(std::span<const reference> where, std::span<const std::span<const std::byte>> what) noexcept override {
         return near_->write_back(where, what);
     }

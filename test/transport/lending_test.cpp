@@ -127,9 +127,16 @@ TEST_CASE("a frame is given back while the ring is full of what follows it") {
     CHECK(on.way->there.payloads[1] == second.payload);
 }
 
-TEST_CASE("a reference beyond the arena, or to an arena that never came, ends the lane with protocol_error") {
-    for (const bool lends_first : {false, true}) {
+TEST_CASE("a reference beyond the arena or the slots, or to an arena that never came, ends the lane with protocol_error") {
+    constexpr std::uint64_t of_slots = std::uint64_t{1} << 63;
+    struct row {
+        bool lends_first;
+        std::uint64_t offset;
+    };
+    const row beyond[] = {{false, 0}, {true, of_slots - 51}, {true, of_slots | (slots::all_bytes - 50)}, {true, ~std::uint64_t{0} - 50}};
+    for (const auto& [lends_first, offset] : beyond) {
         CAPTURE(lends_first);
+        CAPTURE(offset);
         lending_road on;
         lent good(*on.mine, 0, random_bytes(200'000, 1));
         if (lends_first) {
@@ -141,7 +148,7 @@ TEST_CASE("a reference beyond the arena, or to an arena that never came, ends th
         head.references = 1;
         head.payload_bytes = 100;
         const frame_header header = encode(head);
-        const reference wrong[] = {{~std::uint64_t{0} - 50, 100}};
+        const reference wrong[] = {{offset, 100}};
         const std::span<const std::byte> parts[] = {header, std::as_bytes(std::span(wrong))};
         CHECK(on.near_end->try_send(parts).bytes == frame_bytes + sizeof wrong);
         on.settle();

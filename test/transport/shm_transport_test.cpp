@@ -3,6 +3,7 @@
 
 #include "pump.hpp"
 #include "stage.hpp"
+#include "transport/near_link.hpp"
 #include "transport/shm_link.hpp"
 
 #include <tutti/sleep.hpp>
@@ -110,6 +111,43 @@ TEST_CASE("who dies without a word is noticed by who waits for it, after what it
     got.resize(5000);
     CHECK(got == random_bytes(5000, 3));
     CHECK(dies_by_itself(child));
+}
+
+TEST_CASE("memory is taken back from a writer that has died, though a child of it holds its end of the link") {
+    event_loop loop;
+    const auto server = listening(loop);
+    const auto address = server->address();
+    int held[2] = {};
+    REQUIRE(::pipe(held) == 0);
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        ::close(held[1]);
+        event_loop own;
+        auto client = listening(own);
+        auto mine = client->try_connect(address);
+        const std::byte word[1] = {};
+        const std::span<const std::byte> parts[] = {word};
+        if (!mine || !(*mine)->near()->begin_writing() || (*mine)->try_send(parts).bytes != 1) ::_exit(1);
+        if (::fork() == 0) {
+            char end = 0;
+            ::_exit(::read(held[0], &end, 1) == 0 ? 0 : 1);  // until the test is over
+        }
+        ::raise(SIGKILL);
+    }
+    ::close(held[0]);
+    auto accepted = run(loop, server->accept());
+    REQUIRE(accepted);
+    pump reading{**accepted, {}, 1, [&] {
+                     if (loop.here()) loop.stop();
+                 }};
+    reading.start_receiving();
+    if (reading.received_bytes() == 0) loop.run();
+    CHECK(reading.received_bytes() == 1);
+    CHECK(dies_by_itself(child));
+    (*accepted)->near()->revoke();
+    CHECK_FALSE((*accepted)->near()->revoked());  // only this side has
+    ::close(held[1]);
 }
 
 TEST_CASE("an address of another host or of no kind is refused before anything is tried") {

@@ -1,0 +1,39 @@
+// Which frame of an operation comes next on the way from or to a peer.
+#pragma once
+
+#include "engine/program.hpp"
+
+#include <cstddef>
+
+namespace tutti {
+
+class operation;
+
+/// The way of an operation's frames from or to one peer: which step and slice is next.
+class cursor {
+public:
+    void begin(operation& of, const program::channel& way) noexcept;
+    bool ended() const noexcept { return group_ == way_->groups.size(); }
+    int round() const noexcept { return way_->groups[group_].round; }
+    int step() const noexcept;
+    std::size_t slice() const noexcept { return slice_; }
+    bool last() const noexcept;
+    /// Goes so many frames on; false when there are fewer.
+    bool skip(std::size_t frames) noexcept;
+    rank peer() const noexcept { return way_->peer; }
+    operation& of() const noexcept { return *of_; }
+    void next() noexcept;
+
+private:
+    std::size_t segment_end() const noexcept;
+    void end_group() noexcept;
+
+    operation* of_ = nullptr;
+    const program::channel* way_ = nullptr;
+    std::size_t segment_ = 0;  // its first slice
+    std::size_t group_ = 0;
+    std::size_t slice_ = 0;
+    int inside_ = 0;
+};
+
+}  // namespace tutti

@@ -1,0 +1,53 @@
+// Memory of a link in which payloads lie that the other side reads, and in which it answers: where a payload's own memory cannot be lent.
+#pragma once
+
+#include "transport/frame.hpp"
+
+#include <tutti/types.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace tutti {
+
+/// What was freed last is taken first, so memory that is used again is still in the caches.
+class slots final {
+public:
+    static constexpr std::size_t slot_bytes = 128 * KiB;
+    static constexpr std::size_t most_slots = 8;
+    static constexpr std::size_t all_bytes = most_slots * slot_bytes;
+
+    /// A payload that lies in slots until the frame comes that answers it: the one of that place of its operation.
+    struct stay {
+        std::uint64_t sequence = 0;
+        std::uint32_t place = 0;
+        std::uint64_t number = 0;  // of its frame among those that lend; 0: not sent
+        std::size_t bytes = 0;
+        std::size_t count = 0;
+        std::array<std::span<std::byte>, most_references> parts;
+        std::array<std::uint8_t, most_references> taken{};
+
+        std::span<const std::span<std::byte>> where() const noexcept { return std::span(parts).first(count); }
+    };
+
+    explicit slots(std::span<std::byte> memory) noexcept;
+
+    /// Null when there is not enough room. Valid until the next call.
+    const stay* take(std::uint64_t sequence, std::uint32_t place, std::size_t bytes) noexcept;
+    /// Its frame has gone, as number so and so of those that lend.
+    void sent(std::uint64_t sequence, std::uint32_t place, std::uint64_t number) noexcept;
+    const stay* find(std::uint64_t sequence, std::uint32_t place) const noexcept;
+    void free(const stay& what) noexcept;
+    bool empty() const noexcept { return stays_ == 0; }
+
+private:
+    std::span<std::byte> memory_;
+    std::array<std::uint8_t, most_slots> free_{};
+    std::size_t free_count_ = 0;
+    std::array<stay, most_slots> all_;
+    std::size_t stays_ = 0;
+};
+
+}  // namespace tutti

@@ -1,0 +1,68 @@
+#include "transport/slots.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+namespace tutti::test {
+
+TEST_CASE("a payload has as many slots as it fills, and no byte of another one's") {
+    std::vector<std::byte> memory(slots::all_bytes);
+    slots all(memory);
+    std::set<const std::byte*> taken;
+    std::size_t count = 0;
+    for (const std::size_t bytes : {std::size_t{1}, slots::slot_bytes, slots::slot_bytes + 1, 4 * slots::slot_bytes}) {
+        CAPTURE(bytes);
+        const auto* const in = all.take(1, static_cast<std::uint32_t>(count), bytes);
+        REQUIRE(in);
+        CHECK(in->count == (bytes + slots::slot_bytes - 1) / slots::slot_bytes);
+        std::size_t there = 0;
+        for (const auto& part : in->where()) {
+            CHECK(part.size() <= slots::slot_bytes);
+            CHECK((part.data() - memory.data()) % static_cast<std::ptrdiff_t>(slots::slot_bytes) == 0);
+            CHECK(taken.insert(part.data()).second);
+            there += part.size();
+        }
+        CHECK(there == bytes);
+        count += in->count;
+    }
+    CHECK(count == slots::most_slots);
+    CHECK(all.take(2, 0, 1) == nullptr);
+}
+
+TEST_CASE("what needs more slots than a frame has references, or than are free, has none") {
+    std::vector<std::byte> memory(slots::all_bytes);
+    slots all(memory);
+    CHECK(all.take(1, 0, most_references * slots::slot_bytes + 1) == nullptr);
+    CHECK(all.take(1, 0, 0) == nullptr);
+    CHECK(all.empty());
+    for (std::uint32_t place = 0; place < slots::most_slots - 1; ++place) REQUIRE(all.take(1, place, 100));
+    CHECK(all.take(1, 100, slots::slot_bytes + 1) == nullptr);
+    CHECK(all.take(1, 100, slots::slot_bytes));
+    CHECK(slots(std::span(memory).first(slots::slot_bytes - 1)).take(1, 0, 1) == nullptr);
+}
+
+TEST_CASE("slots are found by operation and place, and what was freed last is taken first") {
+    std::vector<std::byte> memory(slots::all_bytes);
+    slots all(memory);
+    for (std::uint32_t place = 0; place < 4; ++place) REQUIRE(all.take(7, place, 2 * slots::slot_bytes));
+    CHECK(all.find(8, 2) == nullptr);
+    CHECK(all.find(7, 4) == nullptr);
+    const auto* const second = all.find(7, 2);
+    REQUIRE(second);
+    const std::vector<std::span<std::byte>> parts(second->where().begin(), second->where().end());
+    all.free(*second);
+    CHECK(all.find(7, 2) == nullptr);
+    for (const std::uint32_t place : {0U, 1U, 3U}) CHECK(all.find(7, place));
+    const auto* const again = all.take(9, 5, 2 * slots::slot_bytes);
+    REQUIRE(again);
+    CHECK(std::equal(parts.begin(), parts.end(), again->where().begin(),
+                     [](const auto& one, const auto& other) { return one.data() == other.data(); }));
+    for (const std::uint32_t place : {0U, 1U, 3U}) all.free(*all.find(7, place));
+    all.free(*all.find(9, 5));
+    CHECK(all.empty());
+}
+
+}  // namespace tutti::test

@@ -1,0 +1,256 @@
+// Payloads that cannot be lent, but are answered: they lie in memory of the link until the answer comes.
+#include "lending_road.hpp"
+
+#include <doctest/doctest.h>
+
+namespace tutti::test {
+namespace {
+
+/// A frame from ordinary memory, for the answer of a place.
+parcel asking(std::uint64_t sequence, std::uint32_t place, bytes what) {
+    parcel made(sequence, std::move(what), 3);
+    made.answer = place;
+    return made;
+}
+
+/// The answer to what the other side has lent last.
+parcel answering(const lending_road& on, std::uint64_t sequence, bytes what) {
+    parcel made(sequence, std::move(what), 5);
+    made.into = on.way->there.loans.back();
+    made.head.place = made.into.place;
+    return made;
+}
+
+/// Takes one byte more than came from each part of a payload, in memory of its own and, where it is told to, back into that part.
+class adding final : public lane_owner {
+public:
+    landing arrived(const frame& head, std::vector<std::span<std::byte>>&) noexcept override {
+        made.assign(head.payload_bytes, std::byte{});
+        return landing::through;
+    }
+    bool answers(const frame&, std::uint32_t place) noexcept override { return place == answered; }
+    std::size_t through(const frame&, std::uint64_t offset, std::span<const std::byte> part, std::byte* back) noexcept override {
+        for (std::size_t index = 0; index < part.size(); ++index) {
+            const std::byte next = sum_of(part[index]);
+            made[static_cast<std::size_t>(offset) + index] = next;
+            if (back) back[index] = next;
+        }
+        return part.size();
+    }
+    void landed(const frame&) noexcept override {}
+    void lent(const frame&, const loan& what) noexcept override { loans.push_back(what); }
+    void lost(std::error_code) noexcept override { lost_it = true; }
+
+    static std::byte sum_of(std::byte each) noexcept { return static_cast<std::byte>(std::to_integer<int>(each) + 1); }
+
+    std::uint32_t answered = 0;
+    bytes made;
+    std::vector<loan> loans;
+    bool lost_it = false;
+};
+
+}  // namespace
+
+TEST_CASE("a payload that cannot be lent is answered in the link's memory, and the answer lands where its frame belongs") {
+    for (const std::size_t length : {8'192UL, 40'001UL, 131'072UL, 131'073UL, 300'001UL, 524'288UL}) {
+        CAPTURE(length);
+        lending_road on;
+        for (std::uint64_t turn = 0; turn < 3 * slots::most_slots; ++turn) {
+            const bytes what = random_bytes(length, 2 * turn + 1), answer = random_bytes(length, 2 * turn + 2);
+            parcel one = asking(turn, 17, what);
+            on.send(one);
+            CHECK(one.head.references == (length + slots::slot_bytes - 1) / slots::slot_bytes);
+            CHECK(one.times_sent == 1);  // nobody reads its own memory any more
+            on.settle();
+            REQUIRE(on.way->there.loans.size() == turn + 1);
+            CHECK(on.way->there.payloads.back() == what);
+            parcel back = answering(on, turn, answer);
+            on.send_back(back);
+            on.settle();
+            CHECK(back.head.in_place);
+            REQUIRE(on.way->here.payloads.size() == turn + 1);
+            CHECK(on.way->here.payloads.back() == answer);
+        }
+    }
+}
+
+TEST_CASE("an answer that is not written into the link's memory lands all the same, and its slots are free") {
+    lending_road on;
+    for (std::uint64_t turn = 0; turn < 3 * slots::most_slots; ++turn) {
+        parcel one = asking(turn, 3, random_bytes(200'000, turn + 1));
+        on.send(one);
+        CHECK(one.head.references == 2);
+        on.settle();
+        parcel back(turn, random_bytes(200'000, turn + 100), 2);
+        back.head.place = 3;
+        on.send_back(back);
+        on.settle();
+        CHECK_FALSE(back.head.in_place);
+        REQUIRE(on.way->here.payloads.size() == turn + 1);
+        CHECK(on.way->here.payloads.back() == back.payload);
+    }
+}
+
+TEST_CASE("where no slot is free a payload is copied as ever, and frames keep their order") {
+    lending_road on;
+    std::deque<parcel> all;
+    for (std::uint64_t index = 0; index < 2 * slots::most_slots; ++index) {
+        all.push_back(asking(index, 1, random_bytes(50'000, index + 1)));
+        on.send(all.back());
+    }
+    for (int turn = 0; turn < 200 && on.way->there.heads.size() < all.size(); ++turn) on.settle();
+    REQUIRE(on.way->there.heads.size() == all.size());
+    CHECK(on.way->there.loans.size() == slots::most_slots);
+    for (std::uint64_t index = 0; index < all.size(); ++index) {
+        CHECK(on.way->there.heads[index].sequence == index);
+        CHECK(on.way->there.payloads[index] == all[index].payload);
+        CHECK((all[index].head.references > 0) == (index < slots::most_slots));
+    }
+}
+
+TEST_CASE("beside other lanes, which may bring the answer, and where none is wanted, nothing is copied to slots") {
+    for (const bool alone : {false, true}) {
+        CAPTURE(alone);
+        event_loop loop;
+        const auto client = std::move(shm_transport::listen(loop)).value(), server = std::move(shm_transport::listen(loop)).value();
+        auto both = run(loop, open(loop, *client, *server));
+        std::mutex guard;
+        addressee here;
+        lane way(loop, guard, std::move(both.one), here, alone ? lane::kind::single : lane::kind::shared);
+        parcel one = asking(0, 1, random_bytes(100'000, 1)), other(1, random_bytes(100'000, 2), 1);
+        {
+            const std::lock_guard lock(guard);
+            for (parcel* each : {&one, &other}) way.send(*each);
+            way.flush();
+            way.close();
+        }
+        CHECK(one.head.references == (alone ? 1 : 0));
+        CHECK(other.head.references == 0);
+        both.other->close();
+    }
+}
+
+TEST_CASE("an answer of another length than what lies in the slots is none") {
+    lending_road on;
+    parcel one = asking(4, 2, random_bytes(100'000, 1)), back(4, random_bytes(99'999, 2), 1);
+    on.send(one);
+    on.settle();
+    back.head.place = 2;
+    on.send_back(back);
+    on.settle();
+    CHECK(on.way->here.losses == 1);
+    CHECK(on.way->here.code == error::protocol_error);
+}
+
+TEST_CASE("an answer to what nobody has read yet is none") {
+    lending_road on;
+    on.way->there.parks_from = 0;
+    parcel one = asking(1, 4, random_bytes(50'000, 1));
+    on.send(one);
+    on.settle();
+    parcel early(1, random_bytes(50'000, 2), 5);
+    early.head.place = 4;
+    on.send_back(early);
+    on.settle();
+    CHECK(on.way->here.losses == 1);
+    CHECK(on.way->here.code == error::protocol_error);
+}
+
+TEST_CASE("what has been taken back is not written to, in slots as elsewhere") {
+    lending_road on;
+    parcel one = asking(0, 17, random_bytes(100'000, 1));
+    on.send(one);
+    on.settle();
+    on.near_end->near()->revoke();
+    parcel back = answering(on, 0, random_bytes(100'000, 2));
+    on.send_back(back);
+    on.settle();
+    CHECK_FALSE(back.head.in_place);
+    CHECK(on.way->here.payloads == std::vector<bytes>{back.payload});
+}
+
+TEST_CASE("what becomes of a payload is written over it while it is read, where that is its answer") {
+    for (const std::uint32_t asked : {5U, 6U})
+        for (const bool in_arena : {false, true}) {
+            CAPTURE(asked);
+            CAPTURE(in_arena);
+            event_loop loop;
+            const auto mine = std::make_shared<arena>(true);
+            const auto client = std::move(shm_transport::listen(loop, mine)).value(),
+                       server = std::move(shm_transport::listen(loop)).value();
+            auto both = run(loop, open(loop, *client, *server));
+            std::mutex guard;
+            addressee here;
+            adding there;
+            there.answered = 5;
+            lane near(loop, guard, std::move(both.one), here), far(loop, guard, std::move(both.other), there);
+            const auto settle = [&loop] {
+                const later enough{loop, std::chrono::milliseconds(20), [&loop] { loop.stop(); }};
+                loop.run();
+            };
+            const bytes what = random_bytes(300'001, 7);
+            bytes answer = what;
+            for (std::byte& each : answer) each = adding::sum_of(each);
+            lent shared(*mine, 0, what);
+            parcel plain = asking(0, asked, what);
+            shared.answer = asked;
+            {
+                const std::lock_guard lock(guard);
+                for (lane* each : {&near, &far}) each->resume();
+                near.send(in_arena ? static_cast<outgoing&>(shared) : plain);
+                near.flush();
+            }
+            settle();
+            CHECK(there.made == answer);
+            REQUIRE(there.loans.size() == 1);
+            CHECK(there.loans[0].answered == (asked == 5));
+            if (in_arena) CHECK((shared.now() == answer) == (asked == 5));
+            parcel back(0, there.made, 2);
+            back.head.place = asked;
+            back.into = there.loans[0];
+            {
+                const std::lock_guard lock(guard);
+                far.send(back);
+                far.flush();
+            }
+            settle();
+            CHECK(back.head.in_place);
+            REQUIRE(here.payloads.size() == 1);
+            if (in_arena) CHECK(shared.now() == answer);
+            else CHECK(here.payloads[0] == answer);
+            CHECK_FALSE(there.lost_it);
+            const std::lock_guard lock(guard);
+            near.close();
+            far.close();
+        }
+}
+
+TEST_CASE("a turn writes no more answers than it may send bytes") {
+    constexpr std::size_t length = 100'000, turn_bytes = 1 * MiB;
+    lending_road on;
+    std::deque<lent> all;
+    for (std::uint64_t index = 0; index < 3 * turn_bytes / length; ++index) {
+        all.emplace_back(*on.mine, index, random_bytes(length, index + 1)).answer = 1;
+        on.send(all.back());
+    }
+    for (int turn = 0; turn < 200 && on.way->there.loans.size() < all.size(); ++turn) on.settle();
+    REQUIRE(on.way->there.loans.size() == all.size());
+    std::deque<parcel> answers;
+    const auto written = [&answers] {
+        return std::count_if(answers.begin(), answers.end(), [](const parcel& each) { return each.head.in_place; });
+    };
+    {
+        const std::lock_guard lock(on.way->guard);
+        for (std::uint64_t index = 0; index < all.size(); ++index) {
+            answers.emplace_back(index, random_bytes(length, index + 1000), 1).into = on.way->there.loans[index];
+            on.way->far.send(answers.back());
+        }
+        on.way->far.flush();
+        CHECK(written() == static_cast<std::ptrdiff_t>(turn_bytes / length) + 1);
+    }
+    for (int turn = 0; turn < 200 && on.way->here.heads.size() < all.size(); ++turn) on.settle();
+    CHECK(written() == static_cast<std::ptrdiff_t>(all.size()));
+    for (std::size_t index = 0; index < all.size(); ++index) CHECK(all[index].now() == answers[index].payload);
+}
+
+}  // namespace tutti::test
