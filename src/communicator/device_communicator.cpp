@@ -290,6 +290,15 @@ operation communicator::exchange(std::span<const transfer> all, call_options opt
 
 // ---- the whole
 
+namespace {
+
+task<std::unique_ptr<communicator>> refuse_to_shrink(std::string why) {
+    throw failure(error::invalid_argument, std::move(why));
+    co_return nullptr;
+}
+
+}  // namespace
+
 task<std::unique_ptr<communicator>> communicator::split(int color, int key) { return tutti::detail::split_devices(*group_, color, key); }
 
 task<std::unique_ptr<communicator>> communicator::shrink(std::vector<tutti::rank> without) {
@@ -297,8 +306,8 @@ task<std::unique_ptr<communicator>> communicator::shrink(std::vector<tutti::rank
     without.erase(std::unique(without.begin(), without.end()), without.end());
     const bool known = !without.empty() && without.front() >= 0 && without.back() < size();
     if (!known || std::binary_search(without.begin(), without.end(), rank()))
-        throw failure(error::invalid_argument,
-                      fmt::format("rank {} of {}: shrink without {}: other ranks are expected", rank(), size(), fmt::join(without, ", ")));
+        return refuse_to_shrink(
+            fmt::format("rank {} of {}: shrink without {}: other ranks are expected", rank(), size(), fmt::join(without, ", ")));
     return tutti::detail::shrink_devices(*group_, std::move(without));
 }
 

@@ -40,6 +40,7 @@ gpu::seat seat_of(const device_joining& how, int host) {
     mine.chosen = gpu::device_choice();
     mine.wanted = how.with.engine;
     mine.chunk_bytes = how.with.chunk_bytes;
+    mine.window = how.with.window;
     if (!how.card) mine.no_device = words_of(how.card.failure());
     if (!how.nccl) mine.no_nccl = words_of(*how.nccl.why_not);
     else how.nccl.table.ncclGetVersion(&mine.nccl_version);
@@ -136,19 +137,21 @@ result<> equip(const gpu::device& card, std::size_t pinned, equipment& with) {
     return {};
 }
 
+/// The other ranks would wait for this one.
+[[noreturn]] void refuse(communicator& child, report why) {
+    why.root = child.rank();
+    why.cause = fmt::format("rank {}: {}", child.rank(), why.cause);
+    inside_of::get(child).engine().fail_and_tell(why);
+    throw failure(std::move(why));
+}
+
 /// Where a call of the driver's may take long. `pinned` is 0 for NCCL.
 task<std::shared_ptr<equipment>> equip(communicator& child, gpu::device card, std::optional<gpu::stream> over, std::size_t pinned) {
     auto with = std::make_shared<equipment>();
     with->over = std::move(over);
     auto getting = card.inner()->lifecycle().run("streams and memory for a communicator", [=] { return equip(card, pinned, *with); });
     const auto got = co_await as_result(std::move(getting));
-    if (!got) {
-        report why = got.failure().details();
-        why.root = child.rank();
-        why.cause = fmt::format("rank {}: {}", child.rank(), why.cause);
-        inside_of::get(child).engine().fail_and_tell(why);
-        throw failure(why);
-    }
+    if (!got) refuse(child, got.failure().details());
     co_return with;
 }
 
@@ -216,7 +219,9 @@ task<made_group> furnish(std::unique_ptr<communicator> child, device_joining how
         with.memory = got->memory;
     } else {
         how.over.reset();
-        with.memory = gpu::host_memory(with.bytes());
+        auto memory = gpu::host_memory(with.bytes());
+        if (!memory) refuse(*child, memory.failure().details());
+        with.memory = std::move(*memory);
     }
     with.in = how.over;
     auto made = std::make_unique<gpu::device_group>(std::move(child), std::move(how));

@@ -2,13 +2,13 @@
 // whose own calls have another order.
 #include "communicator/agreement.hpp"
 #include "communicator/beside.hpp"
-#include "communicator/check.hpp"
 #include "communicator/device_group.hpp"
+#include "communicator/device_parameters.hpp"
 #include "communicator/flight.hpp"
 #include "communicator/spawn.hpp"
+#include "communicator/staging.hpp"
 #include "communicator/steps.hpp"
 #include "gpu/arrival.hpp"
-#include "gpu/device_pointer.hpp"
 
 #include <tutti/gpu/copy.hpp>
 #include <tutti/gpu/reducer.hpp>
@@ -16,7 +16,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
+#include <cstring>
+#include <exception>
 #include <mutex>
 #include <optional>
 
@@ -25,51 +26,13 @@ namespace {
 
 constexpr std::size_t bucket_alignment = 256;
 
-std::vector<tutti::parameter> on_the_host(std::span<const parameter> parameters) {
-    std::vector<tutti::parameter> same;
-    for (const parameter& each : parameters) {
-        if (each.gradient.type > device_type::opaque)
-            throw failure(error::unsupported,
-                          fmt::format("parameter '{}' is of type {}, which has no average", each.name, name(each.gradient.type)));
-        same.emplace_back(each.name, buffer(each.gradient.data, each.gradient.count, of_host(each.gradient.type)));
-    }
-    return same;
-}
-
-/// Throws for what cannot be done here. The other ranks do not wait for this one.
-void check(device_group& of, std::span<const tutti::parameter> parameters, reduce_op op) {
-    if (!of.card) {
-        const std::string why =
-            fmt::format("rank {} has no device, and a reducer of gradients on devices needs one on every rank", of.me());
-        report told;
-        told.code = error::unsupported;
-        told.root = of.me();
-        told.peers = {of.me()};
-        told.cause = why;
-        of.engine->fail(std::move(told));
-        throw failure(error::unsupported, why);
-    }
-    const auto refuse = [](error code, const tutti::parameter& which, std::string_view why) {
-        throw failure(code, fmt::format("parameter '{}': {}", which.name, why));
-    };
-    device_request sample;
-    sample.kind = device_collective::all_reduce;
-    sample.op = op;
-    std::vector<const tutti::parameter*> placed;
-    for (const tutti::parameter& each : parameters) {
-        sample.type = of_device(each.gradient.type);
-        if (const auto cannot = of.engine->cannot(sample)) refuse(error::unsupported, each, *cannot);
-        if (!each.gradient.data || each.gradient.count == 0) continue;
-        if (const auto wrong = tutti::detail::check_memory("gradient", each.gradient)) refuse(error::invalid_argument, each, *wrong);
-        if (const auto wrong = check_device_memory(*of.card->inner(), "gradient", each.gradient.data))
-            refuse(error::invalid_argument, each, *wrong);
-        placed.push_back(&each);
-    }
-    const auto begin = [](const tutti::parameter* which) { return static_cast<const std::byte*>(which->gradient.data); };
-    std::sort(placed.begin(), placed.end(), [&](auto* one, auto* other) { return std::less<>()(begin(one), begin(other)); });
-    for (std::size_t next = 1; next < placed.size(); ++next)
-        if (begin(placed[next]) < begin(placed[next - 1]) + placed[next - 1]->gradient.bytes())
-            refuse(error::invalid_argument, *placed[next], fmt::format("its gradient overlaps that of '{}'", placed[next - 1]->name));
+/// The other ranks would wait for this one's plan.
+void tell(device_group& of, error code, std::string_view why) {
+    report told;
+    told.code = code;
+    told.peers = {of.me()};
+    told.cause = fmt::format("rank {} made no reducer: {}", of.me(), why);
+    of.engine->fail(std::move(told));
 }
 
 /// What outlives the reducer, because it is looked at by the loop of the ranks.
@@ -97,10 +60,13 @@ struct holding {
 
 class reducer::state final : bucket_carrier {
 public:
+    /// What it throws is told to the other ranks.
+    static std::unique_ptr<state> make(communicator& over, std::vector<parameter> parameters, const reducer_options& how);
     state(communicator& over, std::vector<parameter> parameters, const reducer_options& how);
     ~state();
 
-    void set(std::size_t which, steps::mark how, const stream& behind);
+    /// Null: none, on a rank without a device.
+    void set(std::size_t which, steps::mark how, const stream* behind);
     /// Until the device has done it all; with a stream, until that comes after it.
     task<> finish(std::optional<stream> on);
     task<> agree();
@@ -126,12 +92,14 @@ private:
     future<> end() override { return over_.watch(); }
     bool agreed() const noexcept override { return plans_->lists->reached(); }
     future<> leave(std::size_t bucket) override;
-    future<> completion(std::size_t bucket) override { return arrival::of(cargoes_[bucket].after, group_.inside.home().loop()); }
+    future<> completion(std::size_t bucket) override {
+        return group_.card ? arrival::of(cargoes_[bucket].after, group_.inside.home().loop()) : future<>();
+    }
     void landed(duration busy, duration exposed) noexcept override;
     bool give_up() noexcept override;
 
     void place(std::vector<parameter> parameters);
-    result<> clear(std::size_t which, const stream& behind) const;
+    result<> clear(std::size_t which, const stream* behind) const;
     result<> close(cargo& which);
     bool well(const result<>& done);
     task<> check_agreement();
@@ -157,6 +125,17 @@ private:
 
 // ---- life
 
+std::unique_ptr<reducer::state> reducer::state::make(communicator& over, std::vector<parameter> parameters,
+                                                     const reducer_options& how) try {
+    return std::make_unique<state>(over, std::move(parameters), how);
+} catch (const failure& why) {
+    tell(over.inner(), static_cast<error>(why.code().value()), why.details().cause);
+    throw;
+} catch (const std::exception& why) {
+    tell(over.inner(), error::system, why.what());
+    throw;
+}
+
 reducer::state::state(communicator& over, std::vector<parameter> parameters, const reducer_options& how)
     : over_(over),
       group_(over.inner()),
@@ -164,7 +143,7 @@ reducer::state::state(communicator& over, std::vector<parameter> parameters, con
       named_(on_the_host(parameters)),
       plan_(plan_buckets(named_, caps_of(how))),
       steps_({over.name(), over.rank(), [this](std::string why) { over_.abort(std::move(why)); }}, named_, plan_) {
-    check(group_, named_, how.op);
+    check_parameters(group_, named_, how.op);
     place(std::move(parameters));
     plans_->lines = lines_of(named_, plan_.buckets, how.op);
     for (std::size_t which = 0; which < cargoes_.size(); ++which) {
@@ -200,7 +179,7 @@ void reducer::state::place(std::vector<parameter> parameters) {
         here.push_back(count);
         all += (count * size_of(each.type) + bucket_alignment - 1) / bucket_alignment * bucket_alignment;
     }
-    auto memory = allocate_device_memory(*group_.card, all);
+    auto memory = group_.card ? allocate_device_memory(*group_.card, all) : host_memory(all);
     if (!memory) throw failure(memory.failure());
     cargoes_.resize(plan_.buckets.size());
     for (std::size_t number = 0; number < cargoes_.size(); ++number) {
@@ -222,13 +201,19 @@ void reducer::state::place(std::vector<parameter> parameters) {
 
 // ---- gradients
 
-void reducer::state::set(std::size_t which, steps::mark how, const stream& behind) {
+void reducer::state::set(std::size_t which, steps::mark how, const stream* behind) {
     const auto becomes = steps_.set(which, how);
     if (becomes == steps::consequence::refused) return;
     const std::size_t number = plan_.places[which].bucket;
     cargo& into = cargoes_[number];
-    const auto same = [&behind](const stream& other) { return other.handle() == behind.handle(); };
-    if (std::none_of(into.behind.begin(), into.behind.end(), same)) into.behind.push_back(behind);
+    if (!group_.card) {
+        behind = nullptr;
+    } else if (behind) {
+        const auto same = [behind](const stream& other) { return other.handle() == behind->handle(); };
+        if (std::none_of(into.behind.begin(), into.behind.end(), same)) into.behind.push_back(*behind);
+    } else {
+        return steps_.complain(fmt::format("parameter '{}' was marked without a stream, on a rank with a device", named_[which].name));
+    }
     if (becomes == steps::consequence::waits) return;
     if (!steps_.made(which) && !well(clear(which, behind))) return;
     if (steps_.fills(which) && well(close(into))) flight_->full(number);
@@ -239,13 +224,16 @@ bool reducer::state::well(const result<>& done) {
     return done.has_value();
 }
 
-result<> reducer::state::clear(std::size_t which, const stream& behind) const {
+result<> reducer::state::clear(std::size_t which, const stream* behind) const {
     const device_span& gradient = gradients_[which];
-    return enqueue_fill(behind, device_part(gradient.data, gradient.bytes(), gradient.kept), std::byte{0});
+    if (behind) return enqueue_fill(*behind, device_part(gradient.data, gradient.bytes(), gradient.kept), std::byte{0});
+    if (gradient.count > 0) std::memset(gradient.data, 0, gradient.bytes());
+    return {};
 }
 
-/// All gradients of the bucket have been put on their streams.
+/// All gradients of the bucket have been put on their streams, or are there.
 result<> reducer::state::close(cargo& which) {
+    if (!group_.card) return {};
     const stream* last = &which.behind.front();
     if (which.behind.size() > 1) {
         if (!meeting_) {
@@ -303,6 +291,7 @@ task<> reducer::state::finish(std::optional<stream> on) {
         here.succeed();
         co_return;
     }
+    if (!group_.card) on.reset();
     if (on) {
         auto leaving = flight_->left();
         co_await std::move(leaving);
@@ -359,11 +348,13 @@ task<> reducer::state::check_agreement() {
 // ---- what users hold
 
 reducer::reducer(communicator& over, std::vector<parameter> parameters, reducer_options options)
-    : state_(std::make_unique<state>(over, std::move(parameters), options)) {}
+    : state_(state::make(over, std::move(parameters), options)) {}
 reducer::~reducer() = default;
 
-void reducer::ready(std::size_t parameter, const stream& behind) { state_->set(parameter, steps::mark::ready, behind); }
-void reducer::mark_unused(std::size_t parameter, const stream& behind) { state_->set(parameter, steps::mark::unused, behind); }
+void reducer::ready(std::size_t parameter, const stream& behind) { state_->set(parameter, steps::mark::ready, &behind); }
+void reducer::ready(std::size_t parameter) { state_->set(parameter, steps::mark::ready, nullptr); }
+void reducer::mark_unused(std::size_t parameter, const stream& behind) { state_->set(parameter, steps::mark::unused, &behind); }
+void reducer::mark_unused(std::size_t parameter) { state_->set(parameter, steps::mark::unused, nullptr); }
 task<> reducer::finish_on(stream compute) { return state_->finish(std::move(compute)); }
 task<> reducer::finish() { return state_->finish(std::nullopt); }
 task<> reducer::agree() { return state_->agree(); }

@@ -1,6 +1,7 @@
 #include "communicator/device_seat.hpp"
 
 #include "base/bytes.hpp"
+#include "communicator/staging.hpp"
 
 #include <fmt/format.h>
 
@@ -20,6 +21,7 @@ void seat::write(std::span<std::byte> into) const {
     out.put_text(chosen, 200);
     out.put(static_cast<std::uint8_t>(wanted));
     out.put(chunk_bytes);
+    out.put(window);
     out.put_text(no_device, 250);
     out.put_text(no_nccl, 250);
 }
@@ -35,6 +37,7 @@ seat seat::read(std::span<const std::byte> from) {
     made.chosen = in.take_text();
     made.wanted = static_cast<engine_kind>(in.take<std::uint8_t>());
     made.chunk_bytes = in.take<std::uint64_t>();
+    made.window = in.take<int>();
     made.no_device = in.take_text();
     made.no_nccl = in.take_text();
     return made;
@@ -102,6 +105,10 @@ result<engine_choice> choose_engine(const std::vector<seat>& all) {
     engine_choice made;
     made.chunk_bytes = all.front().chunk_bytes;
     for (const seat& each : all) made.chunk_bytes = std::min<std::size_t>(made.chunk_bytes, each.chunk_bytes);
+    for (std::size_t each = 0; each < all.size(); ++each)
+        if (const int window = all[each].window; window < staging::narrowest || window > staging::widest)
+            return failure(error::invalid_argument, fmt::format("rank {} wants a window of {} chunks: {} to {} are expected", each, window,
+                                                                staging::narrowest, staging::widest));
     const std::size_t insists = who_wants(all, engine_kind::nccl), stages = who_wants(all, engine_kind::staged);
     if (insists != none && stages != none)
         return failure(error::invalid_argument,

@@ -18,6 +18,7 @@ struct seat {
     std::string no_device, no_nccl;  // why not; empty: there is one
     engine_kind wanted = engine_kind::automatic;
     std::uint64_t chunk_bytes = 0;
+    int window = group_options().window;
     std::string uuid;
     std::string host;    // as NCCL tells hosts apart
     std::string chosen;  // what decided which device it is: "LOCAL_RANK=1, CUDA_VISIBLE_DEVICES=0"

@@ -23,10 +23,11 @@ future<> arrival::of(event what, keep_alive kept, std::uint32_t kind) {
 }
 
 future<> arrival::of(event what, event_loop& on) {
+    const std::shared_ptr<device_state> home = what.inner()->home();
     auto* made = new arrival(std::move(what), {}, 0);
     future<> end(*made);
-    made->loop_ = &on;
-    on.post(made->join_);
+    made->loop_ = home->options().polling == poll_mode::thread ? &home->polling() : &on;
+    made->loop_->post(made->join_);
     return end;
 }
 

@@ -18,7 +18,7 @@ public:
 
     /// Polled for on the loop that this thread runs, or, without one and where the device says so, on the device's. `kind` as in watched.
     static future<> of(event what, keep_alive kept, std::uint32_t kind = 0);
-    /// Polled for on that loop.
+    /// Polled for on that loop, or, where the device says so, on the device's.
     static future<> of(event what, event_loop& on);
     /// One that has ended already.
     static future<> failed(failure why);

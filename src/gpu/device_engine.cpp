@@ -11,6 +11,7 @@ namespace tutti::gpu {
 device_engine::device_engine(std::shared_ptr<device_state> card, event_loop& progress, engine_settings how)
     : how_(std::move(how)),
       card_(std::move(card)),
+      apart_(card_ && card_->options().polling == poll_mode::thread ? &card_->polling() : nullptr),
       progress_(&progress) {}
 
 device_engine::~device_engine() = default;
@@ -204,7 +205,10 @@ void device_engine::placed(operation_state& which, event end) noexcept {
     on_device_.fetch_add(1, std::memory_order_relaxed);
     which.placed(std::move(end));
     const std::lock_guard lock(guard_);
-    post(which.to_poll());
+    event_loop* const where = which.has_event() ? polls() : progress_;
+    if (!where) return;
+    which.heard = operation_state::news::asking;
+    where->post(which.to_poll());
 }
 
 void device_engine::blame(const failure& why, const operation_state* which) noexcept {

@@ -3,7 +3,8 @@
 //
 // Three threads take part, and whose loop a function runs on stands at its group below. The caller's gives an operation its place. The
 // working loop's, which is the device's issuing loop, carries it out; of a rank without a device that is the progress loop. The progress loop
-// waits for events and deadlines, and ends operations. What may block is done by the device's lifecycle.
+// waits for events and deadlines, and ends operations; with poll_mode::thread the device's polling thread waits for the events, and brings
+// the operations there. What may block is done by the device's lifecycle.
 #pragma once
 
 #include "gpu/carrier.hpp"
@@ -95,10 +96,13 @@ private:
     void finish() noexcept;
     void hand_over() noexcept;
 
-    // On the progress loop, or where nobody runs it any more.
+    // On the poller's loop.
     void arrived_for_polling(operation_state& which) noexcept override;
     void came(operation_state& which, const failure* why) noexcept override;
     void forsaken(operation_state& which) noexcept override;
+
+    // On the progress loop, or where nobody runs it any more.
+    void arrived_for_end(operation_state& which) noexcept override;
     void tend() noexcept;
     void dated() noexcept;
     void ask(time_point at) noexcept;
@@ -108,9 +112,11 @@ private:
     void end_all(const std::optional<report>& why) noexcept;
     void drop(operation_state& which) noexcept;
     void progress_ended() noexcept;
+    std::vector<operation_state*> leave_progress();
     void rest_if_done() noexcept;
 
-    /// With the guard.
+    /// With the guard. Who waits for events; null when it is gone.
+    event_loop* polls() const noexcept { return apart_ ? apart_ : progress_; }
     void post(detail::runnable& work) noexcept {
         if (progress_) progress_->post(work);
     }
@@ -125,6 +131,7 @@ private:
 
     const engine_settings how_;
     const std::shared_ptr<device_state> card_;
+    event_loop* const apart_;  // that of the device's polling thread, where events are waited for there
     const std::shared_ptr<operation_pool> pool_ = std::make_shared<operation_pool>();
 
     mutable std::mutex guard_;
@@ -140,6 +147,7 @@ private:
     bool is_over_ = false;
     bool told_ = false;  // everybody who waited has been told of the failure
     bool tend_posted_ = false;
+    bool given_up_ = false;           // then stuck has what `self_` had
     bool has_ended_ = false;          // the carrier
     bool leaving_ = false;            // the progress loop is ending: whoever does that has the last word
     bool swept_ = false;              // who still hears of an operation's event drops it

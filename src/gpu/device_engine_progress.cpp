@@ -1,6 +1,7 @@
 // What the progress loop does: it waits for events and deadlines, and ends operations. When it is gone, whoever comes here.
 #include "gpu/device_engine.hpp"
 
+#include "gpu/stuck.hpp"
 #include "runtime/lodging.hpp"
 
 #include <fmt/format.h>
@@ -11,6 +12,8 @@
 
 namespace tutti::gpu {
 namespace {
+
+using news = operation_state::news;
 
 double seconds(duration time) { return std::chrono::duration<double>(time).count(); }
 
@@ -32,28 +35,51 @@ void device_engine::attach() {
 // ---- operations
 
 void device_engine::arrived_for_polling(operation_state& which) noexcept {
-    which.polled = true;
-    if (!which.has_event()) return came(which, nullptr);
+    if (!which.has_event()) return arrived_for_end(which);
+    event_loop* where = nullptr;
+    {
+        const std::lock_guard lock(guard_);
+        which.heard = news::watched;
+        where = polls();
+    }
     const auto sort = static_cast<std::uint32_t>(which.what.kind);
-    poller::of(card_, *progress_).add(which.arrival(kind_of(sort, which.what.total() * which.what.element_bytes())));
+    poller::of(card_, *where).add(which.arrival(kind_of(sort, which.what.total() * which.what.element_bytes())));
 }
 
 void device_engine::came(operation_state& which, const failure* why) noexcept {
+    which.fault = why;
+    if (!apart_) return arrived_for_end(which);
+    {
+        const std::lock_guard lock(guard_);
+        if (progress_) {
+            which.heard = news::come;
+            return progress_->post(which.to_end());
+        }
+    }
+    forsaken(which);
+}
+
+void device_engine::arrived_for_end(operation_state& which) noexcept {
     on_device_.fetch_sub(1, std::memory_order_relaxed);
-    which.polled = false;
-    if (why) blame(*why, &which);
-    const bool failed = failed_.load(std::memory_order_acquire);
-    if (failed && !is_over_) return;  // kept until the abort has returned
+    if (which.fault) blame(*which.fault, &which);
+    bool failed = false;
+    {
+        const std::lock_guard lock(guard_);
+        which.heard = news::none;
+        failed = why_.has_value();
+        if (failed && !swept_) return;  // kept until the abort has returned
+    }
     if (!failed) which.end(nullptr);
     drop(which);
     rest_if_done();
 }
 
 void device_engine::forsaken(operation_state& which) noexcept {
+    const auto self = shared_from_this();  // who abandons everything meanwhile may be the last who has it
     on_device_.fetch_sub(1, std::memory_order_relaxed);
     {
         const std::lock_guard lock(guard_);
-        which.polled = false;
+        which.heard = news::none;
         if (!swept_) return;
     }
     drop(which);
@@ -156,6 +182,10 @@ void device_engine::give_up() noexcept {
     report why = *failed();
     why.cause += fmt::format("; and rank {} could not abort {} within {:.1f} s: what it uses is leaked", how_.me, carrier_->what(),
                              seconds(how_.stuck));
+    {
+        const std::lock_guard lock(guard_);
+        if (!std::exchange(given_up_, true)) stuck::keep(std::move(self_));
+    }
     end_all(why);
 }
 
@@ -207,7 +237,7 @@ void device_engine::over_now() noexcept {
         const std::lock_guard lock(guard_);
         swept_ = true;
         for (operation_state* each = under_way_.first(); each; each = decltype(under_way_)::after(*each))
-            if (!each->polled) left.push_back(each);
+            if (each->heard == news::none) left.push_back(each);
     }
     for (operation_state* each : left) drop(*each);
     rest_if_done();
@@ -217,38 +247,52 @@ void device_engine::over_now() noexcept {
 void device_engine::rest_if_done() noexcept {
     std::shared_ptr<device_engine> self;
     const std::lock_guard lock(guard_);
-    if (is_over_ && under_way_count_ == 0) self = std::move(self_);
+    if (!is_over_ || under_way_count_ > 0) return;
+    self = given_up_ ? shared_from_this() : std::move(self_);
+    if (std::exchange(given_up_, false)) stuck::let_go(this);
 }
 
 void device_engine::progress_ended() noexcept {
     report why;
     why.code = error::closed;
     why.cause = "the event loop that waited for the device is gone";
+    std::vector<operation_state*> left;
+    {
+        const std::lock_guard lock(guard_);
+        left = leave_progress();
+        leaving_ = !is_over_;
+    }
+    if (leaving_) {
+        fail(why);
+        if (!card_) hand_over();
+        if (const auto first = failed()) end_all(first);
+    }
+    for (operation_state* each : left) arrived_for_end(*each);
     bool last = false;
     {
         const std::lock_guard lock(guard_);
-        if (is_over_) return;
-        leaving_ = true;
-        event_loop& gone = *std::exchange(progress_, nullptr);
-        for (detail::runnable* each : {static_cast<detail::runnable*>(&tend_), static_cast<detail::runnable*>(&over_)})
-            gone.withdraw(*each);
-        gone.stop_timer(timer_);
-        for (operation_state* each = under_way_.first(); each; each = decltype(under_way_)::after(*each)) gone.withdraw(each->to_poll());
-        if (!card_) {
-            for (detail::runnable* each : std::initializer_list<detail::runnable*>{&begin_, &finish_, &hand_over_}) gone.withdraw(*each);
-            for (operation_state* each = under_way_.first(); each; each = decltype(under_way_)::after(*each))
-                gone.withdraw(each->to_issue());
-        }
-    }
-    fail(why);
-    if (!card_) hand_over();
-    if (const auto first = failed()) end_all(first);
-    {
-        const std::lock_guard lock(guard_);
-        leaving_ = false;
-        last = has_ended_;
+        last = std::exchange(leaving_, false) && has_ended_;
     }
     if (last) over_now();
+}
+
+/// With the guard. Nothing runs there any more. Gives the operations of which nobody hears now.
+std::vector<operation_state*> device_engine::leave_progress() {
+    event_loop& gone = *std::exchange(progress_, nullptr);
+    for (detail::runnable* each : {static_cast<detail::runnable*>(&tend_), static_cast<detail::runnable*>(&over_)}) gone.withdraw(*each);
+    gone.stop_timer(timer_);
+    std::vector<operation_state*> left;
+    const bool polled_there = !apart_ || apart_ == &gone;
+    for (operation_state* each = under_way_.first(); each; each = decltype(under_way_)::after(*each)) {
+        const bool asks = each->heard == news::asking && (polled_there || !each->has_event());
+        if (!asks && each->heard != news::come) continue;
+        gone.withdraw(asks ? each->to_poll() : each->to_end());
+        left.push_back(each);
+    }
+    if (card_) return left;
+    for (detail::runnable* each : std::initializer_list<detail::runnable*>{&begin_, &finish_, &hand_over_}) gone.withdraw(*each);
+    for (operation_state* each = under_way_.first(); each; each = decltype(under_way_)::after(*each)) gone.withdraw(each->to_issue());
+    return left;
 }
 
 }  // namespace tutti::gpu

@@ -34,7 +34,7 @@ public:
     static constexpr duration without_pause = std::chrono::microseconds(20);
     static constexpr duration shortest = std::chrono::microseconds(50);
     static constexpr duration longest = std::chrono::milliseconds(1);
-    static constexpr duration looking = std::chrono::milliseconds(5);  // between two looks after those with work on the device
+    static constexpr duration looking = std::chrono::milliseconds(1);  // between two looks after those with work on the device
 
     static issuer& of(const std::shared_ptr<device_state>& device, event_loop& loop);
     issuer(event_loop& loop, device_state& device) noexcept : loop_(loop), device_(device), timer_(loop, dated_) {}

@@ -27,6 +27,15 @@ std::optional<std::string> nccl_carrier::cannot(const device_request& what) cons
     return cannot_reduce(what.type, what.op, has_);
 }
 
+/// Of the device NCCL says only that it failed: the driver is asked what that was, and tells it if it lasts.
+failure nccl_carrier::why() const {
+    if (comm_.why().code() != error::device_failed) return comm_.why();
+    const on_device here(home_->driver(), home_->context());
+    static_cast<void>(refuse_capture(*home_, stream_.handle()));
+    const failure* const fault = home_->fault();
+    return fault != nullptr ? *fault : comm_.why();
+}
+
 // ---- the communicator's beginning
 
 void nccl_carrier::begin() noexcept {
@@ -40,7 +49,7 @@ void nccl_carrier::begin() noexcept {
 bool nccl_carrier::initialized(state is) noexcept {
     if (is == state::in_progress) return false;
     if (is == state::failed) {
-        engine_.blame(comm_.why(), nullptr);
+        engine_.blame(why(), nullptr);
         return true;
     }
     step_ = step::open;
@@ -81,7 +90,7 @@ bool nccl_carrier::call(operation_state& which) noexcept {
     switch (comm_.issue(which.what, stream_.handle())) {
         case state::ready: return place(which);
         case state::in_progress: launched_ = &which; return false;
-        case state::failed: engine_.blame(comm_.why(), &which); break;
+        case state::failed: engine_.blame(why(), &which); break;
     }
     return true;
 }
@@ -97,7 +106,7 @@ bool nccl_carrier::proceed() noexcept {
     if (is == state::in_progress) return false;
     operation_state& which = *std::exchange(launched_, nullptr);
     if (is == state::ready) return place(which);
-    engine_.blame(comm_.why(), &which);
+    engine_.blame(why(), &which);
     return true;
 }
 
@@ -117,7 +126,7 @@ bool nccl_carrier::place(operation_state& which) noexcept {
 bool nccl_carrier::look_after() noexcept {
     if (engine_.has_failed() || engine_.on_device() == 0) return false;
     if (!launched_ && comm_.ask() == state::failed) {
-        engine_.blame(comm_.why(), nullptr);
+        engine_.blame(why(), nullptr);
         return false;
     }
     return true;
@@ -135,7 +144,7 @@ void nccl_carrier::finish() noexcept {
 bool nccl_carrier::finalized(state is) noexcept {
     if (is == state::in_progress) return false;
     if (is == state::failed) {
-        engine_.blame(comm_.why(), nullptr);
+        engine_.blame(why(), nullptr);
         return true;
     }
     step_ = step::ending;

@@ -47,6 +47,7 @@ private:
     bool place(operation_state& which) noexcept;
     bool initialized(nccl_comm::state is) noexcept;
     bool finalized(nccl_comm::state is) noexcept;
+    failure why() const;
     issuer& turns() { return issuer::of(home_, home_->issuing()); }
 
     // On the lifecycle's.

@@ -138,7 +138,8 @@ void operation_pool::give(operation_state& which) noexcept {
     which.why_.reset();
     which.over_ = false;
     which.ended_.store(false, std::memory_order_relaxed);
-    which.polled = false;
+    which.heard = operation_state::news::none;
+    which.fault = nullptr;
     which.sequence = which.collective = 0;
     which.issued = {};
     which.patience = operation_state::first_patience;

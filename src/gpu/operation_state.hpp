@@ -9,6 +9,7 @@
 #include <tutti/gpu/stream.hpp>
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -28,9 +29,10 @@ public:
     virtual void came(operation_state& which, const failure* why) noexcept = 0;
     /// The poller's loop is gone before.
     virtual void forsaken(operation_state& which) noexcept = 0;
-    /// On the issuing loop, as the operation has asked to be brought there; and on the poller's.
+    /// On the issuing loop, as the operation has asked to be brought there; on the poller's; and where operations end.
     virtual void arrived_for_issue(operation_state& which) noexcept = 0;
     virtual void arrived_for_polling(operation_state& which) noexcept = 0;
+    virtual void arrived_for_end(operation_state& which) noexcept = 0;
 
 protected:
     ~operation_owner() = default;
@@ -50,7 +52,10 @@ public:
     time_point deadline = no_deadline;
     links<operation_state> under_way, queued;  // of the owner's lists
     issuing* launcher = nullptr;
-    bool polled = false;  // the poller will tell
+    /// What is to be heard of its event, with the owner's guard: it is on its way to the poller; the poller will tell; it has told, and the
+    /// operation is on its way to its end.
+    enum class news : std::uint8_t { none, asking, watched, come } heard = news::none;
+    const failure* fault = nullptr;  // what the poller has told: the device's
 
     void cancel() noexcept override;
     void abandon() noexcept override { cancel(); }
@@ -75,6 +80,7 @@ public:
     watched& arrival(std::uint32_t kind) { return arrival_.emplace(*this, end_, kind); }
     detail::runnable& to_issue() noexcept { return to_issue_; }
     detail::runnable& to_poll() noexcept { return to_poll_; }
+    detail::runnable& to_end() noexcept { return to_end_; }
     /// The owner has done with it. Lets the buffers go first.
     void let_go() noexcept;
 
@@ -95,6 +101,7 @@ private:
     future<> add(std::optional<stream> ordered);
     void issue() noexcept { owner_->arrived_for_issue(*this); }
     void poll() noexcept { owner_->arrived_for_polling(*this); }
+    void settle() noexcept { owner_->arrived_for_end(*this); }
 
     std::shared_ptr<operation_pool> pool_;  // while it is out of it
     operation_owner* owner_ = nullptr;
@@ -107,6 +114,7 @@ private:
     std::optional<coming> arrival_;
     detail::callback<&operation_state::issue> to_issue_{*this};
     detail::callback<&operation_state::poll> to_poll_{*this};
+    detail::callback<&operation_state::settle> to_end_{*this};
 };
 
 /// Shared by all who may give one back.

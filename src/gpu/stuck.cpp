@@ -36,4 +36,9 @@ void let_go(const void* what) {
     kept.erase(found);
 }
 
+std::size_t count() {
+    const std::lock_guard lock(here().guard);
+    return here().kept.size();
+}
+
 }  // namespace tutti::gpu::stuck

@@ -2,6 +2,7 @@
 // here instead of being freed. The only such place, so that a debugger finds all of it, and who looks for leaks finds none.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
 namespace tutti::gpu::stuck {
@@ -10,5 +11,7 @@ namespace tutti::gpu::stuck {
 void keep(std::shared_ptr<const void> what);
 /// It will not be used any more after all.
 void let_go(const void* what);
+/// How many things are kept.
+std::size_t count();
 
 }  // namespace tutti::gpu::stuck

@@ -20,7 +20,7 @@
 
 /// Null where a driver lacks them.
 #define TUTTI_OPTIONAL_DRIVER_SYMBOLS(X) \
-    X(cuMemAllocAsync) X(cuMemFreeAsync) \
+    X(cuMemAllocAsync) X(cuMemFreeAsync) X(cuStreamWriteValue32) \
     X(cuModuleLoadData) X(cuModuleUnload) X(cuModuleGetFunction) X(cuLaunchKernel)
 
 /// Without these NCCL is of no use.

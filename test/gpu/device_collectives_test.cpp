@@ -10,11 +10,6 @@ using test::device_stage;
 
 namespace {
 
-bool reducible(data_type type) {
-    return type < data_type::opaque && !is_complex(type) && type != data_type::boolean && size_of(type) != 0 && type != data_type::i16 &&
-           type != data_type::u16;
-}
-
 std::vector<device_call> everything(int size, bool exact_average) {
     std::vector<device_call> list;
     for (const std::size_t count : {std::size_t{0}, std::size_t{1}, static_cast<std::size_t>(size) - 1, std::size_t{257}})
@@ -22,8 +17,7 @@ std::vector<device_call> everything(int size, bool exact_average) {
             for (const data_type type : test::all_types)
                 for (const reduction& op : test::all_ops) {
                     if (!test::has_op(kind, op)) continue;
-                    if (reduces(kind) && (!reducible(type) || !defined(op.kind(), type))) continue;
-                    if (reduces(kind) && (op == band || op == bor || op == bxor)) continue;
+                    if (reduces(kind) && !test::reduced_by_nccl(type, op)) continue;
                     if (op == avg && is_floating(type) && !exact_average) continue;
                     device_call one;
                     one.what.kind = kind;
@@ -31,9 +25,7 @@ std::vector<device_call> everything(int size, bool exact_average) {
                     one.what.op = op;
                     one.what.count = count;
                     one.what.root = size / 2;
-                    list.push_back(one);
-                    one.in_place = (kind == collective::all_reduce || kind == collective::reduce) && test::may_be_in_place(kind);
-                    if (one.in_place) list.push_back(one);
+                    test::add_ways(list, one);
                 }
     return list;
 }

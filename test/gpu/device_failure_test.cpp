@@ -69,6 +69,7 @@ TEST_CASE("a failure on one rank ends every wait on all ranks with its code") {
             gpu::sim::options how;
             how.polls = polls;
             device_stage stage(3, how);
+            stage.card_options.polling = polls == 0 ? gpu::poll_mode::thread : gpu::poll_mode::adaptive;
             each.prepare(stage.machine);
             test::failures told(3);
             stage.run([&told](device_rank& here) { return wait_for_the_worst(here, 2s, told); });
@@ -104,6 +105,27 @@ task<> abort(device_rank& here, duration when) {
 }
 
 }  // namespace
+
+TEST_CASE("an error of NCCL's that comes while the device works is told within a millisecond") {
+    device_stage stage(2);
+    stage.machine.hang_operation(1, 0);
+    stage.run([](device_rank& here) -> task<> {
+        event_loop& loop = co_await this_loop;
+        const auto data = here.filled<float>(100, 1.0f);
+        auto summed = here.all.all_reduce(data, sum);
+        auto enqueued = summed.enqueued();
+        co_await std::move(enqueued);
+        auto met = here.world.barrier();
+        co_await std::move(met);
+        co_await sleep_for(100ms + 300us);  // between two questions
+        if (here.me == 1) here.machine.fail("ncclCommGetAsyncError", ncclSystemError);
+        const time_point struck = loop.now();
+        const auto how = co_await as_result(std::move(summed).completed());
+        REQUIRE_FALSE(how);
+        CHECK(how.failure().code() == error::system);
+        CHECK(loop.now() - struck <= 1ms);
+    });
+}
 
 TEST_CASE("a fault of one device is told on all ranks") {
     device_stage stage(3);

@@ -25,8 +25,7 @@ public:
                 parameters_.emplace_back(name, counts[which], type);
                 continue;
             }
-            const auto bytes = here.memory(counts[which] * size_of(type));
-            parameters_.emplace_back(name, gpu::device_span(bytes.data(), counts[which], type, bytes.keep()));
+            parameters_.emplace_back(name, here.place(counts[which] * size_of(type)).span(type, 0, counts[which]));
         }
     }
     const std::vector<gpu::parameter>& parameters() const { return parameters_; }
@@ -35,12 +34,14 @@ public:
     /// Puts a kernel on the stream that makes the gradient, and marks it.
     void make(gpu::reducer& in, const gpu::stream& compute, std::size_t which, int step, int add_to = 0) const {
         // The kernel may run when all of this is gone.
-        const auto body = [who = here_.me, into = seen(in.gradient(which)), which, step, add_to] {
-            for (std::size_t element = 0; element < into.count; ++element)
-                put(into, element, gradients::value(who, which, element, step) + add_to);
-        };
+        const auto body = [who = here_.me, into = seen(in.gradient(which)), which, step, add_to] { fill(into, who, which, step, add_to); };
         here_.kernel(compute, std::chrono::microseconds(20), body, "layer");
         in.ready(which, compute);
+    }
+    /// The same on a rank without a device.
+    void make(gpu::reducer& in, std::size_t which, int step) const {
+        fill(seen(in.gradient(which)), here_.me, which, step, 0);
+        in.ready(which);
     }
     /// A backward pass, in an order of its own for every seed.
     void backward(gpu::reducer& in, const gpu::stream& compute, int step, unsigned seed = 0) const {
@@ -61,10 +62,16 @@ public:
     }
     /// The memory behind the device's back.
     buffer seen(const gpu::device_span& of) const {
+        if (here_.on_host()) return {of.data, of.count, gpu::of_host(of.type)};
         return {of.count > 0 ? here_.shadow(of.data) : nullptr, of.count, gpu::of_host(of.type)};
     }
 
 private:
+    static void fill(const buffer& into, rank who, std::size_t which, int step, int add_to) {
+        for (std::size_t element = 0; element < into.count; ++element)
+            put(into, element, gradients::value(who, which, element, step) + add_to);
+    }
+
     const device_rank& here_;
     std::vector<gpu::parameter> parameters_;
 };

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "communicator/device_join.hpp"
+#include "communicator/failures.hpp"
+#include "communicator/gradients.hpp"
 #include "gpu/device_state.hpp"
 #include "gpu/libraries.hpp"
 #include "gpu/sim/checked_machine.hpp"
@@ -51,14 +53,14 @@ struct device_rank {
     gpu::sim::machine& machine;
 
     bool on_host() const { return !all.on().has_value(); }
-    rank_memory place(std::size_t bytes) const {
+    rank_memory place(std::size_t length) const {
         if (!on_host()) {
-            const auto made = memory(bytes);
-            return {made.data(), bytes ? shadow(made.data()) : nullptr, bytes, made.keep()};
+            const auto made = memory(length);
+            return {made.data(), length ? shadow(made.data()) : nullptr, length, made.keep()};
         }
-        const auto made = std::make_shared<std::vector<std::max_align_t>>(bytes / sizeof(std::max_align_t) + 1);
+        const auto made = std::make_shared<std::vector<std::max_align_t>>(length / sizeof(std::max_align_t) + 1);
         auto* const data = reinterpret_cast<std::byte*>(made->data());
-        return {data, data, bytes, made};
+        return {data, data, length, made};
     }
     template <class T>
     rank_memory place_filled(std::size_t count, T value) const {
@@ -68,7 +70,7 @@ struct device_rank {
     }
 
     /// Memory on the device, and what is in it, behind its back.
-    gpu::device_buffer<std::byte> memory(std::size_t bytes) const { return gpu::device_buffer<std::byte>::allocate(card, bytes).value(); }
+    gpu::device_buffer<std::byte> memory(std::size_t length) const { return gpu::device_buffer<std::byte>::allocate(card, length).value(); }
     std::byte* shadow(const void* where) const { return machine.shadow(reinterpret_cast<CUdeviceptr>(where)); }
     template <class T>
     gpu::device_buffer<T> filled(std::size_t count, T value) const {
@@ -139,13 +141,14 @@ public:
 
     /// Runs `body` on every rank until all have closed. The first error is thrown; one of a communicator that the body has seen fail is not.
     void run(const device_body& body) {
-        std::vector<task<>> all;
-        for (rank me = 0; me < size_; ++me) {
-            homes.push_back(std::make_unique<context>(loop, make_transport(loop), options));
-            all.push_back(one_rank(me, body));
-        }
-        tutti::run(loop, when_all(std::move(all)));
-        loop.run();
+        run_each([&](rank me) { return one_rank(me, body); });
+    }
+    /// What each rank is told where they cannot join.
+    failures join_in_vain() {
+        const device_body nothing = [](device_rank&) -> task<> { co_return; };
+        failures told(static_cast<std::size_t>(size_));
+        run_each([&](rank me) { return fail_to_join(me, nothing, told[static_cast<std::size_t>(me)]); });
+        return told;
     }
     /// Nothing of the ranks is left.
     void leave() {
@@ -163,7 +166,21 @@ private:
         how.devices = std::max(how.devices, size);
         return how;
     }
+    template <class Start>
+    void run_each(Start start) {
+        std::vector<task<>> all;
+        for (rank me = 0; me < size_; ++me) {
+            homes.push_back(std::make_unique<context>(loop, make_transport(loop), options));
+            all.push_back(start(me));
+        }
+        tutti::run(loop, when_all(std::move(all)));
+        loop.run();
+    }
     task<> one_rank(rank me, const device_body& body);
+    task<> fail_to_join(rank me, const device_body& body, std::optional<failure>& told) {
+        auto ending = outcome(one_rank(me, body));
+        told = co_await std::move(ending);
+    }
 
     int size_;
 
@@ -181,6 +198,7 @@ public:
     gpu::device_options card_options;
     gpu::group_options group;
     std::function<int(rank)> device_of = [](rank me) { return me; };
+    std::function<int(rank)> window_of;  // where ranks differ
     std::string no_driver = "there is no driver";
     std::function<std::optional<gpu::stream>(const gpu::device&)> over;  // the communication stream, if it is the test's
     std::vector<std::unique_ptr<context>> homes;
@@ -199,6 +217,7 @@ inline task<> device_stage::one_rank(rank me, const device_body& body) {
     if (over && card) mine = over(*card);
     gpu::group_options asked = group;
     asked.over = mine ? &*mine : nullptr;
+    if (window_of) asked.window = window_of(me);
     auto working = join_and_work(*homes[static_cast<std::size_t>(me)], me, size_, table, tutti::detail::device_joining(card, nccl, asked),
                                  machine, body);
     co_await std::move(working);

@@ -112,6 +112,7 @@ const mistake mistakes[] = {
     {"marked twice", [](auto& all, auto& compute) { all.ready(8, compute), all.ready(8, compute); },
      "parameter 'layer 8' was marked twice in one backward pass"},
     {"no such parameter", [](auto& all, auto& compute) { all.ready(9, compute); }, "there is no parameter 9, only 9"},
+    {"no stream", [](auto& all, auto&) { all.ready(8); }, "parameter 'layer 8' was marked without a stream, on a rank with a device"},
     {"missing", [](auto& all, auto& compute) { all.ready(8, compute), all.mark_unused(7, compute); },
      "7 of 9 parameters got no gradient: 'layer 0', 'layer 1'"},
 };
@@ -238,57 +239,45 @@ const refusal refusals[] = {
          return std::vector<gpu::parameter>{{"small", gpu::device_span(nullptr, 10, gpu::device_type::e4m3)}};
      },
      error::unsupported, "parameter 'small' is of type e4m3, which has no average"},
+    {"more than the device has",
+     [](const auto&, const auto&) {
+         return std::vector<gpu::parameter>{{"large", std::size_t{1} << 44, data_type::f32}};
+     },
+     error::device_failed, "cuMemAlloc"},
 };
 
-task<> be_refused(device_rank& here, const gpu::device& far) {
+/// Rank 1 alone is refused.
+task<> be_refused(device_rank& here, const refusal& what, const gpu::device& far, test::failures& told) {
+    event_loop& loop = co_await this_loop;
+    const time_point begun = loop.now();
+    auto& mine = told[static_cast<std::size_t>(here.me)];
+    if (here.me == 1) {
+        try {
+            const gpu::reducer all(here.all, what.parameters(here, far));
+        } catch (const failure& why) {
+            mine = why;
+        }
+        co_return;
+    }
+    const gpu::stream compute = here.stream();
+    const device_gradients sound(here, memory::mixed);
+    gpu::reducer all(here.all, sound.parameters());
+    sound.backward(all, compute, 0);
+    auto end = outcome(all.finish_on(compute));
+    mine = co_await std::move(end);
+    CHECK(loop.now() - begun < 100ms);
+}
+
+}  // namespace
+
+TEST_CASE("parameters that cannot be right are refused by name, and no rank waits for one that was refused") {
     for (const refusal& each : refusals) {
         CAPTURE(each.name);
-        std::optional<failure> told;
-        try {
-            const gpu::reducer all(here.all, each.parameters(here, far));
-        } catch (const failure& why) {
-            told = why;
-        }
-        REQUIRE(told);
-        CHECK(told->code() == each.code);
-        CAPTURE(told->what());
-        CHECK(test::says(*told, each.words));
+        device_stage stage(3);
+        auto far = stage.open(0);
+        test::failures told(3);
+        stage.run([&](device_rank& here) { return be_refused(here, each, *far, told); });
+        test::check_each(told, each.code, each.words);
+        for (const rank other : {0, 2}) CHECK(test::says(*told[static_cast<std::size_t>(other)], "rank 1 made no reducer: "));
     }
-    co_return;
-}
-
-}  // namespace
-
-TEST_CASE("parameters that cannot be right are refused by name, before anything is sent") {
-    gpu::sim::options how;
-    how.devices = 2;
-    device_stage stage(1, how);
-    auto far = stage.open(1);
-    stage.run([&](device_rank& here) { return be_refused(here, *far); });
-}
-
-namespace {
-
-task<> need_a_device(device_rank& here, test::failures& told) {
-    auto& mine = told[static_cast<std::size_t>(here.me)];
-    try {
-        gpu::reducer all(here.all, {{"layer", 10, data_type::f32}});
-        const gpu::stream compute = here.stream();
-        all.ready(0, compute);
-        auto end = outcome(all.finish_on(compute));
-        mine = co_await std::move(end);
-    } catch (const failure& why) {
-        mine = why;
-    }
-}
-
-}  // namespace
-
-TEST_CASE("a rank without a device says so on all ranks, and nobody waits for its gradients") {
-    device_stage stage(3);
-    stage.device_of = [](rank me) { return me == 1 ? test::no_device : me; };
-    stage.options.notice = [](const std::string&) {};
-    test::failures told(3);
-    stage.run([&](device_rank& here) { return need_a_device(here, told); });
-    test::check_each(told, error::unsupported, "rank 1 has no device, and a reducer of gradients on devices needs one on every rank");
 }

@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 using namespace tutti;
@@ -87,6 +88,45 @@ TEST_CASE("gradients on devices are averaged through the hosts, too") {
             stage.group.chunk_bytes = 4 * KiB;
             stage.run([&](device_rank& here) { return train(here, memory::mixed, avg, seed); });
             CHECK(stage.machine.calls("ncclAllReduce") == 0);
+        }
+}
+
+namespace {
+
+/// Four steps, in the last of which nobody has a gradient for parameter 5.
+task<> train_with_hosts(device_rank& here, memory where) {
+    const std::optional<gpu::stream> compute = here.on_host() ? std::nullopt : std::optional(here.stream());
+    const device_gradients mine(here, where);
+    gpu::reducer all(here.all, mine.parameters(), small_buckets());
+    for (int step = 0; step < 4; ++step) {
+        const std::size_t unused = step == 3 ? 5 : mine.size();
+        for (std::size_t which = mine.size(); which-- > 0;) {
+            if (which == unused) compute ? all.mark_unused(which, *compute) : all.mark_unused(which);
+            else compute ? mine.make(all, *compute, which, step) : mine.make(all, which, step);
+        }
+        auto ending = compute && step % 2 == 0 ? all.finish_on(*compute) : all.finish();
+        co_await std::move(ending);
+        if (compute) {
+            future<> done = compute->completed();
+            co_await std::move(done);
+        }
+        if (step < 3) CHECK(mine.wrong_averages(all, here.all.size(), step) == 0);
+    }
+    const buffer zeros = mine.seen(all.gradient(5));
+    for (std::size_t element = 0; element < zeros.count; ++element) CHECK(test::at(zeros, element) == 0);
+    CHECK(all.stats().total.steps >= 3);
+}
+
+}  // namespace
+
+TEST_CASE("gradients on devices and on ranks without one are averaged together") {
+    for (const int size : {2, 4})
+        for (const memory where : {memory::gathered, memory::placed, memory::mixed}) {
+            CAPTURE(size);
+            CAPTURE(static_cast<int>(where));
+            device_stage stage(size);
+            test::mix(stage);
+            stage.run([&](device_rank& here) { return train_with_hosts(here, where); });
         }
 }
 

@@ -229,6 +229,7 @@ TEST_CASE("random programs of all ranks have right results, or end on all of the
         simulated_network network(seed, {});
         device_stage stage(of.size, how);
         stage.make_transport = [&network](event_loop& on) { return std::make_unique<simulated_transport>(on, network); };
+        if (seed % 3 == 0) stage.card_options.polling = gpu::poll_mode::thread;
         if (of.bad == disaster::error) stage.machine.fail_operation(of.victim, seed % 7, ncclSystemError);
         if (of.bad == disaster::hang) stage.machine.hang_operation(of.victim, seed % 7);
         outcome all;

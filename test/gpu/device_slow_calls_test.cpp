@@ -1,6 +1,7 @@
 // NCCL's calls may take long, whatever its manual says: the loop whose tasks they serve, and which makes progress for all ranks, goes on.
 #include "gpu/device_ranks.hpp"
 
+#include <tutti/gpu/copy.hpp>
 #include <tutti/sleep.hpp>
 
 #include <algorithm>
@@ -20,6 +21,30 @@ constexpr duration long_enough = 1000h;
 task<> close_later(std::unique_ptr<gpu::communicator> what) {
     auto closing = what->close(long_enough);
     co_await std::move(closing);
+}
+
+/// A step of the reducer's, too: whether its buckets are there is asked of the device.
+task<> train_once(device_rank& here) {
+    const gpu::stream compute = here.stream();
+    gpu::reducer gradients(here.all, {{"layer", 100, data_type::f32}});
+    here.kernel(compute, 1ms);
+    gradients.ready(0, compute);
+    auto ending = gradients.finish();
+    co_await std::move(ending);
+}
+
+/// Whatever the library gives back to the driver, or waits for there, as soon as nothing needs it.
+task<> let_go(device_rank& here) {
+    {
+        const gpu::stream own = here.stream();
+        const auto pinned = gpu::pinned_buffer<float>::allocate(here.card, 100).value();
+        const auto data = here.filled<float>(100, 1.0f);
+        here.kernel(own, 1ms);
+        auto copied = gpu::copy(own, pinned, data);
+        co_await std::move(copied);
+    }
+    for (const char* last : {"cuMemFree", "cuMemFreeHost", "cuStreamDestroy"})
+        while (here.machine.calls(last) == 0) co_await sleep_for(1ms);
 }
 
 /// Whatever the library calls in NCCL.
@@ -59,7 +84,8 @@ task<> call_and_abort(device_rank& here) {
 /// The ranks on one loop, their devices with threads of their own; and a timer that looks how late it is.
 class slow_stage {
 public:
-    slow_stage(const char* entry_point, const test::device_body& body) : body_(body) {
+    slow_stage(const char* entry_point, const test::device_body& body, gpu::poll_mode polling) : body_(body) {
+        stage_.card_options.polling = polling;
         stage_.machine.slow(entry_point, 1s);
         stage_.options.operation = stage_.options.rendezvous = long_enough;
         stage_.card_options.stuck = long_enough;
@@ -118,9 +144,9 @@ private:
     duration worst_{};
 };
 
-void check(const char* entry_point, const test::device_body& body) {
+void check(const char* entry_point, const test::device_body& body, gpu::poll_mode polling = gpu::poll_mode::adaptive) {
     CAPTURE(std::string(entry_point));
-    const slow_stage stage(entry_point, body);
+    const slow_stage stage(entry_point, body, polling);
     CHECK(stage.worst() < 10ms);
     CHECK(stage.machine().calls(entry_point) > 0);
     CHECK(stage.machine().own_calls(entry_point) == 0);
@@ -134,4 +160,13 @@ TEST_CASE("whichever call of NCCL's takes long, the timers of the loop that wait
                                     "ncclRedOpDestroy", "ncclCommSplit", "ncclCommShrink", "ncclCommFinalize", "ncclCommDestroy"})
         check(entry_point, call_everything);
     check("ncclCommAbort", call_and_abort);
+}
+
+TEST_CASE("where the device's thread asks for operations, questions that take long hold up no timers either") {
+    check("cuEventQuery", call_everything, gpu::poll_mode::thread);
+    check("cuEventQuery", train_once, gpu::poll_mode::thread);
+}
+
+TEST_CASE("nor does giving back to the driver what it may take long to take") {
+    for (const char* entry_point : {"cuMemFree", "cuMemFreeHost", "cuStreamDestroy"}) check(entry_point, let_go);
 }

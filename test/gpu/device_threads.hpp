@@ -1,8 +1,12 @@
 // Ranks in threads of one process, with simulated devices in real time: for races, and for calls that do not return.
 #pragma once
 
+#include "communicator/spawn.hpp"
 #include "gpu/device_ranks.hpp"
 
+#include <tutti/sleep.hpp>
+
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <string>
@@ -20,30 +24,28 @@ inline gpu::sim::options threaded_machine_of(int size) {
 
 using threaded_body = std::function<task<>(device_rank&, context&)>;
 
-inline task<> join_and_work(context& home, rank me, int size, memory_table& table, result<gpu::device> card, gpu::sim::machine& machine,
-                            const gpu::loaded<gpu::nccl_table>& nccl, gpu::group_options how, const threaded_body& body) {
-    world who;
-    who.me = me;
-    who.size = size;
-    who.master_address = "127.0.0.1";
-    who.local_size = size;
-    auto joining = home.join(who, memory_store(table));
-    const auto world = co_await std::move(joining);
-    auto meeting = tutti::detail::join_devices(*world, tutti::detail::device_joining(card, nccl, how));
-    auto all = co_await std::move(meeting);
-    device_rank here{me, *all, *world, card ? *card : gpu::device(nullptr), machine};
-    auto work = body(here, home);
-    co_await std::move(work);
-    try {
-        auto closing = all->close();
-        co_await std::move(closing);
-        all.reset();
-        auto leaving = world->close();
-        co_await std::move(leaving);
-    } catch (const failure&) {
-        // The body has seen it in its own way.
-    }
+/// Of a rank one of whose calls does not return, and which has been told so: both loops go on until the call is let go.
+inline task<> go_on_meanwhile(device_rank& here, context& home, const char* entry_point) {
+    const auto tick = [](int times) -> task<> {
+        for (int done = 0; done < times; ++done) co_await sleep_for(std::chrono::milliseconds(1));
+    };
+    while (here.machine.stuck(entry_point) == 0) co_await sleep_for(std::chrono::milliseconds(1));
+    auto there = tutti::detail::spawn(home.inner(), tick(20));
+    auto mine = tick(20);
+    co_await std::move(mine);
+    co_await std::move(there);
+    CHECK(here.machine.stuck(entry_point) > 0);
 }
+
+/// When both of two ranks have come here.
+inline task<> release_together(device_rank& here, const char* entry_point, std::atomic<int>& through) {
+    if (++through < 2)
+        while (through < 2) co_await sleep_for(std::chrono::milliseconds(1));
+    here.machine.release(entry_point);
+}
+
+/// Thrown by a body: the rank leaves as it is, without closing anything.
+struct departure {};
 
 /// Which device a rank has, or no_device.
 using device_choice = int (*)(rank);
@@ -67,7 +69,10 @@ inline void run_threads(gpu::sim::machine& machine, int size, gpu::device_option
                 options.transport = transport_kind::tcp;
                 context home(options);
                 event_loop loop;
-                run(loop, join_and_work(home, me, size, table, std::move(card), machine, nccl, how, body));
+                const device_body here = [&](device_rank& one) { return body(one, home); };
+                run(loop, join_and_work(home, me, size, table, tutti::detail::device_joining(std::move(card), nccl, how), machine, here));
+            } catch (const departure&) {
+                // As it was meant.
             } catch (const std::exception& why) {
                 errors[static_cast<std::size_t>(me)] = why.what();
             }

@@ -1,13 +1,11 @@
 // Ranks as they are in a program: each with threads of its own for calls, for progress and for its device; and a device that takes its time.
 #include "gpu/device_threads.hpp"
-#include "communicator/spawn.hpp"
 #include "gpu/device_gradients.hpp"
-
-#include <tutti/sleep.hpp>
+#include "gpu/poll_modes.hpp"
 
 #include <atomic>
 #include <string>
-#include <thread>
+#include <vector>
 
 using namespace tutti;
 using namespace std::chrono_literals;
@@ -39,12 +37,29 @@ task<> call_a_lot(device_rank& here, context&) {
 }  // namespace
 
 TEST_CASE("ranks with threads of their own get the same results as others") {
-    gpu::sim::checked_machine machine(test::threaded_machine_of(3));
-    machine.polls(2);
-    test::run_threads(machine, 3, {}, {}, test::own_device, call_a_lot);
+    for (const gpu::poll_mode polling : {gpu::poll_mode::adaptive, gpu::poll_mode::thread}) {
+        CAPTURE(static_cast<int>(polling));
+        gpu::sim::checked_machine machine(test::threaded_machine_of(3));
+        machine.polls(2);
+        test::run_threads(machine, 3, test::polled(polling), {}, test::own_device, call_a_lot);
+    }
 }
 
 namespace {
+
+/// Two devices at a time: each engine, with the loop that asks the device and with a thread that does.
+template <class F>
+void for_each_engine(F body) {
+    for (const gpu::engine_kind kind : {gpu::engine_kind::nccl, gpu::engine_kind::staged})
+        for (const gpu::poll_mode polling : {gpu::poll_mode::adaptive, gpu::poll_mode::thread}) {
+            CAPTURE(static_cast<int>(kind));
+            CAPTURE(static_cast<int>(polling));
+            gpu::sim::checked_machine machine(test::threaded_machine_of(2));
+            gpu::group_options how;
+            how.engine = kind;
+            body(machine, test::polled(polling), how);
+        }
+}
 
 /// Some steps nobody waits for, others are waited for.
 task<> train_a_little(device_rank& here, context&) {
@@ -66,21 +81,68 @@ task<> train_a_little(device_rank& here, context&) {
 }  // namespace
 
 TEST_CASE("ranks with threads of their own train as others do") {
-    for (const gpu::engine_kind kind : {gpu::engine_kind::nccl, gpu::engine_kind::staged}) {
-        CAPTURE(static_cast<int>(kind));
-        gpu::sim::checked_machine machine(test::threaded_machine_of(2));
+    for_each_engine([](gpu::sim::machine& machine, gpu::device_options card, gpu::group_options how) {
         machine.polls(2);
-        gpu::group_options how;
-        how.engine = kind;
-        test::run_threads(machine, 2, {}, how, test::own_device, train_a_little);
-    }
+        test::run_threads(machine, 2, card, how, test::own_device, train_a_little);
+    });
 }
 
 namespace {
 
-task<> tick(int times) {
-    for (int done = 0; done < times; ++done) co_await sleep_for(1ms);
+/// Some operations are over, some are about to be, and the rest wait for a kernel.
+task<> leave_in_the_middle(device_rank& here, context&) {
+    const gpu::stream compute = here.stream();
+    const auto data = here.filled<float>(5000, 1.0f);
+    std::vector<gpu::operation> all;
+    for (int each = 0; each < 12; ++each) {
+        if (each > 6) here.kernel(compute, 2ms);
+        all.push_back(here.all.all_reduce(data, sum, {.after = &compute}));
+    }
+    const auto how = co_await as_result(std::move(all[3]).completed());
+    if (!how) CHECK(how.failure().details().peers == std::vector<rank>{1 - here.me});  // the other one has left
+    throw test::departure();
 }
+
+}  // namespace
+
+TEST_CASE("ranks may leave with operations under way, whichever thread asks for them") {
+    for (int times = 0; times < 5; ++times)
+        for_each_engine([](gpu::sim::machine& machine, gpu::device_options card, gpu::group_options how) {
+            test::run_threads(machine, 2, card, how, test::own_device, leave_in_the_middle);
+        });
+}
+
+namespace {
+
+/// Rank 1's device breaks in a kernel that both ranks' operations wait for.
+task<> break_in_the_middle(device_rank& here, context&) {
+    const gpu::stream compute = here.stream();
+    const auto data = here.filled<float>(5000, 1.0f);
+    if (here.me == 1) here.kernel(compute, 1h);
+    std::vector<gpu::operation> all;
+    for (int each = 0; each < 6; ++each) all.push_back(here.all.all_reduce(data, sum, {.after = &compute}));
+    auto met = here.world.barrier();
+    co_await std::move(met);
+    if (here.me == 1) here.machine.fault(1);
+    all.push_back(here.all.barrier());
+    for (gpu::operation& each : all) {
+        const auto how = co_await as_result(std::move(each).completed());
+        REQUIRE_FALSE(how);
+        CAPTURE(std::string(how.failure().what()));
+        CHECK(how.failure().code() == error::device_failed);
+        CHECK(std::string(how.failure().what()).find("CUDA_ERROR_ILLEGAL_ADDRESS") != std::string::npos);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("a device that breaks ends everything on both ranks, whichever thread asks it") {
+    for_each_engine([](gpu::sim::machine& machine, gpu::device_options card, gpu::group_options how) {
+        test::run_threads(machine, 2, card, how, test::own_device, break_in_the_middle);
+    });
+}
+
+namespace {
 
 /// A call of the driver's or NCCL's that does not return; and what an operation that needs it ends with.
 struct obstacle {
@@ -88,12 +150,14 @@ struct obstacle {
     bool hangs = false;  // the operation, so that it must be aborted
     bool operation_fails = false;
     const char* words = "";
+    gpu::poll_mode polling = gpu::poll_mode::adaptive;
 };
 
 const obstacle obstacles[] = {
     {"ncclAllReduce", false, true, "not yet enqueued"},
     {"ncclCommGetAsyncError", false, true, "not yet enqueued"},
     {"cuStreamWaitEvent", false, true, "not yet enqueued"},
+    {"cuEventQuery", false, true, ", enqueued on device", gpu::poll_mode::thread},
     {"ncclCommAbort", true, true, "could not abort NCCL's communicator"},
     {"ncclCommFinalize"},
     {"ncclCommDestroy"},
@@ -130,16 +194,10 @@ task<> meet_obstacle(device_rank& here, context& home, const obstacle& what, std
         CAPTURE(std::string(why.what()));
         CHECK(why.code() == error::timed_out);
     }
-    // Somebody is still in there; both loops go on.
-    while (here.machine.stuck(what.entry_point) == 0) co_await sleep_for(1ms);
-    auto there = tutti::detail::spawn(home.inner(), tick(20));
-    auto mine = tick(20);
-    co_await std::move(mine);
-    co_await std::move(there);
-    CHECK(here.machine.stuck(what.entry_point) > 0);
-    if (++through < 2)
-        while (through < 2) co_await sleep_for(1ms);
-    here.machine.release(what.entry_point);
+    auto going_on = test::go_on_meanwhile(here, home, what.entry_point);
+    co_await std::move(going_on);
+    auto letting_go = test::release_together(here, what.entry_point, through);
+    co_await std::move(letting_go);
 }
 
 }  // namespace
@@ -151,6 +209,7 @@ TEST_CASE("whatever call does not return, timers go on, and whoever waits is tol
         if (each.hangs) machine.hang_operation(0, 0);
         gpu::device_options card;
         card.stuck = 500ms;
+        card.polling = each.polling;
         std::atomic<int> through{0};
         test::run_threads(machine, 2, card, {}, test::own_device,
                           [&](device_rank& here, context& home) { return meet_obstacle(here, home, each, through); });

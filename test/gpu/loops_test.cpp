@@ -1,5 +1,6 @@
 // Who waits for a device besides one loop of the library's own: a guest on somebody else's executor, several loops at once, and threads
 // that capture meanwhile.
+#include "poll_modes.hpp"
 #include "runtime/asio.hpp"
 #include "stage.hpp"
 
@@ -19,14 +20,6 @@ using namespace std::chrono_literals;
 using gpu::poll_mode;
 
 namespace {
-
-constexpr poll_mode modes[] = {poll_mode::adaptive, poll_mode::spin, poll_mode::timer, poll_mode::host_function, poll_mode::thread};
-
-gpu::device_options polled(poll_mode mode) {
-    gpu::device_options options;
-    options.polling = mode;
-    return options;
-}
 
 /// One piece of work after the other, short and long.
 task<> wait_often(threaded_stage& stage, gpu::stream on, int times, std::atomic<int>& ended) {
@@ -61,7 +54,7 @@ struct chatter {
 }  // namespace
 
 TEST_CASE("in every mode a guest on somebody else's executor waits for devices, and its host goes on") {
-    for (const poll_mode mode : modes) {
+    for (const poll_mode mode : poll_modes) {
         CAPTURE(static_cast<int>(mode));
         threaded_stage stage(polled(mode));
         asio::io_context context;
@@ -82,7 +75,7 @@ TEST_CASE("in every mode a guest on somebody else's executor waits for devices, 
 }
 
 TEST_CASE("in every mode several loops wait for one device, each for its own") {
-    for (const poll_mode mode : modes) {
+    for (const poll_mode mode : poll_modes) {
         CAPTURE(static_cast<int>(mode));
         threaded_stage stage(polled(mode));
         std::atomic<int> ended = 0;
@@ -98,7 +91,7 @@ TEST_CASE("in every mode several loops wait for one device, each for its own") {
 }
 
 TEST_CASE("in every mode a capture goes on in another thread while a hundred pieces of work are waited for") {
-    for (const poll_mode mode : modes) {
+    for (const poll_mode mode : poll_modes) {
         CAPTURE(static_cast<int>(mode));
         threaded_stage stage(polled(mode));
         const gpu::stream captured = stage.stream();

@@ -2,6 +2,7 @@
 #include "gpu/poller.hpp"
 
 #include "gpu/arrival.hpp"
+#include "poll_modes.hpp"
 #include "stage.hpp"
 #include "support/running_loop.hpp"
 #include "support/seeds.hpp"
@@ -19,14 +20,6 @@ using namespace std::chrono_literals;
 using gpu::poll_mode;
 
 namespace {
-
-constexpr poll_mode modes[] = {poll_mode::adaptive, poll_mode::spin, poll_mode::timer, poll_mode::host_function, poll_mode::thread};
-
-gpu::device_options polled(poll_mode mode) {
-    gpu::device_options options;
-    options.polling = mode;
-    return options;
-}
 
 task<> work_and_wait(stepped_stage& stage, gpu::stream on, std::vector<duration> lengths, int& ended) {
     event_loop& loop = co_await this_loop;
@@ -95,7 +88,7 @@ task<> fail_all(stepped_stage& stage, gpu::stream on, int& failed) {
 }  // namespace
 
 TEST_CASE("in every mode work of all lengths on several streams is waited for, whatever the order") {
-    for (const poll_mode mode : modes)
+    for (const poll_mode mode : poll_modes)
         for (std::uint32_t seed = 1; seed <= seeds(20); ++seed) {
             CAPTURE(static_cast<int>(mode));
             CAPTURE(seed);
@@ -114,7 +107,7 @@ TEST_CASE("in every mode work of all lengths on several streams is waited for, w
 }
 
 TEST_CASE("in every mode a fault ends all that is pending") {
-    for (const poll_mode mode : modes) {
+    for (const poll_mode mode : poll_modes) {
         CAPTURE(static_cast<int>(mode));
         stepped_stage stage(polled(mode));
         int failed = 0;
@@ -124,7 +117,7 @@ TEST_CASE("in every mode a fault ends all that is pending") {
 }
 
 TEST_CASE("in every mode work is waited for in real time, with threads, also by a loop that would help another one") {
-    for (const poll_mode mode : modes)
+    for (const poll_mode mode : poll_modes)
         for (const bool helps : {false, true}) {
             CAPTURE(static_cast<int>(mode));
             CAPTURE(helps);
@@ -140,7 +133,7 @@ TEST_CASE("in every mode work is waited for in real time, with threads, also by 
 }
 
 TEST_CASE("in every mode a plain thread waits without a loop") {
-    for (const poll_mode mode : modes) {
+    for (const poll_mode mode : poll_modes) {
         CAPTURE(static_cast<int>(mode));
         threaded_stage stage(polled(mode));
         const auto on = stage.stream();

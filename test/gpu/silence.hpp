@@ -7,7 +7,7 @@ namespace tutti::test {
 
 inline CUresult nothing_done() { return CUDA_SUCCESS; }
 
-inline void silence(gpu::driver_table& driver, gpu::nccl_table& nccl) {
+inline void silence(gpu::driver_table& driver) {
     driver.cuCtxGetCurrent = [](CUcontext*) { return nothing_done(); };
     driver.cuCtxSetCurrent = [](CUcontext) { return nothing_done(); };
     driver.cuThreadExchangeStreamCaptureMode = [](CUstreamCaptureMode*) { return nothing_done(); };
@@ -18,11 +18,17 @@ inline void silence(gpu::driver_table& driver, gpu::nccl_table& nccl) {
     driver.cuEventRecord = [](CUevent, CUstream) { return nothing_done(); };
     driver.cuEventQuery = [](CUevent) { return nothing_done(); };
     driver.cuStreamWaitEvent = [](CUstream, CUevent, unsigned) { return nothing_done(); };
+    driver.cuMemcpyHtoDAsync = [](CUdeviceptr, const void*, std::size_t, CUstream) { return nothing_done(); };
+    driver.cuMemcpyDtoHAsync = [](void*, CUdeviceptr, std::size_t, CUstream) { return nothing_done(); };
     driver.cuMemsetD8Async = [](CUdeviceptr, unsigned char, std::size_t, CUstream) { return nothing_done(); };
     driver.cuPointerGetAttribute = [](void* value, CUpointer_attribute what, CUdeviceptr) {
         *static_cast<unsigned*>(value) = what == CU_POINTER_ATTRIBUTE_MEMORY_TYPE ? CU_MEMORYTYPE_DEVICE : 0;
         return nothing_done();
     };
+}
+
+inline void silence(gpu::driver_table& driver, gpu::nccl_table& nccl) {
+    silence(driver);
     nccl.ncclAllReduce = [](const void*, void*, std::size_t, ncclDataType_t, ncclRedOp_t, ncclComm_t, cudaStream_t) {
         return ncclInProgress;
     };

@@ -50,9 +50,7 @@ std::vector<device_call> everything(int size) {
         one.what.op = op;
         one.what.count = count;
         one.what.root = root;
-        list.push_back(one);
-        one.in_place = kind == collective::all_reduce || kind == collective::reduce;
-        if (one.in_place) list.push_back(one);
+        test::add_ways(list, one);
     };
     std::size_t turn = 0;
     for (const collective kind : test::device_kinds)

@@ -1,9 +1,12 @@
 // What goes wrong on one rank, of its device, its host or its calls, ends everything that goes through the host on all of them.
 #include "communicator/failures.hpp"
 #include "gpu/device_ranks.hpp"
+#include "support/allocations.hpp"
 #include "transport/simulated_transport.hpp"
 
 #include <tutti/sleep.hpp>
+
+#include <fmt/format.h>
 
 #include <functional>
 #include <string>
@@ -203,4 +206,33 @@ TEST_CASE("ranks may leave with chunks and messages under way, and nothing is le
     device_stage stage(3);
     test::mix(stage);
     CHECK_THROWS_AS(stage.run(leave_at_once), const failure&);
+}
+
+TEST_CASE("a window that is too narrow or too wide is refused on all ranks, whatever carries operations out") {
+    for (const int window : {-1, 0, 1, 65})
+        for (const bool mixed : {false, true}) {
+            CAPTURE(window);
+            device_stage stage(3);
+            if (mixed) test::mix(stage);
+            stage.window_of = [window](rank me) { return me == 1 ? window : 2 + 62 * (me / 2); };
+            test::check_each(stage.join_in_vain(), error::invalid_argument,
+                             fmt::format("rank 1 wants a window of {} chunks: 2 to 64 are expected", window));
+        }
+}
+
+TEST_CASE("a rank without a device that gets no memory for chunks says so on all ranks") {
+    const test::scarce_pages none(32 * MiB);
+    device_stage stage(3);
+    test::mix(stage);
+    stage.group.chunk_bytes = 1 * MiB;
+    stage.window_of = [](rank me) { return me == 1 ? 33 : 2; };
+    const time_point begun = stage.loop.now();
+    const test::failures told = stage.join_in_vain();
+    if (test::allocations() > 0) {
+        test::check_each(told, error::system, "rank 1: the host has no 34603008 bytes of memory");
+    } else {
+        MESSAGE("operator new is the sanitizer's here, so that memory is not scarce, and all ranks join");
+        for (const auto& each : told) CHECK_FALSE(each);
+    }
+    CHECK(stage.loop.now() - begun < 1s);
 }

@@ -1,5 +1,6 @@
 // Operations that go through the host, from their calls to their ends: order, overlap, three ways to wait, messages, and what is kept.
 #include "gpu/device_ranks.hpp"
+#include "gpu/silence.hpp"
 #include "support/allocations.hpp"
 #include "transport/simulated_transport.hpp"
 
@@ -291,28 +292,6 @@ TEST_CASE("an operation through the host that nobody waits for goes on, and hold
 
 namespace {
 
-CUresult nothing_done() { return CUDA_SUCCESS; }
-
-/// The simulator allocates for every call, so these do nothing.
-void silence(gpu::driver_table& driver) {
-    driver.cuCtxGetCurrent = [](CUcontext*) { return nothing_done(); };
-    driver.cuCtxSetCurrent = [](CUcontext) { return nothing_done(); };
-    driver.cuThreadExchangeStreamCaptureMode = [](CUstreamCaptureMode*) { return nothing_done(); };
-    driver.cuStreamIsCapturing = [](CUstream, CUstreamCaptureStatus* status) {
-        *status = CU_STREAM_CAPTURE_STATUS_NONE;
-        return nothing_done();
-    };
-    driver.cuEventRecord = [](CUevent, CUstream) { return nothing_done(); };
-    driver.cuEventQuery = [](CUevent) { return nothing_done(); };
-    driver.cuStreamWaitEvent = [](CUstream, CUevent, unsigned) { return nothing_done(); };
-    driver.cuMemcpyHtoDAsync = [](CUdeviceptr, const void*, std::size_t, CUstream) { return nothing_done(); };
-    driver.cuMemcpyDtoHAsync = [](void*, CUdeviceptr, std::size_t, CUstream) { return nothing_done(); };
-    driver.cuPointerGetAttribute = [](void* value, CUpointer_attribute what, CUdeviceptr) {
-        *static_cast<unsigned*>(value) = what == CU_POINTER_ATTRIBUTE_MEMORY_TYPE ? CU_MEMORYTYPE_DEVICE : 0;
-        return nothing_done();
-    };
-}
-
 task<> call_once(device_rank& here, const rank_memory& data, const gpu::stream& compute) {
     const gpu::device_span list[] = {data.span(data_type::f32, 0, 10), data.span(data_type::f32, 20, 10)};
     gpu::operation first = here.all.all_reduce(data.all<float>(), sum, {.after = &compute});
@@ -327,7 +306,7 @@ task<> count_allocations(device_rank& here, device_stage& stage, std::size_t& co
     const gpu::stream compute = here.stream();
     const rank_memory data = here.place_filled<float>(5000, 1.0f);
     const gpu::driver_table driver = stage.driver;
-    silence(stage.driver);
+    test::silence(stage.driver);
     std::size_t before = 0;
     for (int round = 0; round < 150; ++round) {
         if (round == 50) before = test::own_allocations();

@@ -1,8 +1,6 @@
 // Ranks as they are in a program, some without a device: each with threads of its own; and a driver that takes its time.
-#include "communicator/spawn.hpp"
 #include "gpu/device_threads.hpp"
-
-#include <tutti/sleep.hpp>
+#include "gpu/stuck.hpp"
 
 #include <atomic>
 #include <string>
@@ -56,10 +54,6 @@ TEST_CASE("ranks with threads of their own, one without a device, get the same r
 
 namespace {
 
-task<> tick(int times) {
-    for (int done = 0; done < times; ++done) co_await sleep_for(1ms);
-}
-
 /// A call of the driver's that does not return, on rank 0; and whether it takes an abort to come to it.
 struct obstacle {
     const char* entry_point;
@@ -68,7 +62,7 @@ struct obstacle {
 
 const obstacle obstacles[] = {{"cuMemcpyDtoHAsync"}, {"cuMemcpyHtoDAsync"}, {"cuEventSynchronize", true}};
 
-task<> meet_obstacle(device_rank& here, context& home, const obstacle& what, std::atomic<int>& through) {
+task<> meet_obstacle(device_rank& here, context& home, const obstacle& what, std::size_t kept, std::atomic<int>& through) {
     const std::optional<gpu::stream> stream = here.on_host() ? std::nullopt : std::optional(here.stream());
     const rank_memory data = here.place_filled<float>(5000, 1.0f);
     auto met = here.world.barrier();
@@ -87,17 +81,12 @@ task<> meet_obstacle(device_rank& here, context& home, const obstacle& what, std
     CHECK(how.failure().code() == error::timed_out);
     if (stream) {
         CHECK(std::string(how.failure().what()).find("could not abort the copies of device 0 within 0.5 s") != std::string::npos);
-        // Somebody is still in there; both loops go on.
-        while (here.machine.stuck(what.entry_point) == 0) co_await sleep_for(1ms);
-        auto there = tutti::detail::spawn(home.inner(), tick(20));
-        auto mine = tick(20);
-        co_await std::move(mine);
-        co_await std::move(there);
-        CHECK(here.machine.stuck(what.entry_point) > 0);
+        CHECK(gpu::stuck::count() > kept);  // what it uses
+        auto going_on = test::go_on_meanwhile(here, home, what.entry_point);
+        co_await std::move(going_on);
     }
-    if (++through < 2)
-        while (through < 2) co_await sleep_for(1ms);
-    here.machine.release(what.entry_point);
+    auto letting_go = test::release_together(here, what.entry_point, through);
+    co_await std::move(letting_go);
 }
 
 }  // namespace
@@ -109,8 +98,10 @@ TEST_CASE("whatever copy does not return, timers go on, and whoever waits is tol
         gpu::device_options card;
         card.stuck = 500ms;
         std::atomic<int> through{0};
+        const std::size_t kept = gpu::stuck::count();
         test::run_threads(
             machine, 2, card, staged(), [](rank me) { return me == 0 ? 0 : test::no_device; },
-            [&](device_rank& here, context& home) { return meet_obstacle(here, home, each, through); });
+            [&](device_rank& here, context& home) { return meet_obstacle(here, home, each, kept, through); });
+        CHECK(gpu::stuck::count() == kept);
     }
 }

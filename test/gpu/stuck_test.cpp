@@ -10,14 +10,17 @@ TEST_CASE("what is kept lives until it is let go, each thing for itself") {
     const auto one = std::make_shared<int>(1);
     auto other = std::make_shared<int>(2);
     const std::weak_ptr<int> watched = other;
+    const std::size_t before = gpu::stuck::count();
     gpu::stuck::keep(one);
     gpu::stuck::keep(std::move(other));
     CHECK_FALSE(watched.expired());
     gpu::stuck::let_go(&watched);  // is not there
+    CHECK(gpu::stuck::count() == before + 2);
     gpu::stuck::let_go(watched.lock().get());
     CHECK(watched.expired());
     CHECK(one.use_count() == 2);
     gpu::stuck::let_go(one.get());
+    CHECK(gpu::stuck::count() == before);
     CHECK(one.use_count() == 1);
 }
 

@@ -48,6 +48,11 @@ duration filling(std::size_t floats) { return std::chrono::microseconds(2) + std
 
 void offer_busy(gpu::sim::machine& to, std::function<void(unsigned)> flagged) {
     to.offer({"delay", {8, 8, 4}, [flagged = std::move(flagged)](const kernel_launch& made) { return delay(made, flagged); }});
+    to.offer({"nothing", {}, [](const kernel_launch&) {
+                  kernel_work meant;
+                  meant.length = std::chrono::microseconds(2);
+                  return meant;
+              }});
     to.offer({"multiply", {8, 8, 8, 4}, multiply});
     to.offer({"fill", {8, 8, 4}, [&to](const kernel_launch& made) { return fill(to, made); }});
 }

@@ -39,11 +39,13 @@ class Parts(unittest.TestCase):
     def test_latency(self):
         found, said = self.document("latency", "--lengths-us", "20,300", "--samples", "5")
         self.assertEqual([(row["mode"], row["work_us"]) for row in found["rows"]],
-                         [(mode, work) for mode in ("adaptive", "spin", "timer", "host_function", "thread") for work in (20, 300)])
+                         [(mode, work) for mode in ("adaptive", "spin", "timer", "host_function", "thread", "flag") for work in (20, 300)])
         for row in found["rows"]:
             self.assertEqual(row["samples"], 5)
             self.assertLessEqual(row["latency_us"]["p50"], row["latency_us"]["p99"])
             self.assertIn(row["mode"], said)
+            self.assertGreater(row["launches_per_s"], 0)
+            self.assertGreater(row["launches_per_s_alone"], 0)
 
     @unittest.skipUnless(WITH_CODE, "built without nvcc")
     def test_overlap_of_a_rank_with_a_device_and_one_without(self):

@@ -14,8 +14,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr std::byte some_bytes[16]{};
-const gpu::device_image any_image{"any.cu", some_bytes};
 constexpr std::array without_threads{variant::computing, variant::communication, variant::serial, variant::overlapped, variant::ordered};
 constexpr unsigned rows_of_matrix = 64;
 
@@ -44,7 +42,7 @@ task<> measure(test::device_rank& here, const asked& what, overlap_row& into) {
         co_await measure_overlap(here.world, mine, what.on_devices, plan);
         co_return;
     }
-    const workload device(here.card, any_image, rows_of_matrix);
+    const workload device(here.card, test::any_image, rows_of_matrix);
     device_trainer mine(here.world, here.all, device, plan.training, std::max(1, what.launches));
     overlap_row row = co_await measure_overlap(here.world, mine, what.on_devices, plan);
     if (here.me == 0) into = row;
@@ -100,7 +98,9 @@ TEST_CASE("a balanced step hides most of its communication, and one after the ot
         CHECK(figures(variant::overlapped).efficiency > 0.6);
         CHECK(figures(variant::ordered).efficiency > 0.6);
         CHECK(figures(variant::serial).efficiency < 0.2);
-        CHECK(figures(variant::overlapped).of_bound > 0.9);  // communication alone ends when the host has heard of it
+        // A little less than 1 is possible: communication alone ends when the host has heard of it.
+        CHECK(row.of(variant::overlapped).p50 > computing);
+        CHECK(figures(variant::overlapped).of_bound > 0.75);
         CHECK(figures(variant::overlapped).of_bound < 1.5);
         CHECK(figures(variant::overlapped).slowdown == doctest::Approx(1).epsilon(0.2));
     }
@@ -128,7 +128,7 @@ TEST_CASE("the traced step has its layers after each other, each bucket behind i
 namespace {
 
 task<> spoil(test::device_rank& here, std::size_t& found) {
-    const workload device(here.card, any_image, rows_of_matrix);
+    const workload device(here.card, test::any_image, rows_of_matrix);
     const training_plan plan{3, 1000, 1000, 2};
     device_trainer mine(here.world, here.all, device, plan, 1);
     co_await mine.step(variant::overlapped, 1);

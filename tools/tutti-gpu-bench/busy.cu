@@ -1,4 +1,4 @@
-// What a device does while the benchmark measures: waits, multiplies matrices, writes numbers. As simulated in test/gpu_bench/kernels.cpp.
+// What a device does while the benchmark measures: waits, or not, multiplies matrices, writes numbers. As simulated in test/gpu_bench/kernels.cpp.
 
 namespace {
 
@@ -21,6 +21,9 @@ __global__ void delay(unsigned long long nanoseconds, volatile unsigned* flag, u
     __threadfence_system();
     *flag = value;
 }
+
+// Nothing at all. Any shape.
+__global__ void nothing() {}
 
 // c = a b, of matrices of n x n; n is a multiple of 16. Blocks of 16 x 16 threads, n / 16 in both directions.
 __global__ void multiply(const float* a, const float* b, float* c, unsigned n) {

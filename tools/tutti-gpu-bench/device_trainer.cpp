@@ -46,6 +46,7 @@ device_trainer::device_trainer(communicator& world, gpu::communicator& all, cons
       compute_(gpu::stream::make(device.where()).value()),
       buckets_(gpu::device_buffer<float>::allocate(device.where(), plan.all_count()).value()),
       pipeline_(world, device.where(), plan) {
+    device.wait(compute_);
     device.fill(compute_, buckets_.data(), buckets_.size(), 0);
 }
 
@@ -74,7 +75,7 @@ task<> device_trainer::compute_all(int number) {
 
 task<> device_trainer::sum_all() {
     std::vector<gpu::operation> sums;
-    for (int layer = 0; layer < plan_.layers; ++layer) sums.push_back(all_.all_reduce(bucket(layer), tutti::sum));
+    for (int layer = 0; layer < plan_.layers; ++layer) sums.push_back(all_.all_reduce(bucket(layer), tutti::sum, {.after = &compute_}));
     for (auto& each : sums) co_await std::move(each);
 }
 

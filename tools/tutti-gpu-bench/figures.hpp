@@ -5,7 +5,7 @@
 
 namespace gpu_bench {
 
-/// Each a value that was measured: the least one which so many percent do not exceed. Zeros of nothing.
+/// Each a value that was measured. Zeros of nothing.
 struct percentiles {
     double least = 0, p50 = 0, p99 = 0, most = 0;
 };

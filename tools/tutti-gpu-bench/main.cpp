@@ -59,12 +59,33 @@ int samples_of(const options& given, double length_us) { return std::min(given.s
 
 // ---- latency
 
+latency_row measured(const options& given, const workload& work, witness& seen, const written_flag* flag, double length_us) {
+    event_loop loop;
+    const auto length = std::chrono::duration_cast<duration>(std::chrono::duration<double, std::micro>(length_us));
+    const int times = samples_of(given, length_us);
+    latency_row row = run(loop, measure_latency(work, seen, length, times, flag));
+    row.launches = run(loop, measure_launches(work, seen, length, times, flag));
+    row.launches_alone = run(loop, measure_launches_alone(work, seen, length, times));
+    return row;
+}
+
+/// By a flag, where the driver writes one.
+void measure_by_flag(const options& given, const workload& work, witness& seen, std::vector<latency_row>& rows) {
+    try {
+        const written_flag flag(work.where());
+        for (const double length : given.lengths_us) rows.push_back(measured(given, work, seen, &flag, length));
+    } catch (const failure& why) {
+        if (work.where().fault()) throw;
+        rows.emplace_back().why_not = why.what();
+    }
+}
+
 int measure_latencies(const options& given) {
     std::vector<latency_row> rows;
     std::optional<circumstances> where;
-    for (const gpu::poll_mode mode : given.modes) {
+    for (const way mode : given.modes) {
         gpu::device_options how;
-        how.polling = mode;
+        if (mode) how.polling = *mode;
         equipment has(given.device, 16, how);
         if (has.why_not) return complain(has.why_not->what(), no_device);
         if (!where) {
@@ -72,14 +93,12 @@ int measure_latencies(const options& given) {
             print(line_of(*where));
         }
         spinning_witness seen(*has.card);
-        for (const double length : given.lengths_us) {
-            event_loop loop;
-            const auto time = std::chrono::duration_cast<duration>(std::chrono::duration<double, std::micro>(length));
-            rows.push_back(run(loop, measure_latency(*has.work, seen, time, samples_of(given, length))));
-        }
+        if (mode == by_flag) measure_by_flag(given, *has.work, seen, rows);
+        else
+            for (const double length : given.lengths_us) rows.push_back(measured(given, *has.work, seen, nullptr, length));
     }
     print(table_of(rows));
-    return write(given.json, document(*where, "latency", json_of(rows))) ? 0 : complain("cannot write to " + given.json, usage_error);
+    return write(given.json, document(*where, rows)) ? 0 : complain("cannot write to " + given.json, usage_error);
 }
 
 // ---- overlap
@@ -115,7 +134,7 @@ task<std::vector<overlap_row>> overlap_rows(communicator& world, gpu::communicat
 
 int tell(const options& given, const circumstances& where, const std::vector<overlap_row>& rows) {
     print(line_of(where) + table_of(rows));
-    if (!write(given.json, document(where, "overlap", json_of(rows)))) return complain("cannot write to " + given.json, usage_error);
+    if (!write(given.json, document(where, rows))) return complain("cannot write to " + given.json, usage_error);
     if (!write(given.svg, timeline_of(rows.back(), where.engine))) return complain("cannot write to " + given.svg, usage_error);
     for (const overlap_row& row : rows)
         if (row.wrong > 0) return complain(fmt::format("{} elements are not the sum", row.wrong), failed);
@@ -171,7 +190,7 @@ task<int> nccl_main(communicator& world, const options& given, std::optional<gpu
     if (world.rank() == 0) {
         const circumstances where = circumstances_of(&*card, all->engine(), world.size());
         print(line_of(where) + table_of(rows));
-        if (!write(given.json, document(where, "nccl", json_of(rows)))) code = complain("cannot write to " + given.json, usage_error);
+        if (!write(given.json, document(where, rows))) code = complain("cannot write to " + given.json, usage_error);
         if (wrong > 0) code = complain(fmt::format("{} elements are wrong", wrong), failed);
     }
     co_await all->close();

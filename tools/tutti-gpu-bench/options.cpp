@@ -13,7 +13,7 @@ namespace gpu_bench {
 namespace {
 
 struct words {
-    std::string modes = "adaptive,spin,timer,host_function,thread", buckets = "1MiB,8MiB,25MiB", chunk = "2MiB", bytes = "4,4KiB,1MiB",
+    std::string modes = "adaptive,spin,timer,host_function,thread,flag", buckets = "1MiB,8MiB,25MiB", chunk = "2MiB", bytes = "4,4KiB,1MiB",
                 launches = "auto", polling = "adaptive";
 };
 
@@ -22,7 +22,8 @@ std::vector<std::string> parts_of(const std::string& list) { return CLI::detail:
 tutti::gpu::poll_mode mode_in(const std::string& text) {
     const auto* const mode = std::find_if(std::begin(poll_modes), std::end(poll_modes), [&](auto known) { return name(known) == text; });
     if (mode == std::end(poll_modes))
-        throw perf::bad_input(fmt::format("ways of polling are adaptive, spin, timer, host_function and thread, not '{}'", text));
+        throw perf::bad_input(
+            fmt::format("ways of polling are adaptive, spin, timer, host_function and thread, and of latency flag, too, not '{}'", text));
     return *mode;
 }
 
@@ -36,12 +37,15 @@ int launches_in(const std::string& text) {
 
 void add_latency(CLI::App& app, words& typed, options& given) {
     auto* part = app.add_subcommand("latency", "How late a coroutine goes on after the device, for each way of finding out");
-    part->add_option("--modes", typed.modes, "Of device_options::polling")->capture_default_str();
+    part->add_option("--modes", typed.modes,
+                     "Of device_options::polling; flag: without a poller, by a word in pinned memory that the stream writes")
+        ->capture_default_str();
     part->add_option("--lengths-us", given.lengths_us, "For which the device works, each time")
         ->delimiter(',')
         ->check(CLI::Range(1.0, 1e6))
         ->capture_default_str();
-    part->add_option("--samples", given.samples, "Of each; fewer of those that take long")
+    part->add_option("--samples", given.samples,
+                     "Of each; fewer of those that take long. As many again while another thread launches kernels, which are counted")
         ->check(CLI::Range(1, 1000000))
         ->capture_default_str();
 }
@@ -75,7 +79,7 @@ void add_nccl(CLI::App& app, words& typed, options& given) {
 
 options made_of(const CLI::App& app, const words& typed, options given) {
     given.part = app.got_subcommand("latency") ? part::latency : app.got_subcommand("overlap") ? part::overlap : part::nccl;
-    for (const std::string& each : parts_of(typed.modes)) given.modes.push_back(mode_in(each));
+    for (const std::string& each : parts_of(typed.modes)) given.modes.push_back(each == name(by_flag) ? by_flag : way(mode_in(each)));
     given.polling = mode_in(typed.polling);
     given.buckets = perf::sizes_in(typed.buckets, 2);
     given.chunk_bytes = perf::sizes_in(typed.chunk, 2).at(0);

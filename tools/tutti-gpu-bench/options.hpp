@@ -20,7 +20,7 @@ struct options {
     int device = 0;
     std::string json, svg;
     // latency
-    std::vector<tutti::gpu::poll_mode> modes;
+    std::vector<way> modes;
     std::vector<double> lengths_us{20, 100, 200, 1000, 5000, 50000};
     int samples = 200;
     // overlap

@@ -1,5 +1,7 @@
 #include "report.hpp"
 
+#include "json.hpp"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -11,28 +13,77 @@ namespace {
 
 constexpr double milli = 1e3, micro = 1e6, percent = 100;
 
-json_object json_of(const percentiles& found, double unit) {
-    return json_object()
-        .put("least", found.least * unit)
-        .put("p50", found.p50 * unit)
-        .put("p99", found.p99 * unit)
-        .put("most", found.most * unit);
+using perf::json, perf::rounded;
+
+json json_of(const percentiles& found, double unit) {
+    return {{"least", rounded(found.least * unit)},
+            {"p50", rounded(found.p50 * unit)},
+            {"p99", rounded(found.p99 * unit)},
+            {"most", rounded(found.most * unit)}};
 }
 
-json_object json_of(const step_figures& found) {
-    return json_object()
-        .put("exposed_ms", found.exposed * milli)
-        .put("efficiency", found.efficiency)
-        .put("bound_ms", found.bound * milli)
-        .put("of_bound", found.of_bound)
-        .put("compute_slowdown", found.slowdown);
+json json_of(const step_figures& found) {
+    return {{"exposed_ms", rounded(found.exposed * milli)},
+            {"efficiency", rounded(found.efficiency)},
+            {"bound_ms", rounded(found.bound * milli)},
+            {"of_bound", rounded(found.of_bound)},
+            {"compute_slowdown", rounded(found.slowdown)}};
 }
 
-std::vector<json_object> json_of(const std::vector<interval>& all) {
-    std::vector<json_object> made;
+json json_of(const std::vector<interval>& all) {
+    json made = json::array();
     for (const interval& each : all)
-        made.push_back(json_object().put("name", each.name).put("began_ms", each.began * milli).put("ended_ms", each.ended * milli));
+        made.push_back({{"name", each.name}, {"began_ms", rounded(each.began * milli)}, {"ended_ms", rounded(each.ended * milli)}});
     return made;
+}
+
+json json_of(const latency_row& row) {
+    if (!row.why_not.empty()) return {{"mode", name(row.how)}, {"why_not", row.why_not}};
+    return {{"mode", name(row.how)},
+            {"work_us", rounded(std::chrono::duration<double>(row.length).count() * micro)},
+            {"samples", row.samples},
+            {"unwitnessed", row.unwitnessed},
+            {"latency_us", json_of(row.seconds, micro)},
+            {"loop_share", rounded(row.loop_share)},
+            {"others_share", rounded(row.others_share)},
+            {"launches_per_s", rounded(row.launches.per_second())},
+            {"launches_per_s_alone", rounded(row.launches_alone.per_second())}};
+}
+
+json json_of(const overlap_row& row) {
+    json made{{"layers", row.training.layers},
+              {"launches", row.launches},
+              {"bucket_bytes", row.training.bucket_count * sizeof(float)},
+              {"wrong", row.wrong},
+              {"hidden_in_trace", rounded(row.hidden)}};
+    for (const variant how : variants) {
+        if (row.of(how).most == 0) continue;
+        json& one = made[name(how)];
+        one["step_ms"] = json_of(row.of(how), milli);
+        if (is_whole(how)) one["figures"] = json_of(row.figures[static_cast<std::size_t>(how)]);
+    }
+    made["trace"] = {{"computing", json_of(row.trace.layers)}, {"all_reduce", json_of(row.trace.buckets)}};
+    return made;
+}
+
+json json_of(const call_row& row) {
+    return {{"caller", name(row.who)},
+            {"op", name(row.op)},
+            {"bytes", row.bytes},
+            {"window", row.window},
+            {"time_us", rounded(row.seconds * micro)},
+            {"cpu_us", rounded(row.cpu_seconds * micro)},
+            {"ops_per_s", rounded(1 / row.seconds)},
+            {"wrong", row.wrong}};
+}
+
+template <class Row>
+std::string document(const circumstances& where, const char* part, const std::vector<Row>& rows) {
+    json all{{"part", part},       {"device", where.device}, {"engine", where.engine}, {"ranks", where.ranks},
+             {"host", where.host}, {"cores", where.cores},   {"date", where.date}};
+    json& made = all["rows"] = json::array();
+    for (const Row& row : rows) made.push_back(json_of(row));
+    return perf::text_of(all);
 }
 
 }  // namespace
@@ -51,13 +102,20 @@ std::string line_of(const circumstances& where) {
 }
 
 std::string table_of(const std::vector<latency_row>& rows) {
-    std::string text = fmt::format("{:>14} {:>10} {:>8} {:>12} {:>10} {:>10} {:>10} {:>8} {:>8}\n", "mode", "work_us", "samples",
-                                   "unwitnessed", "least_us", "p50_us", "p99_us", "loop_%", "others_%");
-    for (const latency_row& row : rows)
-        text +=
-            fmt::format("{:>14} {:>10.0f} {:>8} {:>12} {:>10.2f} {:>10.2f} {:>10.2f} {:>8.1f} {:>8.1f}\n", name(row.mode),
-                        std::chrono::duration<double>(row.length).count() * micro, row.samples, row.unwitnessed, row.seconds.least * micro,
-                        row.seconds.p50 * micro, row.seconds.p99 * micro, row.loop_share * percent, row.others_share * percent);
+    std::string text =
+        fmt::format("{:>14} {:>10} {:>8} {:>12} {:>10} {:>10} {:>10} {:>8} {:>8} {:>11} {:>11}\n", "mode", "work_us", "samples",
+                    "unwitnessed", "least_us", "p50_us", "p99_us", "loop_%", "others_%", "launches/s", "of_alone_%");
+    for (const latency_row& row : rows) {
+        if (!row.why_not.empty()) {
+            text += fmt::format("{:>14} not measured: {}\n", name(row.how), row.why_not);
+            continue;
+        }
+        text += fmt::format("{:>14} {:>10.0f} {:>8} {:>12} {:>10.2f} {:>10.2f} {:>10.2f} {:>8.1f} {:>8.1f} {:>11.0f} {:>11.1f}\n",
+                            name(row.how), std::chrono::duration<double>(row.length).count() * micro, row.samples, row.unwitnessed,
+                            row.seconds.least * micro, row.seconds.p50 * micro, row.seconds.p99 * micro, row.loop_share * percent,
+                            row.others_share * percent, row.launches.per_second(),
+                            row.launches.per_second() / row.launches_alone.per_second() * percent);
+    }
     return text;
 }
 
@@ -92,62 +150,8 @@ std::string table_of(const std::vector<call_row>& rows) {
     return text;
 }
 
-std::vector<json_object> json_of(const std::vector<latency_row>& rows) {
-    std::vector<json_object> all;
-    for (const latency_row& row : rows)
-        all.push_back(json_object()
-                          .put("mode", name(row.mode))
-                          .put("work_us", std::chrono::duration<double>(row.length).count() * micro)
-                          .put("samples", row.samples)
-                          .put("unwitnessed", row.unwitnessed)
-                          .put("latency_us", json_of(row.seconds, micro))
-                          .put("loop_share", row.loop_share)
-                          .put("others_share", row.others_share));
-    return all;
-}
-
-std::vector<json_object> json_of(const std::vector<overlap_row>& rows) {
-    std::vector<json_object> all;
-    for (const overlap_row& row : rows) {
-        json_object made;
-        made.put("layers", row.training.layers)
-            .put("launches", row.launches)
-            .put("bucket_bytes", static_cast<double>(row.training.bucket_count * sizeof(float)))
-            .put("wrong", static_cast<double>(row.wrong))
-            .put("hidden_in_trace", row.hidden);
-        for (const variant how : variants) {
-            if (row.of(how).most == 0) continue;
-            json_object one;
-            one.put("step_ms", json_of(row.of(how), milli));
-            if (is_whole(how)) one.put("figures", json_of(row.figures[static_cast<std::size_t>(how)]));
-            made.put(name(how), one);
-        }
-        made.put("trace", json_object().put("computing", json_of(row.trace.layers)).put("all_reduce", json_of(row.trace.buckets)));
-        all.push_back(made);
-    }
-    return all;
-}
-
-std::vector<json_object> json_of(const std::vector<call_row>& rows) {
-    std::vector<json_object> all;
-    for (const call_row& row : rows)
-        all.push_back(json_object()
-                          .put("caller", name(row.who))
-                          .put("op", name(row.op))
-                          .put("bytes", static_cast<double>(row.bytes))
-                          .put("window", row.window)
-                          .put("time_us", row.seconds * micro)
-                          .put("cpu_us", row.cpu_seconds * micro)
-                          .put("ops_per_s", 1 / row.seconds)
-                          .put("wrong", static_cast<double>(row.wrong)));
-    return all;
-}
-
-std::string document(const circumstances& where, const char* part, const std::vector<json_object>& rows) {
-    json_object all;
-    all.put("part", part).put("device", where.device).put("engine", where.engine).put("ranks", where.ranks);
-    all.put("host", where.host).put("cores", where.cores).put("date", where.date).put("rows", rows);
-    return all.text() + "\n";
-}
+std::string document(const circumstances& where, const std::vector<latency_row>& rows) { return document(where, "latency", rows); }
+std::string document(const circumstances& where, const std::vector<overlap_row>& rows) { return document(where, "overlap", rows); }
+std::string document(const circumstances& where, const std::vector<call_row>& rows) { return document(where, "nccl", rows); }
 
 }  // namespace gpu_bench

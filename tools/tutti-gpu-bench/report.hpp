@@ -2,7 +2,6 @@
 #pragma once
 
 #include "call_cost.hpp"
-#include "json.hpp"
 #include "latency.hpp"
 #include "steps.hpp"
 
@@ -24,10 +23,9 @@ std::string table_of(const std::vector<latency_row>& rows);
 std::string table_of(const std::vector<overlap_row>& rows);
 std::string table_of(const std::vector<call_row>& rows);
 
-std::vector<json_object> json_of(const std::vector<latency_row>& rows);
-std::vector<json_object> json_of(const std::vector<overlap_row>& rows);
-std::vector<json_object> json_of(const std::vector<call_row>& rows);
-/// All of a file.
-std::string document(const circumstances& where, const char* part, const std::vector<json_object>& rows);
+/// All of a file, in JSON.
+std::string document(const circumstances& where, const std::vector<latency_row>& rows);
+std::string document(const circumstances& where, const std::vector<overlap_row>& rows);
+std::string document(const circumstances& where, const std::vector<call_row>& rows);
 
 }  // namespace gpu_bench

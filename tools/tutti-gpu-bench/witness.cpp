@@ -1,5 +1,7 @@
 #include "witness.hpp"
 
+#include <fmt/format.h>
+
 #include <pthread.h>
 
 #include <ctime>
@@ -17,8 +19,9 @@ double seconds_on(clockid_t clock) noexcept {
 
 double cpu_seconds_of_this_thread() noexcept { return seconds_on(CLOCK_THREAD_CPUTIME_ID); }
 
-spinning_witness::spinning_witness(const tutti::gpu::device& where)
-    : flag_(tutti::gpu::pinned_buffer<unsigned>::allocate(where, 1).value()) {
+spinning_witness::spinning_witness(const tutti::gpu::device& where, tutti::duration most)
+    : flag_(tutti::gpu::pinned_buffer<unsigned>::allocate(where, 1).value()),
+      most_(most) {
     flag_[0] = 0;
     thread_ = std::thread([this] { watch(); });
 }
@@ -40,7 +43,14 @@ void spinning_witness::watch() {
 }
 
 tutti::time_point spinning_witness::seen(unsigned value) {
-    while (last_.load(std::memory_order_acquire) != value) std::this_thread::yield();
+    const auto end = std::chrono::steady_clock::now() + most_;
+    while (last_.load(std::memory_order_acquire) != value) {
+        if (std::chrono::steady_clock::now() > end)
+            throw tutti::failure(tutti::error::timed_out,
+                                 fmt::format("the device's flag is {} where {} was expected, after {:.3g} s",
+                                             last_.load(std::memory_order_acquire), value, std::chrono::duration<double>(most_).count()));
+        std::this_thread::yield();
+    }
     return when_.load(std::memory_order_relaxed);
 }
 

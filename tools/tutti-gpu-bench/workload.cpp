@@ -23,16 +23,23 @@ workload::workload(const gpu::device& where, const gpu::device_image& image, uns
     : where_(where),
       code_(gpu::device_code::load(where, image).value()),
       delay_(code_.find("delay").value()),
+      nothing_(code_.find("nothing").value()),
       multiply_(code_.find("multiply").value()),
       fill_(code_.find("fill").value()),
       n_((n + tile - 1) / tile * tile),
       matrices_(gpu::device_buffer<float>::allocate(where, std::size_t{3} * n_ * n_).value()) {
-    fill(gpu::stream::make(where).value(), matrices_.data(), matrices_.size(), 0.001f);
+    const gpu::stream filling = gpu::stream::make(where).value();
+    fill(filling, matrices_.data(), matrices_.size(), 0.001f);
+    filled_ = filling.record().value();
 }
+
+void workload::wait(const gpu::stream& on) const { demand(on.wait(*filled_)); }
 
 void workload::delay(const gpu::stream& on, duration length, unsigned* flag, unsigned value) const {
     demand(delay_.launch(on, {}, static_cast<unsigned long long>(length / std::chrono::nanoseconds(1)), flag, value));
 }
+
+void workload::nothing(const gpu::stream& on) const { demand(nothing_.launch(on, {})); }
 
 void workload::multiply(const gpu::stream& on, int times) const {
     const std::size_t each = std::size_t{n_} * n_;

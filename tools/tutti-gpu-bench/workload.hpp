@@ -3,6 +3,10 @@
 
 #include <tutti/gpu/device_buffer.hpp>
 #include <tutti/gpu/device_code.hpp>
+#include <tutti/gpu/event.hpp>
+#include <tutti/gpu/stream.hpp>
+
+#include <optional>
 
 namespace gpu_bench {
 
@@ -20,6 +24,10 @@ public:
 
     /// Takes about so long, then writes `value` to pinned memory.
     void delay(const tutti::gpu::stream& on, tutti::duration length, unsigned* flag, unsigned value) const;
+    /// Launches a kernel that does nothing.
+    void nothing(const tutti::gpu::stream& on) const;
+    /// What is enqueued on the stream from now on finds the matrices.
+    void wait(const tutti::gpu::stream& on) const;
     /// Multiplies two matrices, so many times.
     void multiply(const tutti::gpu::stream& on, int times) const;
     void fill(const tutti::gpu::stream& on, float* to, std::size_t count, float value) const;
@@ -27,9 +35,10 @@ public:
 private:
     tutti::gpu::device where_;
     tutti::gpu::device_code code_;
-    tutti::gpu::kernel delay_, multiply_, fill_;
+    tutti::gpu::kernel delay_, nothing_, multiply_, fill_;
     unsigned n_;
     tutti::gpu::device_buffer<float> matrices_;  // three, behind each other
+    std::optional<tutti::gpu::event> filled_;
 };
 
 }  // namespace gpu_bench

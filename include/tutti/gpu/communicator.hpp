@@ -44,9 +44,9 @@ enum class engine_kind : std::uint8_t {
 struct group_options {
     const stream* over = nullptr;  // the caller's, as the communication stream; null: one of the library's own, of high priority
     engine_kind engine = engine_kind::automatic;  // who says automatic goes along with the others
-    // Staged only.
+    // Used when staged.
     std::size_t chunk_bytes = 2 * MiB;  // from 4 KiB to 1 GiB; the smallest of all ranks counts
-    int window = 4;                     // chunks under way at once; so many times chunk_bytes are pinned on this rank
+    int window = 4;  // chunks under way at once, so many times chunk_bytes are pinned on this rank; other than 2 to 64 is refused always
 };
 
 static_assert(std::is_trivially_destructible_v<call_options> && std::is_trivially_destructible_v<group_options>,

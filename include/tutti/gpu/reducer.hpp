@@ -46,12 +46,15 @@ struct parameter {
 /// indeterminate. Memory of the user's outlives the last operation on it: registered with a keep-alive (a device_buffer brings it), it is
 /// held until then.
 ///
+/// Without a device. In a group in which some ranks have none, gradients are memory of the host there: they are complete when they are marked,
+/// and both ends of a step are finish(). Streams that are named are not looked at.
+///
 /// Failure. As of tutti::reducer, but that dropping the reducer or a finish in the middle of a step aborts the communicator. What goes wrong on
 /// the device after finish_on() has ended is told by the next one.
 class reducer {
 public:
-    /// Waits for neither device nor ranks, but allocates. Otherwise as tutti::reducer's; error::unsupported for types that cannot be averaged, and
-    /// on a rank without a device, which fails the communicator.
+    /// Waits for neither device nor ranks, but allocates. Otherwise as tutti::reducer's; error::unsupported for types that cannot be averaged.
+    /// Whatever it throws fails the communicator: the other ranks' reducers would wait for this one.
     reducer(communicator& over, std::vector<parameter> parameters, reducer_options options = {});
     reducer(const reducer&) = delete;
     reducer& operator=(const reducer&) = delete;
@@ -62,6 +65,9 @@ public:
     void ready(std::size_t parameter, const stream& behind);
     /// This pass made no gradient for the parameter: it counts as zero, which is put on `behind`.
     void mark_unused(std::size_t parameter, const stream& behind);
+    /// The same on a rank without a device: the gradient is complete; or it counts as zero.
+    void ready(std::size_t parameter);
+    void mark_unused(std::size_t parameter);
     /// Ends the step, after the last ready(): what is put on `compute` from now on comes after the averages.
     task<> finish_on(stream compute);
     /// Ends the step when the averages are there.

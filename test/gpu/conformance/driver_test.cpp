@@ -1,4 +1,5 @@
 // Facts about the driver that the library relies on, seen through the tables alone.
+#include "gpu/conformance/skipped.hpp"
 #include "gpu/conformance/testbed.hpp"
 
 #include <algorithm>
@@ -200,7 +201,8 @@ TEST_CASE("a stream may be destroyed while work is queued: the work is done all 
 
 TEST_CASE("memory can come and go in the order of a stream") {
     testbed bed;
-    if (bed.cuda().cuMemAllocAsync == nullptr || bed.cuda().cuMemFreeAsync == nullptr) return;
+    if (bed.cuda().cuMemAllocAsync == nullptr || bed.cuda().cuMemFreeAsync == nullptr)
+        return test::skip("this driver has no memory in the order of a stream");
     device on(bed.cuda());
     const CUstream stream = on.stream();
     auto* const host = on.pin<unsigned char>(1000);

@@ -1,4 +1,5 @@
 // Facts about NCCL that the library relies on, with one rank, which is what any host with a device can show.
+#include "gpu/conformance/skipped.hpp"
 #include "gpu/conformance/testbed.hpp"
 
 #include <cstring>
@@ -99,6 +100,50 @@ TEST_CASE("a non-blocking communicator becomes ready, and tells who it is") {
     CHECK(ordinal == 0);
 }
 
+TEST_CASE("a communicator is in progress until all ranks have come, and can be aborted meanwhile") {
+    testbed bed;
+    device on(bed.cuda());
+    const auto& nccl = bed.nccl();
+    ncclUniqueId id;
+    REQUIRE(nccl.ncclGetUniqueId(&id) == ncclSuccess);
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 0;
+    ncclComm_t waiting = nullptr;
+    CHECK(nccl.ncclCommInitRankConfig(&waiting, 2, id, 0, &config) == ncclInProgress);
+    REQUIRE(waiting != nullptr);
+    for (int times = 0; times < 100; ++times) {
+        ncclResult_t state = ncclSuccess;
+        CHECK(nccl.ncclCommGetAsyncError(waiting, &state) == ncclSuccess);
+        CHECK(state == ncclInProgress);
+    }
+    CHECK(nccl.ncclCommAbort(waiting) == ncclSuccess);
+    alone world(bed);  // and the next one is not hindered
+}
+
+TEST_CASE("a call has enqueued its work when its communicator is in progress no more: what is put on the stream then comes behind it") {
+    testbed bed;
+    alone world(bed);
+    constexpr std::size_t count = 100'000;
+    float* const from = world.put(std::vector<float>(count, 2));
+    float* const to = world.put(std::vector<float>(count, 0));
+    const CUevent behind = world.on.event();
+    const CUstream other = world.on.stream();
+    CHECK(world.done(
+        world.nccl.ncclAllReduce(from, to, count, ncclFloat32, ncclSum, world.comm, world.stream)));  // the first may take its time
+    CHECK(world.ended());
+    for (int times = 0; times < 20; ++times) {
+        test::gate closed(bed, world.stream);
+        CHECK(world.done(world.nccl.ncclAllReduce(from, to, count, ncclFloat32, ncclSum, world.comm, world.stream)));
+        CHECK(world.on.cuda.cuEventRecord(behind, world.stream) == CUDA_SUCCESS);
+        CHECK(world.on.cuda.cuEventQuery(behind) == CUDA_ERROR_NOT_READY);
+        closed.open();
+        CHECK(world.on.cuda.cuStreamWaitEvent(other, behind, 0) == CUDA_SUCCESS);
+        CHECK(world.on.cuda.cuMemsetD8Async(reinterpret_cast<CUdeviceptr>(from), 0, 4, other) == CUDA_SUCCESS);
+        CHECK(world.on.cuda.cuStreamSynchronize(other) == CUDA_SUCCESS);
+        CHECK(world.get(to, 2) == std::vector{times == 0 ? 2.0F : 0.0F, 2.0F});
+    }
+}
+
 TEST_CASE("collectives of nothing are dropped") {
     testbed bed;
     alone world(bed);
@@ -134,7 +179,8 @@ TEST_CASE("one rank's sum, product, maximum, minimum and average of every type a
 
 TEST_CASE("a pre-multiplied sum scales, and its operator may go when the call has returned") {
     testbed bed;
-    if (bed.nccl().ncclRedOpCreatePreMulSum == nullptr || bed.nccl().ncclRedOpDestroy == nullptr) return;
+    if (bed.nccl().ncclRedOpCreatePreMulSum == nullptr || bed.nccl().ncclRedOpDestroy == nullptr)
+        return test::skip("this NCCL has no pre-multiplied sum");
     alone world(bed);
     const auto& nccl = world.nccl;
     float factor = -0.25F;
@@ -183,15 +229,18 @@ TEST_CASE("collectives that move copy what one rank has") {
     moves("broadcast", nccl.ncclBroadcast(from, to, 2, ncclFloat32, 0, world.comm, world.stream));
     moves("reduce", nccl.ncclReduce(from, to, 2, ncclFloat32, ncclSum, 0, world.comm, world.stream));
     moves("reduce_scatter", nccl.ncclReduceScatter(from, to, 2, ncclFloat32, ncclMax, world.comm, world.stream));
-    if (nccl.ncclAlltoAll) moves("all_to_all", nccl.ncclAlltoAll(from, to, 2, ncclFloat32, world.comm, world.stream));
-    if (nccl.ncclGather) moves("gather", nccl.ncclGather(from, to, 2, ncclFloat32, 0, world.comm, world.stream));
-    if (nccl.ncclScatter) moves("scatter", nccl.ncclScatter(from, to, 2, ncclFloat32, 0, world.comm, world.stream));
+    if (!nccl.ncclAlltoAll) MESSAGE("this NCCL has no ncclAlltoAll");
+    else moves("all_to_all", nccl.ncclAlltoAll(from, to, 2, ncclFloat32, world.comm, world.stream));
+    if (!nccl.ncclGather) MESSAGE("this NCCL has no ncclGather");
+    else moves("gather", nccl.ncclGather(from, to, 2, ncclFloat32, 0, world.comm, world.stream));
+    if (!nccl.ncclScatter) MESSAGE("this NCCL has no ncclScatter");
+    else moves("scatter", nccl.ncclScatter(from, to, 2, ncclFloat32, 0, world.comm, world.stream));
     CHECK(world.ended());
 }
 
 TEST_CASE("a split gives a new communicator, or none without a colour") {
     testbed bed;
-    if (bed.nccl().ncclCommSplit == nullptr) return;
+    if (bed.nccl().ncclCommSplit == nullptr) return test::skip("this NCCL has no split");
     alone world(bed);
     ncclComm_t made = nullptr;
     CHECK(world.done(world.nccl.ncclCommSplit(world.comm, 5, 0, &made, nullptr)));

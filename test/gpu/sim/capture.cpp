@@ -1,5 +1,6 @@
 // Streams being captured: what is enqueued there is thrown away, and what must not be called meanwhile is found.
 #include "gpu/sim/call.hpp"
+#include "gpu/sim/stand_alone.hpp"
 
 namespace tutti::gpu::sim {
 
@@ -61,4 +62,15 @@ CUresult CUDAAPI cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
     if (mode == nullptr) return CUDA_ERROR_INVALID_VALUE;
     std::swap(here->self().capture_mode, *mode);
     return CUDA_SUCCESS;
+}
+
+// For those who take the simulator for a driver.
+CUresult CUDAAPI cuStreamBeginCapture(CUstream handle, CUstreamCaptureMode mode) {
+    return machine_or_stand_alone().begin_capture(handle, mode);
+}
+
+CUresult CUDAAPI cuStreamEndCapture(CUstream handle, CUgraph* captured) {
+    if (captured == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *captured = nullptr;
+    return machine_or_stand_alone().end_capture(handle);
 }

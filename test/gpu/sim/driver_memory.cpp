@@ -1,6 +1,8 @@
 // Memory, and copies between host and device.
 #include "gpu/sim/call.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <vector>
 
@@ -34,16 +36,19 @@ bool on_device(call& here, CUdeviceptr address, std::size_t bytes, const char* r
     return false;
 }
 
-// Pinned memory, as far as the bytes go. Pageable is misuse too, but the copy is made.
-bool pinned(call& here, CUdeviceptr address, std::size_t bytes, const char* role) {
+enum class host_memory { pinned, pageable, none };
+
+// Whether it is pinned as far as the bytes go. Pageable is misuse too, but the copy is made.
+host_memory kind_of(call& here, CUdeviceptr address, std::size_t bytes, const char* role) {
     const allocation* const found = here->memory.find(address);
-    if (found != nullptr && !found->freed && !is_device(here, address)) return here.reaches(address, bytes, role);
+    if (found != nullptr && !found->freed && !is_device(here, address))
+        return here.reaches(address, bytes, role) ? host_memory::pinned : host_memory::none;
     here.misuse(std::string("with a ") + role + " in pageable memory: the copy is not asynchronous");
-    return true;
+    return host_memory::pageable;
 }
 
 CUresult copy(call& here, CUdeviceptr target, CUdeviceptr source, std::size_t bytes, CUstream handle, const char* name,
-              tutti::time_point* engine) {
+              tutti::time_point* engine, bool source_is_staged = false) {
     stream* const where = here.stream_of(handle);
     if (where == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     machine::state& on = here.on();
@@ -57,10 +62,26 @@ CUresult copy(call& here, CUdeviceptr target, CUdeviceptr source, std::size_t by
         if (bytes > 0 && on.memory.find(each) != nullptr) made->touches.push_back({each, bytes});
     std::byte* const to = on.memory.shadow(target);
     const std::byte* const from = on.memory.shadow(source);
-    made->body = [to, from, bytes] {
-        if (bytes > 0) std::memmove(to, from, bytes);
-    };
+    if (source_is_staged)
+        made->body = [to, staged = std::vector<std::byte>(from, from + bytes)] { std::copy(staged.begin(), staged.end(), to); };
+    else
+        made->body = [to, from, bytes] {
+            if (bytes > 0) std::memmove(to, from, bytes);
+        };
     return on.enqueue(*where, std::move(made));
+}
+
+/// A copy to pageable memory has been made when the call returns.
+CUresult until_copied(call& here, CUstream handle, CUresult enqueued) {
+    if (enqueued != CUDA_SUCCESS) return enqueued;
+    const stream& where = *here.stream_of(handle);
+    if (where.capture) return enqueued;
+    here.waits();
+    const context& home = here.home();
+    const auto last = where.last;
+    here->wait(here.lock(), here.name() + " on " + here->name_of(where),
+               [&home, last] { return home.fault != CUDA_SUCCESS || last->done; });
+    return home.fault != CUDA_SUCCESS ? home.fault : last->done ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
 }
 
 }  // namespace
@@ -125,15 +146,20 @@ CUresult CUDAAPI cuMemHostGetDevicePointer(CUdeviceptr* address, void* host, uns
 CUresult CUDAAPI cuMemcpyHtoDAsync(CUdeviceptr target, const void* source, size_t bytes, CUstream where) {
     call here("cuMemcpyHtoDAsync");
     if (!here) return here.driver_error();
-    if (!on_device(here, target, bytes, "target") || !pinned(here, address_of(source), bytes, "source")) return CUDA_ERROR_INVALID_VALUE;
-    return copy(here, target, address_of(source), bytes, where, "host to device", &here.home().engine_in);
+    if (!on_device(here, target, bytes, "target")) return CUDA_ERROR_INVALID_VALUE;
+    const host_memory kind = kind_of(here, address_of(source), bytes, "source");
+    if (kind == host_memory::none) return CUDA_ERROR_INVALID_VALUE;
+    return copy(here, target, address_of(source), bytes, where, "host to device", &here.home().engine_in, kind == host_memory::pageable);
 }
 
 CUresult CUDAAPI cuMemcpyDtoHAsync(void* target, CUdeviceptr source, size_t bytes, CUstream where) {
     call here("cuMemcpyDtoHAsync");
     if (!here) return here.driver_error();
-    if (!on_device(here, source, bytes, "source") || !pinned(here, address_of(target), bytes, "target")) return CUDA_ERROR_INVALID_VALUE;
-    return copy(here, address_of(target), source, bytes, where, "device to host", &here.home().engine_out);
+    if (!on_device(here, source, bytes, "source")) return CUDA_ERROR_INVALID_VALUE;
+    const host_memory kind = kind_of(here, address_of(target), bytes, "target");
+    if (kind == host_memory::none) return CUDA_ERROR_INVALID_VALUE;
+    const CUresult enqueued = copy(here, address_of(target), source, bytes, where, "device to host", &here.home().engine_out);
+    return kind == host_memory::pageable ? until_copied(here, where, enqueued) : enqueued;
 }
 
 CUresult CUDAAPI cuMemcpyDtoDAsync(CUdeviceptr target, CUdeviceptr source, size_t bytes, CUstream where) {
@@ -159,6 +185,22 @@ CUresult CUDAAPI cuMemsetD8Async(CUdeviceptr target, unsigned char value, size_t
     made->body = [to, value, bytes] {
         if (bytes > 0) std::memset(to, value, bytes);
     };
+    return here->enqueue(*where, std::move(made));
+}
+
+CUresult CUDAAPI cuStreamWriteValue32(CUstream handle, CUdeviceptr target, cuuint32_t value, unsigned int) {
+    call here("cuStreamWriteValue32");
+    if (!here) return here.driver_error();
+    stream* const where = here.stream_of(handle);
+    if (where == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (!here.reaches(target, sizeof value, "target")) return CUDA_ERROR_INVALID_VALUE;
+    auto made = std::make_shared<work>();
+    made->kind = work_kind::fill;
+    made->name = "write of a value";
+    made->bytes = sizeof value;
+    made->touches.push_back({target, sizeof value});
+    auto* const to = reinterpret_cast<cuuint32_t*>(here->memory.shadow(target));
+    made->body = [to, value] { std::atomic_ref<cuuint32_t>(*to).store(value, std::memory_order_release); };
     return here->enqueue(*where, std::move(made));
 }
 
