@@ -96,8 +96,9 @@ namespace {
 
 // A hop costs about this when both ends sleep; spinning longer than what it may save is in vain.
 constexpr std::chrono::microseconds spin_time{50};
-// With more runnable threads than cores a yield gives the core away. Whoever keeps it as long as this does not wait for anybody.
-constexpr std::chrono::milliseconds long_yield{1};
+// With more runnable threads than cores a yield gives the core away. Whoever keeps it as long as this does not wait for anybody: ranks work
+// on what has arrived for less, as a rule, and who only computes is stopped by the scheduler after some 1.5 to 6 ms.
+constexpr std::chrono::milliseconds long_yield{3};
 constexpr std::chrono::milliseconds sober_time{50};
 constexpr int yields_between_polls = 16;
 // A yield that comes back sooner than this has found nobody else who wants the core: the next tries need none.
