@@ -50,6 +50,7 @@ void operation::begin(std::shared_ptr<engine> owner, const request& asking) {
 
 bool operation::begin_like_before(const request& asking) {
     if (!laid_out_ || !repeats(asked, asking)) return false;
+    asked.op = asking.op;  // a factor of -0 is equal to one of 0
     asked.deadline = asking.deadline;
     asked.label = asking.label;
     again(nullptr);

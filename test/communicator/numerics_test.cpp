@@ -143,6 +143,15 @@ task<> bring_examples(communicator& world) {
     CHECK(std::isinf(product[0].imag()));
 }
 
+task<> scale_by_zeros(communicator& world) {
+    const std::vector<float> ones(3, 1.0f);
+    std::vector<float> zeros(3);
+    for (const double factor : {0.0, -0.0, 0.0}) {
+        co_await world.all_reduce(ones, zeros, premul_sum(factor));
+        CHECK(std::signbit(zeros[2]) == std::signbit(factor));
+    }
+}
+
 context_options mode(bool deterministic) {
     context_options options;
     options.deterministic = deterministic;
@@ -166,3 +175,5 @@ TEST_CASE_TEMPLATE("one rank alone combines nothing and keeps every bit of a NaN
 }
 
 TEST_CASE("the examples of the numerics page are true") { run_ranks(2, bring_examples); }
+
+TEST_CASE("a call like the last one, but for the sign of a zero, is another") { run_ranks(2, scale_by_zeros); }
