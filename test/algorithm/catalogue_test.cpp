@@ -2,11 +2,15 @@
 #include "algorithm/catalogue.hpp"
 
 #include "algorithm/expected.hpp"
+#include "schedule/answers.hpp"
+#include "schedule/matching.hpp"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
+#include <vector>
 
 using namespace tutti;
 
@@ -104,6 +108,42 @@ TEST_CASE("every plan in the catalogue is correct in slices, whatever the order 
                 return verify_sliced(entry, size, root, hosts, cut, seed);
             });
         }
+}
+
+std::set<rank> peers_of(const schedule& plan) {
+    std::set<rank> found;
+    for (const step& each : plan.steps())
+        if (each.what != action::copy) found.insert(each.peer);
+    return found;
+}
+
+/// Of each send that is answered: whether the peer sends the answer in a later round than it takes what was sent, so never before.
+void check_answers(const std::vector<schedule>& plans) {
+    const matching pairs(plans);
+    for (rank me = 0; me < pairs.size(); ++me)
+        for (const rank peer : peers_of(plans[static_cast<std::size_t>(me)])) {
+            const channel &there = pairs.between(me, peer), &back = pairs.between(peer, me);
+            for (std::size_t sent = 0; sent < there.sends.size(); ++sent) {
+                const endpoint& mine = there.sends[sent];
+                const step* const answer = answering(plans[static_cast<std::size_t>(me)], mine.round, *mine.line);
+                if (answer == nullptr) continue;
+                const auto is_it = [answer](const endpoint& each) { return each.line == answer; };
+                const auto comes = std::find_if(back.recvs.begin(), back.recvs.end(), is_it) - back.recvs.begin();
+                CHECK(there.recvs[sent].round < back.sends[static_cast<std::size_t>(comes)].round);
+            }
+        }
+}
+
+TEST_CASE("nobody answers a send before it has taken what was sent: links count on it") {
+    for (const algorithm& entry : catalogue())
+        for (int size = 2; size <= 33; ++size)
+            for (const host_map& hosts : host_maps(entry, size))
+                for (const rank root : roots(entry.kind, size)) {
+                    INFO(name(entry.kind), " ", entry.name, ", ", size, " ranks, ", hosts.count(), " hosts, root ", root);
+                    std::vector<schedule> plans;
+                    for (rank me = 0; me < size; ++me) plans.push_back(entry.build({me, size, root, &hosts}));
+                    check_answers(plans);
+                }
 }
 
 using proof = verdict (*)(const algorithm& entry, int size, rank root, const host_map& hosts);
