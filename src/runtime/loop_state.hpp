@@ -48,9 +48,9 @@ struct event_loop::impl {
     /// Work between two looks at timers and sockets.
     static constexpr int batch = 64;
     /// Turns between two looks at sockets that are not expected to be ready.
-    static constexpr int turns_between_polls = 32;
+    static constexpr unsigned turns_between_polls = 32;
     /// Of a helper, whose turns are short: turns without sleep between two looks at the clock, for timers. Asking it costs 25 ns.
-    static constexpr int turns_between_clocks = 8;
+    static constexpr unsigned turns_between_clocks = 8;
 
     explicit impl(event_loop& whose) noexcept : self(whose) {}
     event_loop& self;
@@ -80,7 +80,7 @@ struct event_loop::impl {
     detail::work_list postponed;       // and those that have only left this turn to others
     bool stirred = false;              // bytes have moved
     time_point tired_at{};             // when spinning ends; 0: it has not begun, or bytes have moved since
-    int turns = 0;
+    unsigned turns = 0;
     bool time_has_passed = false;      // it has slept: timers may be due
     time_point sober_until{};          // no spinning before; 0: there is no such time
     bool crowded = true;               // the last yield gave the core to somebody
