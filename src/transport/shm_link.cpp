@@ -60,6 +60,7 @@ private:
 
     shm_link& over_;
     const awaited what_;
+    bool wished_ = false;  // for the bell
     detail::runnable* work_ = nullptr;
 };
 
@@ -172,17 +173,21 @@ public:
     }
     /// Lets the other side ring the bell when a wait may end. It may have moved before it saw the wish, so one looks again afterwards.
     void wish(awaited what) {
-        if (memory_) {
-            if (what == awaited::bytes) in_->receiver_sleeps.store(1);
-            else if (what == awaited::room) out_->sender_sleeps.store(1);
-            else out_->lender_sleeps.store(1);
-        }
+        if (memory_) wish_for(what).store(1);
         if (std::exchange(listening_, true)) return;
         bell_.start(heard_);
         static_cast<detail::attempt&>(bell_).arm();
     }
 
+    /// Whoever looks by itself needs no bell.
+    void take_back(awaited what) noexcept {
+        if (memory_) wish_for(what).store(0, std::memory_order_relaxed);
+    }
+
 private:
+    std::atomic<std::uint32_t>& wish_for(awaited what) noexcept {
+        return what == awaited::bytes ? in_->receiver_sleeps : what == awaited::room ? out_->sender_sleeps : out_->lender_sleeps;
+    }
     moved peek(std::span<const std::byte>& run) noexcept override {
         moved done;
         if (receiver_) done = receiver_->peek(run);
@@ -335,11 +340,13 @@ private:
 };
 
 void shm_wait::run() noexcept {
+    if (std::exchange(wished_, false)) over_.take_back(what_);
     if (over_.may_end(what_)) std::exchange(work_, nullptr)->run();  // which may destroy this
     else wait();
 }
 
 void shm_wait::arm() {
+    wished_ = true;
     over_.wish(what_);
     if (over_.may_end(what_)) ready();
 }
