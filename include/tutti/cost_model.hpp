@@ -15,6 +15,7 @@ struct cost_model {
     double moved_byte = 0.09e-9;     // sent or received: a rank does one after the other
     double reduced_byte = 0.046e-9;  // landed beside its operand, read again and added; also copied within a rank
     double spread_byte = 0.08e-9;    // more for what is sent to others than the peer that gets most: links share caches
+    double spread_from = 0;          // bytes of the vector beyond which that counts: shorter ones stay in the caches all the same
     double answered = 0;             // a part of `moved_byte`, saved where a peer writes back into memory that was sent to it
     double far_round = 25e-6;        // as `round`, when it comes from another host
     double far_byte = 0.85e-9;       // as `moved_byte`, to or from another host, the larger of both; all ranks of a host share one card
@@ -25,6 +26,7 @@ struct cost_model {
 
 /// The same where the ranks of a host share memory.
 inline constexpr cost_model shared_memory_costs{
-    .round = 0.7e-6, .message = 0.3e-6, .moved_byte = 0.045e-9, .reduced_byte = 0.04e-9, .spread_byte = 0.004e-9, .answered = 0.5};
+    .round = 0.7e-6, .message = 0.3e-6, .moved_byte = 0.045e-9, .reduced_byte = 0.04e-9, .spread_byte = 0.01e-9, .spread_from = 1.5 * MiB,
+    .answered = 0.5};
 
 }  // namespace tutti

@@ -28,6 +28,7 @@ schedule scatter_broadcast(place at);
 // star.cpp
 schedule star_all_reduce(place at);
 // direct.cpp
+schedule direct_all_reduce(place at);
 schedule direct_all_gather(place at);
 schedule direct_reduce_scatter(place at);
 schedule direct_all_to_all(place at);

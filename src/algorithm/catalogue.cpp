@@ -64,6 +64,7 @@ constexpr algorithm table[] = {
     {collective::barrier, "leaders", leaders_barrier, nullptr, false, nullptr, false, layered},
     {collective::all_gather, "leaders", leaders_all_gather, nullptr, false, nullptr, false, layered},
     {collective::all_gather_v, "leaders", leaders_all_gather, nullptr, false, nullptr, false, layered},
+    {collective::all_reduce, "direct", direct_all_reduce, power_of_two, true},
 };
 
 }  // namespace

@@ -69,7 +69,8 @@ void estimate::count_hosts(const host_map& hosts, const std::vector<rank>& count
         of.cores = of.cores +
                    work{one.exchanges * model_.round, message_seconds(one),
                         (one.bytes(one.sent + one.received, 1) - one.bytes(one.answered, 1) * model_.answered) * model_.moved_byte +
-                            one.bytes(one.reduced + one.copied, 1) * model_.reduced_byte + one.bytes(one.spread, 1) * model_.spread_byte};
+                            one.bytes(one.reduced + one.copied, 1) * model_.reduced_byte,
+                        one.bytes(one.spread, 1) * model_.spread_byte};
     }
     for (std::size_t number = 0; number < found.size(); ++number) {
         const host& of = found[number];
@@ -78,7 +79,7 @@ void estimate::count_hosts(const host_map& hosts, const std::vector<rank>& count
         if (of.ranks == there) card_share_ = std::max(card_share_, ranks_[0].bytes(std::max(of.all.far_sent, of.all.far_received), 1));
         if (model_.cores <= 0 || static_cast<double>(there) <= model_.cores) continue;
         const double share = static_cast<double>(there) / static_cast<double>(of.ranks) / model_.cores;
-        crowds_.push_back({of.cores.once * share, of.cores.slice * share, of.cores.byte * share});
+        crowds_.push_back({of.cores.once * share, of.cores.slice * share, of.cores.byte * share, of.cores.beyond * share});
     }
 }
 
@@ -86,10 +87,11 @@ double estimate::message_seconds(const cost& of) const noexcept {
     return (of.sends + received_message * (of.messages - of.sends)) * model_.message;
 }
 
-double estimate::flow_seconds(const cost& of, double bytes) const noexcept {
+/// Of a slice; `spread`: the part of the vector for which it matters to how many peers it goes.
+double estimate::flow_seconds(const cost& of, double bytes, double spread) const noexcept {
     const double moved = of.bytes(of.near(), bytes) - of.bytes(of.answered, bytes) * model_.answered;
     return message_seconds(of) + moved * model_.moved_byte + of.bytes(of.far_serial, bytes) * model_.far_byte +
-           of.bytes(of.reduced + of.copied, bytes) * model_.reduced_byte + of.bytes(of.spread, bytes) * model_.spread_byte;
+           of.bytes(of.reduced + of.copied, bytes) * model_.reduced_byte + of.bytes(of.spread, bytes) * spread * model_.spread_byte;
 }
 
 /// Hops of a slice during which nothing of the next segment can leave.
@@ -97,28 +99,29 @@ double estimate::held_seconds(const cost& of) const noexcept {
     return (of.lane_rounds - of.far_lane_rounds) * model_.round + of.far_lane_rounds * model_.far_round;
 }
 
-double estimate::first_seconds(double slice_bytes) const noexcept {
+double estimate::first_seconds(double slice_bytes, double spread) const noexcept {
     if (chained_) return first_.seconds(slice_bytes);
     double most = 0;
     for (const cost& one : ranks_)
         most = std::max(most, (one.exchanges - one.far_exchanges) * model_.round + one.far_exchanges * model_.far_round +
-                                  flow_seconds(one, slice_bytes));
+                                  flow_seconds(one, slice_bytes, spread));
     return most;
 }
 
 double estimate::seconds(double vector_bytes) const noexcept {
     const double slices = std::max(1.0, vector_bytes * sliced_share_), slice = vector_bytes / slices;
+    const double beyond = std::max(0.0, vector_bytes - model_.spread_from), spread = vector_bytes > 0 ? beyond / vector_bytes : 0;
     double flow = 0, held = 0;
     for (const cost& one : ranks_) {
-        flow = std::max(flow, flow_seconds(one, slice));
+        flow = std::max(flow, flow_seconds(one, slice, spread));
         held = std::max(held, held_seconds(one));
     }
-    double moved = first_seconds(slice) + (slices - 1) * flow;
+    double moved = first_seconds(slice, spread) + (slices - 1) * flow;
     if (slices > segment_) moved += (slices / segment_ - 1) * std::max(0.0, held - (segment_ - 1) * flow);
-    if (card_share_ > 0) moved = std::max(moved, first_seconds(0) + card_share_ * vector_bytes * model_.far_byte);
+    if (card_share_ > 0) moved = std::max(moved, first_seconds(0, 0) + card_share_ * vector_bytes * model_.far_byte);
     double longest = moved;
     for (const work& all : crowds_)
-        longest = std::max(longest, all.once + slices * all.slice + vector_bytes * all.byte + (1 - 1 / model_.cores) * moved);
+        longest = std::max(longest, all.once + slices * all.slice + vector_bytes * all.byte + beyond * all.beyond + (1 - 1 / model_.cores) * moved);
     return longest;
 }
 

@@ -34,9 +34,9 @@ public:
     double seconds(double vector_bytes) const noexcept;
 
 private:
-    double first_seconds(double slice_bytes) const noexcept;
+    double first_seconds(double slice_bytes, double spread) const noexcept;
     double message_seconds(const cost& of) const noexcept;
-    double flow_seconds(const cost& of, double bytes) const noexcept;
+    double flow_seconds(const cost& of, double bytes, double spread) const noexcept;
     double held_seconds(const cost& of) const noexcept;
     void count_hops(int hops, const host_map& hosts, int size);
     void count_hosts(const host_map& hosts, const std::vector<rank>& counted, int size);
@@ -48,11 +48,11 @@ private:
     chain first_;
     double sliced_share_ = 0;  // of the vector's bytes: the longest transfer, in slices
     double card_share_ = 0;    // of the vector's bytes: what the busiest host sends to others, or receives
-    /// What the ranks of a host do, spread over its cores: once, for each slice, for each byte of the vector.
+    /// What the ranks of a host do, shared by its cores: once, for each slice, for each byte of the vector, and for each beyond spread_from.
     struct work {
-        double once = 0, slice = 0, byte = 0;
+        double once = 0, slice = 0, byte = 0, beyond = 0;
         friend work operator+(const work& one, const work& other) noexcept {
-            return {one.once + other.once, one.slice + other.slice, one.byte + other.byte};
+            return {one.once + other.once, one.slice + other.slice, one.byte + other.byte, one.beyond + other.beyond};
         }
     };
     std::vector<work> crowds_;  // of the hosts that have more ranks than cores

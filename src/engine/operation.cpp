@@ -243,7 +243,7 @@ void operation::apply_reduction(int index, std::size_t slice) noexcept {
         if (each.at.peer() == one.peer) from = each.over;
     bounce* const full = from->bounce_of(*this, index, slice);
     if (!full) {
-        TUTTI_CHECK(plan_->reduces_at_once(index), "a slice to be reduced has landed nowhere");
+        TUTTI_CHECK(plan_->reduces_at_once(index) || plan_->reduces_together(index), "a slice to be reduced has landed nowhere");
         return;  // it was reduced when it arrived
     }
     if (reduce(index, slice, full->data.get())) full->of = nullptr;

@@ -121,6 +121,8 @@ public:
     /// The same with all of the slice. False when the user's operator threw: then everything has ended, this operation too.
     bool reduce(int step, std::size_t slice, const std::byte* arrived) noexcept;
 
+    /// Slices of a step's transfer that are done.
+    std::size_t transferred(int step) const noexcept { return done_[static_cast<std::size_t>(step)]; }
     /// One more slice of a step's transfer is done. A received slice of recv_reduce lies in `bounce` until the round's end.
     void transferred(int step, std::size_t bytes) noexcept;
     /// A slice is, and slices before it are not. It counts later.

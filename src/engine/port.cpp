@@ -242,6 +242,7 @@ landing port::arrived(track& on, const frame& head, std::vector<std::span<std::b
     recv_channel* const whose = receiver_of(head.sequence);
     const auto taken = whose ? expected(on, *whose, head, runs) : unexpected(head);
     on.parked = taken == landing::park;
+    on.due = on.parked && whose;
     parked_ |= on.parked;
     return taken;
 }
@@ -290,7 +291,10 @@ landing port::place(track& on, std::size_t bytes, std::vector<std::span<std::byt
     operation& of = on.at.of();
     const int step = on.at.step();
     on.filling = nullptr;
+    const auto together = alone() && of.plan().reduces_together(step) ? meet(on) : landing::here;
+    if (together == landing::park) return together;
     if (bytes >= prefetched_from) of.prefetch(step, on.at.slice());
+    if (together == landing::through) return together;
     if (!of.reduces(step)) {
         of.runs_of(step, on.at.slice(), runs);
         return landing::here;
@@ -315,8 +319,11 @@ void port::landed(track& on, const frame& head) noexcept {
     recv_channel& whose = *std::exchange(on.into, nullptr);
     operation& of = on.at.of();
     if (!alone() && !combined(on)) return;
+    const bool together = of.plan().reduces_together(on.at.step());
     count(whose, on.at, head);
     if (whose.at.ended()) receivers_.remove(whose);
+    if (together)
+        for (recv_channel& each : of.receivers()) each.over->resume();
     go_on(of);
 }
 

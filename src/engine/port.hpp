@@ -53,6 +53,7 @@ public:
     // For tracks.
     landing arrived(track& on, const frame& head, std::vector<std::span<std::byte>>& runs) noexcept;
     void landed(track& on, const frame& head) noexcept;
+    std::size_t combine_together(track& on, std::uint64_t offset, std::span<const std::byte> part, std::byte* back) noexcept;
     void lent(track& on, const loan& what) noexcept;
     void lost(track& on, std::error_code why) noexcept;
 
@@ -81,6 +82,9 @@ private:
     bool is_new(const recv_channel& whose, std::uint32_t place) const noexcept;
     landing expected(track& on, recv_channel& whose, const frame& head, std::vector<std::span<std::byte>>& runs) noexcept;
     landing place(track& on, std::size_t bytes, std::vector<std::span<std::byte>>& runs) noexcept;
+    template <class Visit>
+    static void each_beside(const cursor& at, Visit visit) noexcept;
+    landing meet(track& on) noexcept;
     landing unexpected(const frame& head) noexcept;
     bool combined(track& on) noexcept;
     landing disagreed(const descriptor& mine, const frame& head) noexcept;

@@ -6,10 +6,25 @@
 
 namespace tutti {
 
+static bool touches(const step& other, const step& which) noexcept {
+    return may_overlap(other.here, which.here) || (other.what == action::copy && may_overlap(other.from, which.here));
+}
+
 static bool alone_in(std::span<const step> round, const step& which) noexcept {
     for (const step& other : round)
-        if (&other != &which && (may_overlap(other.here, which.here) || (other.what == action::copy && may_overlap(other.from, which.here)))) return false;
+        if (&other != &which && touches(other, which)) return false;
     return true;
+}
+
+/// Whether others of the round, each from a peer of its own, are reduced into the same blocks, and nothing else touches them.
+static bool among_equals(std::span<const step> round, const step& which) noexcept {
+    bool others = false;
+    for (const step& other : round) {
+        if (&other == &which || !touches(other, which)) continue;
+        if (other.what != action::recv_reduce || other.here != which.here || other.peer == which.peer) return false;
+        others = true;
+    }
+    return others;
 }
 
 program::program(schedule plan, int largest) : plan_(std::move(plan)), largest_(std::max(1, largest)) {
@@ -18,7 +33,10 @@ program::program(schedule plan, int largest) : plan_(std::move(plan)), largest_(
         first_step_.push_back(index);
         const auto steps = plan_.round(round);
         index += static_cast<int>(steps.size());
-        for (const step& each : steps) at_once_.push_back(each.what == action::recv_reduce && alone_in(steps, each));
+        for (const step& each : steps) {
+            at_once_.push_back(each.what == action::recv_reduce && alone_in(steps, each));
+            together_.push_back(each.what == action::recv_reduce && among_equals(steps, each));
+        }
     }
     first_step_.push_back(index);
     sort(action::send, action::send, senders_);
@@ -96,7 +114,7 @@ void program::find_answers() {
         for (std::size_t at = 0; at < steps.size(); ++at) {
             const step& one = steps[at];
             const auto index = static_cast<std::size_t>(first_step(round)) + at;
-            if (at_once_[index]) {
+            if (at_once_[index] || together_[index]) {
                 const int back = returning(round, one);
                 if (back >= 0) sums_[index] = among(senders_, one.peer, back);
             }

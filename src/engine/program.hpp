@@ -50,12 +50,16 @@ public:
     /// Whether what arrives for a recv_reduce may be combined at once instead of at the end of its round, because no other step of the
     /// round touches those blocks.
     bool reduces_at_once(int step) const noexcept { return at_once_[static_cast<std::size_t>(step)]; }
+    /// Whether what arrives for a recv_reduce is one of several things for the same blocks, one from each of several peers, which no other step
+    /// of the round touches: all of them may be combined at once when all are there.
+    bool reduces_together(int step) const noexcept { return together_[static_cast<std::size_t>(step)]; }
     /// The receive from the same peer into the blocks of a send, when no other step touches them from that send on; null when there is none.
     const answer* answer_to(int send) const noexcept {
         const answer& found = answers_[static_cast<std::size_t>(send)];
         return found.step < 0 ? nullptr : &found;
     }
-    /// The send that takes back to its peer what a recv_reduce makes, when that is combined at once and nothing more comes to it; else null.
+    /// The send that takes back to its peer what a recv_reduce makes, when that is combined at once, alone or together with others, and nothing
+    /// more comes to it; else null.
     const answer* sum_of(int recv) const noexcept {
         const answer& found = sums_[static_cast<std::size_t>(recv)];
         return found.step < 0 ? nullptr : &found;
@@ -74,7 +78,8 @@ private:
     std::vector<channel> receivers_;
     std::vector<int> order_;
     std::vector<int> first_step_;
-    std::vector<bool> at_once_;  // by step
+    std::vector<bool> at_once_;    // by step
+    std::vector<bool> together_;   // by step
     std::vector<answer> answers_;  // by step
     std::vector<answer> sums_;     // by step
     std::vector<bool> is_answer_;  // by step

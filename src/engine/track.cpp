@@ -17,10 +17,12 @@ bool track::awaits() const noexcept { return owner_.awaits(); }
 
 /// A user's operator may take long, and who revokes what it has lent would wait for it.
 bool track::answers(const frame& head, std::uint32_t frame_place) noexcept {
+    if (met) return answered;
     return head.kind == frame_kind::data && !at.of().asked.op.user() && at.of().sum_of(at.step(), at.slice()) == frame_place;
 }
 
 std::size_t track::through(const frame&, std::uint64_t offset, std::span<const std::byte> part, std::byte* back) noexcept {
+    if (at.of().plan().reduces_together(at.step())) return owner_.combine_together(*this, offset, part, back);
     const std::size_t element = at.of().asked.element_bytes();
     if (reinterpret_cast<std::uintptr_t>(part.data()) % element == 0) return at.of().reduce(at.step(), at.slice(), offset, part, back);
     // Behind data of smaller elements; the next long transfer is aligned again.
@@ -67,6 +69,7 @@ void track::stop() noexcept {
     if (over) over->stop();  // first: then nobody looks at the rest
     outgoing.from = nullptr;
     into = nullptr;
+    met = false;
     for (bounce& each : bounces_) each.of = nullptr;
 }
 

@@ -37,6 +37,10 @@ public:
     }
     bounce* free_bounce(std::size_t bytes);
     bounce* bounce_of(const operation& whose, int step, std::size_t slice) noexcept;
+    /// Whether this slice has come, and is parked.
+    bool holds(const operation& of, int step, std::size_t slice) const noexcept {
+        return parked && due && &at.of() == &of && at.step() == step && at.slice() == slice;
+    }
     /// Forgets every operation and touches no payload any more.
     void stop() noexcept;
 
@@ -48,6 +52,9 @@ public:
     std::uint32_t place = 0;
     bounce* filling = nullptr;  // it lands there, to be reduced
     bool parked = false;
+    bool due = false;       // `at` is what is parked
+    bool met = false;       // what is parked has been combined already, together with what others have lent
+    bool answered = false;  // and the result has been written over it
     bool lost_link = false;
     bool left = false;  // nothing will come any more: the peer has said goodbye
 

@@ -25,6 +25,7 @@ execution::execution(std::span<const schedule> plans, const matching& pairs, con
       window_(cut.window > 0 ? cut.window : cut.slices),
       lanes_(cut.lanes),
       segment_(cut.segment > 0 ? cut.segment : cut.slices),
+      lent_(cut.lent),
       states_(plans.size() * static_cast<std::size_t>(cut.slices)),
       heads_(pairs.channels().size()) {
     for (const channel& pair : pairs.channels()) queues_.push_back(in_order(pair));
@@ -68,8 +69,9 @@ void execution::run(std::mt19937* order) {
 bool execution::pass(std::size_t where) {
     if (heads_[where] == queues_[where].size()) return false;
     const item next = queues_[where][heads_[where]];
-    if (!may_leave(next) || !may_land(next)) return false;
+    if (!may_leave(next) || !may_land(next) || (lent_ && !all_there(next))) return false;
     ++heads_[where];
+    if (lent_) each_beside(next, [this](std::size_t other, const step&) { candidates_.push_back(other); });
     carry(next);
     end(next);
     return true;
@@ -131,6 +133,28 @@ bool execution::may_leave(const item& next) const noexcept {
 }
 
 bool execution::may_land(const item& next) const noexcept { return of(next.target.who, next.slice).round == next.target.round; }
+
+/// The channels that bring something to be reduced into the same blocks in the same round.
+template <class Visit>
+void execution::each_beside(const item& next, Visit visit) const {
+    const step& mine = *next.target.line;
+    if (mine.what != action::recv_reduce) return;
+    for (const step& line : plans_[static_cast<std::size_t>(next.target.who)].round(next.target.round))
+        if (line.what == action::recv_reduce && line.here == mine.here && line.peer != mine.peer)
+            visit(pairs_.place(line.peer, next.target.who), line);
+}
+
+/// Whether all of that has come, or could come now.
+bool execution::all_there(const item& next) const {
+    bool all = true;
+    each_beside(next, [&](std::size_t where, const step& line) {
+        const auto head = queues_[where].begin() + static_cast<std::ptrdiff_t>(heads_[where]);
+        const auto found = std::find_if(head, queues_[where].end(),
+                                        [&](const item& each) { return each.target.line == &line && each.slice == next.slice; });
+        all = all && (found == queues_[where].end() || (found == head && may_leave(*found)));
+    });
+    return all;
+}
 
 void execution::carry(const item& next) {
     progress& from = of(next.source.who, next.slice);

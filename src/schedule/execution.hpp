@@ -14,6 +14,7 @@ struct slicing {
     int window = 0;   // slices of a round that are sent ahead of what has ended; 0: all
     int segment = 0;  // slices that go through all rounds before the next segment does; 0: all
     int lanes = 1;    // from each rank to each other
+    bool lent = false;  // all memory is: what several ranks send to be reduced into the same blocks in a round ends when all of it is there
 };
 
 /// Follows the engine's rules: a transfer (round, slice) may begin when that slice of all rounds before has ended at this rank; a send
@@ -67,6 +68,9 @@ private:
     void end_round(rank who, int slice);
     bool may_leave(const item& next) const noexcept;
     bool may_land(const item& next) const noexcept;
+    template <class Visit>
+    void each_beside(const item& next, Visit visit) const;
+    bool all_there(const item& next) const;
     void carry(const item& next);
     void end(const item& next);
     expressions::id read(rank who, int round, const step& line, const progress& state, const blocks& where, int index);
@@ -78,6 +82,7 @@ private:
     int window_;
     int lanes_;
     int segment_;
+    bool lent_;
     std::vector<progress> states_;
     std::vector<std::vector<item>> queues_;  // by channel
     std::vector<std::size_t> heads_;

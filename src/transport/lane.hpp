@@ -118,6 +118,17 @@ public:
     /// Whether the other side shares memory with this one.
     bool near() const noexcept { return near_ != nullptr; }
 
+    /// What the other side has lent for the frame that the owner is asked about, or that is parked; empty when its payload comes in another way.
+    std::span<const std::span<std::byte>> lent() const noexcept {
+        if (state_ != state::parked || head_.references == 0) return {};
+        return lent_;
+    }
+    /// The place of the frame that brings what becomes of that, where the other side wants it there.
+    std::optional<std::uint32_t> answer_place() const noexcept { return head_.answered ? std::optional(loan_.place) : std::nullopt; }
+    /// As near_link says, for writing there.
+    bool begin_writing() noexcept { return near_->begin_writing(); }
+    void end_writing() noexcept { near_->end_writing(); }
+
     std::size_t window() const noexcept { return link_->window(); }
     std::size_t under_way() const noexcept { return link_->under_way(); }
     std::string peer() const { return link_->peer(); }

@@ -92,6 +92,8 @@ TEST_CASE("every plan in the catalogue is correct in slices, whatever the order 
         {.slices = 2, .window = 1, .segment = 1},
         {.slices = 3, .window = 1, .segment = 2},
         {.slices = 5, .segment = 2},
+        {.slices = 2, .lent = true},
+        {.slices = 3, .window = 1, .segment = 1, .lent = true},
         {.slices = 4, .lanes = 2},
         {.slices = 4, .lanes = 3},
         {.slices = 4, .window = 1, .lanes = 3},
@@ -103,6 +105,7 @@ TEST_CASE("every plan in the catalogue is correct in slices, whatever the order 
             CAPTURE(cut.window);
             CAPTURE(cut.segment);
             CAPTURE(cut.lanes);
+            CAPTURE(cut.lent);
             CAPTURE(seed);
             for_every_plan(10, [&](const algorithm& entry, int size, rank root, const host_map& hosts) {
                 return verify_sliced(entry, size, root, hosts, cut, seed);

@@ -66,6 +66,7 @@ const claim claims[] = {
      [](int p) { return std::max(p - 2 * (p - core(p)) > 0 ? core_share(p) : 0, power_of_two(p) ? 0 : (1 + core_share(p)) / 2); }},
     {collective::all_reduce, "tree", two_depths, tree_depth, tree_depth},
     {collective::all_reduce, "star", two, others, others},
+    {collective::all_reduce, "direct", two, two_shares, share},
     {collective::broadcast, "tree", tree_depth, tree_depth, none},
     {collective::broadcast, "scatter", [](int p) { return tree_depth(p) + others(p); }, two_shares, none},
     {collective::reduce, "tree", tree_depth, one, tree_depth},

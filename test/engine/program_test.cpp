@@ -1,11 +1,13 @@
 #include "engine/program.hpp"
 
 #include "algorithm/expected.hpp"
+#include "schedule/answers.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 using namespace tutti;
 
@@ -213,11 +215,12 @@ TEST_CASE("a sum goes back to the rank whose part came last, from the same block
             ++found;
             const step& one = steps[reduced];
             CHECK(one.what == action::recv_reduce);
-            CHECK(made->reduces_at_once(static_cast<int>(reduced)));
+            CHECK(made->reduces_at_once(static_cast<int>(reduced)) != made->reduces_together(static_cast<int>(reduced)));
             CHECK(steps[static_cast<std::size_t>(by->step)] == send(one.peer, one.here));
             for (std::size_t between = reduced + 1; between < static_cast<std::size_t>(by->step); ++between) {
                 const step& other = steps[between];
-                CHECK((other.what == action::send || other.here.where != one.here.where || other.here.first >= one.here.first + one.here.count ||
+                const bool with_it = made->reduces_together(static_cast<int>(reduced)) && other == recv_reduce(other.peer, one.here);
+                CHECK((with_it || other.what == action::send || other.here.where != one.here.where || other.here.first >= one.here.first + one.here.count ||
                        one.here.first >= other.here.first + other.here.count));
             }
             for (const program::channel& way : made->senders())
@@ -237,6 +240,39 @@ TEST_CASE("of two ranks each makes a sum that the other wants, of more the last 
     CHECK(sums("ring", 2) == 1);
     CHECK(sums("halving_doubling", 2) == 1);
     CHECK(sums("halving_doubling", 8) == 1);
+    CHECK(sums("direct", 8) == 7);
     CHECK(sums("ring", 4) == 0);
     CHECK(sums("recursive_doubling", 2) == 0);
+}
+
+TEST_CASE("what several peers send for the same blocks of a round is combined together, when no other step touches them") {
+    int found = 0;
+    for_every_plan([&](const algorithm& entry, place at) {
+        const auto made = compile(entry, at);
+        const schedule& plan = made->plan();
+        for (int round = 0, index = 0; round < plan.rounds(); ++round)
+            for (const step& one : plan.round(round)) {
+                if (!made->reduces_together(index++)) continue;
+                ++found;
+                std::set<rank> peers;
+                for (const step& other : plan.round(round)) {
+                    if (!may_overlap(other.here, one.here)) continue;
+                    CHECK(other == recv_reduce(other.peer, one.here));
+                    CHECK(peers.insert(other.peer).second);
+                }
+                CHECK(peers.size() > 1);
+            }
+    });
+    CHECK(found > 0);
+    const auto together = [](const char* algorithm, int size) {
+        const auto made = compile(*find(collective::all_reduce, algorithm), {0, size});
+        int count = 0;
+        for (std::size_t index = 0; index < made->plan().steps().size(); ++index) count += made->reduces_together(static_cast<int>(index)) ? 1 : 0;
+        return count;
+    };
+    CHECK(together("direct", 5) == 4);
+    CHECK(together("direct", 2) == 0);
+    CHECK(together("star", 5) == 4);
+    CHECK(together("ring", 5) == 0);
+    CHECK(together("halving_doubling", 8) == 0);
 }

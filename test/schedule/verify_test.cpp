@@ -181,6 +181,25 @@ TEST_CASE("slices wait for each other as rounds do") {
     CHECK(found.why == "rank 0 waits for ever in round 0, slice 0; send to 1 output[0], which stands at round 0");
 }
 
+TEST_CASE("where memory is lent a rank that waits for all that it adds up must not keep another from sending its part") {
+    // Rank 2 gives its part to rank 1 when it has heard from rank 0, which speaks when it has its memory back.
+    schedule first({.output = 1}), sums({.output = 1}), last({.output = 1});
+    first.round(send(1, output(0)));
+    first.round(send(2, output(0)));
+    sums.round(recv_reduce(0, output(0)), recv_reduce(2, output(0)));
+    last.round(recv_reduce(0, output(0)));
+    last.round(send(1, output(0)));
+    contract promise = sum_everywhere(3);
+    promise.repeats_allowed = true;
+    promise.ranks[0].ends.clear();
+    promise.ranks[2].ends.clear();
+    const std::vector plans{first, sums, last};
+    for (std::uint32_t seed = 1; seed <= 20; ++seed) {
+        CHECK(verify_sliced(plans, promise, {.slices = 2}, seed).correct());
+        CHECK(verify_sliced(plans, promise, {.slices = 2, .lent = true}, seed).what == flaw::deadlock);
+    }
+}
+
 TEST_CASE("a sum in another order than that of ranks is right, unless the contract asks for that order") {
     // Rank 0 adds rank 2 before rank 1.
     schedule centre({.output = 1}), leaf({.output = 1});

@@ -1,0 +1,123 @@
+// What several peers lend for the same blocks is combined where it lies, with the last that comes: in one pass, and the result is written over
+// all of it. Who comes before that waits, parked.
+#include "engine/engine.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace tutti {
+namespace {
+
+constexpr std::size_t hot_bytes = 8 * KiB;  // of each: what is made of so much has not left the first caches when it is copied
+constexpr std::size_t most_contributions = 15;
+
+/// What one peer has lent.
+struct contribution {
+    int step = 0;
+    track* from = nullptr;
+    std::span<const std::span<std::byte>> runs;
+    std::size_t begin = 0;  // where the runs begin in the slice
+    bool writable = false;  // the result may be written over it
+
+    /// As much as lies in one piece from this byte of the slice on.
+    std::span<std::byte> at(std::size_t offset) const noexcept {
+        offset -= begin;
+        for (const std::span<std::byte> run : runs) {
+            if (offset < run.size()) return run.subspan(offset);
+            offset -= run.size();
+        }
+        return {};
+    }
+};
+
+bool aligned(std::span<const std::span<std::byte>> runs, std::size_t element) noexcept {
+    return std::all_of(runs.begin(), runs.end(),
+                       [&](std::span<std::byte> run) { return reinterpret_cast<std::uintptr_t>(run.data()) % element == 0; });
+}
+
+/// Combines bytes [done, end) of a slice with all that was lent for it, in the order of the plan.
+void combine_all(operation& of, std::size_t slice, std::span<const contribution> all, std::size_t done, std::size_t end) noexcept {
+    while (done < end) {
+        std::size_t bytes = std::min(end - done, hot_bytes);
+        std::byte* result = nullptr;
+        for (const contribution& each : all) {
+            const auto there = each.at(done);
+            bytes = std::min(bytes, there.size());
+            if (each.writable) result = there.data();
+        }
+        for (const contribution& each : all)
+            of.reduce(each.step, slice, done, each.at(done).first(bytes), &each == &all.back() ? result : nullptr);
+        for (const contribution& each : all)
+            if (each.writable && each.at(done).data() != result) std::memcpy(each.at(done).data(), result, bytes);
+        done += bytes;
+    }
+}
+
+}  // namespace
+
+/// Every step that is reduced together with the one at `at`, itself too, and the port that brings it, in the order of the plan.
+template <class Visit>
+void port::each_beside(const cursor& at, Visit visit) noexcept {
+    operation& of = at.of();
+    const schedule& plan = of.plan().plan();
+    const blocks target = plan.steps()[static_cast<std::size_t>(at.step())].here;
+    int index = of.plan().first_step(at.round());
+    for (const step& one : plan.round(at.round())) {
+        if (one.what == action::recv_reduce && one.here == target)
+            for (const recv_channel& each : of.receivers())
+                if (each.at.peer() == one.peer) visit(index, *each.over);
+        ++index;
+    }
+}
+
+/// Whether what has come is combined now, or waits for the others, or lands in a bounce: if not all was lent, or a user's operator would be called
+/// while others wait to take back what they have lent.
+landing port::meet(track& on) noexcept {
+    if (on.met) return landing::through;
+    operation& of = on.at.of();
+    const std::size_t slice = on.at.slice(), element = of.asked.element_bytes();
+    const auto fits = [element](const track& each) { return !each.over->lent().empty() && aligned(each.over->lent(), element); };
+    if (!fits(on) || of.asked.op.user() || of.receivers().size() > most_contributions) return landing::here;
+    auto found = landing::through;
+    each_beside(on.at, [&](int step, port& from) {
+        const track& other = *from.tracks_.front();
+        if (&from == this || found == landing::here) return;
+        if (of.transferred(step) > slice || from.bounce_of(of, step, slice)) found = landing::here;
+        else if (!other.holds(of, step, slice)) found = landing::park;
+        else if (!fits(other)) found = landing::here;
+    });
+    return found;
+}
+
+/// A part of what has come last: combines it with that part of the others. What they have lent is passed over afterwards.
+std::size_t port::combine_together(track& on, std::uint64_t offset, std::span<const std::byte> part, std::byte* back) noexcept {
+    operation& of = on.at.of();
+    const std::size_t slice = on.at.slice(), done = static_cast<std::size_t>(offset), end = done + part.size();
+    if (on.met) {
+        on.met = end < of.transfer_bytes(on.at.step(), slice);
+        return part.size();
+    }
+    std::array<contribution, most_contributions> all;
+    std::size_t count = 0;
+    const std::span<std::byte> own(const_cast<std::byte*>(part.data()), part.size());  // written to as `back` only
+    each_beside(on.at, [&](int step, port& from) {
+        track& other = *from.tracks_.front();
+        if (&from == this) {
+            all[count++] = {step, &on, {&own, 1}, done, back != nullptr};
+            return;
+        }
+        const auto answer = other.over->answer_place();
+        const bool wanted = answer && of.sum_of(step, slice) == answer;
+        other.answered = wanted && (done == 0 || other.answered) && other.over->begin_writing();
+        other.met = true;
+        all[count++] = {step, &other, other.over->lent(), 0, other.answered};
+    });
+    const std::span contributions(all.data(), count);
+    combine_all(of, slice, contributions, done, end);
+    for (const contribution& each : contributions)
+        if (each.from != &on && each.writable) each.from->over->end_writing();
+    return part.size();
+}
+
+}  // namespace tutti
