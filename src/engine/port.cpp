@@ -293,7 +293,7 @@ landing port::place(track& on, std::size_t bytes, std::vector<std::span<std::byt
     on.filling = nullptr;
     const auto together = alone() && of.plan().reduces_together(step) ? meet(on) : landing::here;
     if (together == landing::park) return together;
-    if (bytes >= prefetched_from) of.prefetch(step, on.at.slice());
+    if (bytes >= prefetched_from && !on.met) of.prefetch(step, on.at.slice());
     if (together == landing::through) return together;
     if (!of.reduces(step)) {
         of.runs_of(step, on.at.slice(), runs);

@@ -2,6 +2,8 @@
 // all of it. Who comes before that waits, parked.
 #include "engine/engine.hpp"
 
+#include "base/prefetch.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -46,6 +48,7 @@ void combine_all(operation& of, std::size_t slice, std::span<const contribution>
             bytes = std::min(bytes, there.size());
             if (each.writable) result = there.data();
         }
+        if (bytes == 0) return;  // a lane has been lost since: what it brought never counts, so this round does not end
         for (const contribution& each : all)
             of.reduce(each.step, slice, done, each.at(done).first(bytes), &each == &all.back() ? result : nullptr);
         for (const contribution& each : all)
@@ -83,7 +86,8 @@ landing port::meet(track& on) noexcept {
     each_beside(on.at, [&](int step, port& from) {
         const track& other = *from.tracks_.front();
         if (&from == this || found == landing::here) return;
-        if (of.transferred(step) > slice || from.bounce_of(of, step, slice)) found = landing::here;
+        const bool far = other.over && !other.over->near();
+        if (far || of.transferred(step) > slice || from.bounce_of(of, step, slice)) found = landing::here;
         else if (!other.holds(of, step, slice)) found = landing::park;
         else if (!fits(other)) found = landing::here;
     });
@@ -107,6 +111,8 @@ std::size_t port::combine_together(track& on, std::uint64_t offset, std::span<co
             all[count++] = {step, &on, {&own, 1}, done, back != nullptr};
             return;
         }
+        if (done == 0)
+            for (const std::span<std::byte> run : other.over->lent()) prefetch_pages(run.data(), run.size());
         const auto answer = other.over->answer_place();
         const bool wanted = answer && of.sum_of(step, slice) == answer;
         other.answered = wanted && (done == 0 || other.answered) && other.over->begin_writing();

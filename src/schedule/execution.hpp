@@ -14,7 +14,7 @@ struct slicing {
     int window = 0;   // slices of a round that are sent ahead of what has ended; 0: all
     int segment = 0;  // slices that go through all rounds before the next segment does; 0: all
     int lanes = 1;    // from each rank to each other
-    bool lent = false;  // all memory is: what several ranks send to be reduced into the same blocks in a round ends when all of it is there
+    bool lent = false;  // of one lane: all memory is, so what several send to be reduced into the same blocks in a round ends when all is there
 };
 
 /// Follows the engine's rules: a transfer (round, slice) may begin when that slice of all rounds before has ended at this rank; a send

@@ -267,7 +267,7 @@ private:
         if (!out_) return;
         out_->revoked.store(1);
         std::atomic_thread_fence(std::memory_order_seq_cst);
-        for (unsigned turns = 1; out_->writing.load() != 0; ++turns) {  // at most a frame
+        for (unsigned turns = 1; out_->writing.load() != 0; ++turns) {  // at most a frame, and what is combined with it
             if (turns % 256 == 0 && (hung_up(handle_) || process_gone(handle_))) return;
             std::this_thread::yield();
         }

@@ -19,7 +19,7 @@ inline constexpr std::size_t untold_bytes = 32 * KiB;
 
 /// What both sides write, each variable on a cache line of its own. Positions count bytes from the beginning and never stop.
 /// Positions and the wishes to be woken are written and read in one order for all (sequentially consistent): either the mover sees the wish,
-/// or the sleeper, looking again after it wished, sees the move.
+/// or the sleeper, looking again after it wished, sees the move. (To take a wish back needs no order: one bell more does no harm.)
 struct ring_state {
     alignas(64) std::atomic<std::uint64_t> sent{0};      // by the sender
     alignas(64) std::atomic<std::uint64_t> received{0};  // by the receiver

@@ -92,6 +92,7 @@ TEST_CASE("every plan in the catalogue is correct in slices, whatever the order 
         {.slices = 2, .window = 1, .segment = 1},
         {.slices = 3, .window = 1, .segment = 2},
         {.slices = 5, .segment = 2},
+        {.slices = 1, .lent = true},
         {.slices = 2, .lent = true},
         {.slices = 3, .window = 1, .segment = 1, .lent = true},
         {.slices = 4, .lanes = 2},

@@ -64,7 +64,7 @@ std::vector<std::string> names_on_this_host() {
 }
 
 void kill_each_in_turn() {
-    for (const std::string name : {"busy", "spread", "idle", "shutdown"})
+    for (const std::string name : {"busy", "spread", "lending", "idle", "shutdown"})
         for (int victim = 0; victim < ranks; ++victim) {
             // At shutdown the others wait for the last rank; killing one of those that wait is the case "idle" for it.
             CAPTURE(name);

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <stdexcept>
@@ -24,6 +25,21 @@ task<> busy(communicator& world) {
     co_await world.all_reduce(data, avg);
     say("ready", world);
     for (;;) co_await world.all_reduce(data, avg);
+}
+
+/// What all lend is summed where it lies, where they share memory; several such sums follow each other without a pause.
+task<> lending(communicator& world) {
+    constexpr std::size_t count = 200'000;
+    auto data = world.allocate<float>(4 * count);
+    std::fill(data.begin(), data.end(), 1.0F);
+    const std::span<float> all(data);
+    co_await world.all_reduce(data, avg);
+    say("ready", world);
+    for (;;) {
+        std::vector<future<>> going;
+        for (std::size_t part = 0; part < 4; ++part) going.push_back(world.all_reduce(all.subspan(part * count, count), avg));
+        for (auto& each : going) co_await std::move(each);
+    }
 }
 
 /// Has met the others, and then waits for something else.
@@ -113,7 +129,7 @@ struct part {
     task<> (*body)(communicator&);
 };
 constexpr part parts[] = {
-    {"busy", busy},     {"spread", busy}, {"idle", idle},       {"shutdown", shutdown}, {"mismatch", mismatch}, {"wrong_root", wrong_root},
+    {"busy", busy},     {"spread", busy}, {"lending", lending}, {"idle", idle},       {"shutdown", shutdown}, {"mismatch", mismatch}, {"wrong_root", wrong_root},
     {"throws", throws}, {"leaves", leaves},         {"sockets", sockets}, {"hosts", hosts}};
 
 }  // namespace
