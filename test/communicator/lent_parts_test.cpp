@@ -54,7 +54,7 @@ std::size_t count_wrong(std::span<const float> got, reduction op, int size) {
 /// Now and then a rank is late.
 void dawdle(std::minstd_rand& random) {
     if (random() % 4 != 0) return;
-    for (auto turns = random() % 100; turns > 0; --turns) std::this_thread::yield();
+    for (auto turns = random() % 5; turns > 0; --turns) std::this_thread::yield();
 }
 
 /// Bit r of `lenders`: rank r works in the arena, and the others in ordinary memory.
@@ -72,12 +72,13 @@ task<> sum_lent(communicator& world, unsigned lenders, std::size_t count, reduct
 
 task<> sum_in_many_ways(communicator& world) {
     std::minstd_rand random(static_cast<unsigned>(world.rank()) + 1);
-    for (const std::size_t count : {100u, 9'000u, 70'001u, 300'007u})
-        for (unsigned lenders = 0; lenders < 1U << world.size(); ++lenders)
-            for (const reduction& op : {reduction(sum), reduction(max), reduction(avg)})
-                co_await sum_lent(world, lenders, count, op, random);
-    co_await sum_lent(world, ~0U, 4'000'037, sum, random);
-    co_await sum_lent(world, ~1U, 4'000'037, sum, random);
+    for (unsigned lenders = 0; lenders < 1U << world.size(); ++lenders) {
+        for (const std::size_t count : {9'000u, 70'001u, 300'007u}) co_await sum_lent(world, lenders, count, sum, random);
+        co_await sum_lent(world, lenders, 20'011, max, random);
+        co_await sum_lent(world, lenders, 20'011, avg, random);
+    }
+    co_await sum_lent(world, ~0U, 1'000'037, sum, random);
+    co_await sum_lent(world, ~1U, 1'000'037, sum, random);
 }
 
 void wait_until(const std::atomic<int>& number, int is) {
