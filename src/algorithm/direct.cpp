@@ -1,19 +1,24 @@
-// Whoever has to talk to somebody does so directly, all at once: one round. Partners start at the right neighbour, so not all knock on one door.
+// Whoever has to talk to somebody does so directly, all at once. Partners start at the right neighbour, so not all knock on one door.
 #include "algorithm/builders.hpp"
 #include "algorithm/wrap.hpp"
 
 namespace tutti {
 
-// Textbook. 2 rounds, 2 S (P-1)/P bytes sent per rank in 2 (P-1) messages, S (P-1)/P reduced. Rank r adds up block r, in the order of ranks as
-// below, and gives the sum to everybody. For powers of two: with 3 ranks of a host it gains as much below 1 MiB, and loses more above 2 MiB.
+/// Lower ranks' from the nearest down, then higher ones' from the nearest up: the order of ranks.
+static void add_parts_of_others(schedule& plan, place at, const blocks& to) {
+    for (rank lower = at.me - 1; lower >= 0; --lower) plan.add(recv_reduce(lower, to));
+    for (rank higher = at.me + 1; higher < at.size; ++higher) plan.add(recv_reduce(higher, to));
+}
+
+// Textbook. 2 rounds, 2 S (P-1)/P bytes sent per rank in 2 (P-1) messages, S (P-1)/P reduced. Rank r adds up block r, in the order of ranks,
+// and gives the sum to everybody. For powers of two: with 3 ranks of a host it gains as much below 1 MiB, and loses more above 2 MiB.
 schedule direct_all_reduce(place at) {
     schedule plan({.output = at.size});
     for (int k = 1; k < at.size; ++k) plan.add(send(wrap(at.me + k, at.size), output(wrap(at.me + k, at.size))));
-    for (rank lower = at.me - 1; lower >= 0; --lower) plan.add(recv_reduce(lower, output(at.me)));
-    for (rank higher = at.me + 1; higher < at.size; ++higher) plan.add(recv_reduce(higher, output(at.me)));
+    add_parts_of_others(plan, at, output(at.me));
     plan.end_round();
-    for (int k = 1; k < at.size; ++k) plan.add(send(wrap(at.me + k, at.size), output(at.me)));
-    for (int k = 1; k < at.size; ++k) plan.add(recv(wrap(at.me - k, at.size), output(wrap(at.me - k, at.size))));
+    const schedule rest = direct_all_gather(at);
+    for (const step& each : rest.steps()) plan.add(each);
     plan.end_round();
     return plan;
 }
@@ -27,14 +32,12 @@ schedule direct_all_gather(place at) {
     return plan;
 }
 
-// Textbook. 1 round, S (P-1)/P bytes sent and reduced per rank in P-1 messages. Lower ranks are added from the nearest down, then higher
-// ones from the nearest up: the order of ranks.
+// Textbook. 1 round, S (P-1)/P bytes sent and reduced per rank in P-1 messages. In the order of ranks.
 schedule direct_reduce_scatter(place at) {
     schedule plan({.input = at.size, .output = 1});
     plan.add(copy(output(0), input(at.me)));
     for (int k = 1; k < at.size; ++k) plan.add(send(wrap(at.me + k, at.size), input(wrap(at.me + k, at.size))));
-    for (rank lower = at.me - 1; lower >= 0; --lower) plan.add(recv_reduce(lower, output(0)));
-    for (rank higher = at.me + 1; higher < at.size; ++higher) plan.add(recv_reduce(higher, output(0)));
+    add_parts_of_others(plan, at, output(0));
     plan.end_round();
     return plan;
 }

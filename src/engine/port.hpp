@@ -83,7 +83,7 @@ private:
     landing expected(track& on, recv_channel& whose, const frame& head, std::vector<std::span<std::byte>>& runs) noexcept;
     landing place(track& on, std::size_t bytes, std::vector<std::span<std::byte>>& runs) noexcept;
     template <class Visit>
-    static void each_beside(const cursor& at, Visit visit) noexcept;
+    static void each_together(const cursor& at, Visit visit) noexcept;
     landing meet(track& on) noexcept;
     landing unexpected(const frame& head) noexcept;
     bool combined(track& on) noexcept;

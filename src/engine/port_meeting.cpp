@@ -61,7 +61,7 @@ void combine_all(operation& of, std::size_t slice, std::span<const contribution>
 
 /// Every step that is reduced together with the one at `at`, itself too, and the port that brings it, in the order of the plan.
 template <class Visit>
-void port::each_beside(const cursor& at, Visit visit) noexcept {
+void port::each_together(const cursor& at, Visit visit) noexcept {
     operation& of = at.of();
     const schedule& plan = of.plan().plan();
     const blocks target = plan.steps()[static_cast<std::size_t>(at.step())].here;
@@ -74,8 +74,8 @@ void port::each_beside(const cursor& at, Visit visit) noexcept {
     }
 }
 
-/// Whether what has come is combined now, or waits for the others, or lands in a bounce: if not all was lent, or a user's operator would be called
-/// while others wait to take back what they have lent.
+/// Whether what has come is combined now, or waits for the others. It lands in a bounce if not all was lent, or is not aligned to elements, or
+/// comes from too many, or if a user's operator would be called while others wait to take back what they have lent.
 landing port::meet(track& on) noexcept {
     if (on.met) return landing::through;
     operation& of = on.at.of();
@@ -83,7 +83,7 @@ landing port::meet(track& on) noexcept {
     const auto fits = [element](const track& each) { return !each.over->lent().empty() && aligned(each.over->lent(), element); };
     if (!fits(on) || of.asked.op.user() || of.receivers().size() > most_contributions) return landing::here;
     auto found = landing::through;
-    each_beside(on.at, [&](int step, port& from) {
+    each_together(on.at, [&](int step, port& from) {
         const track& other = *from.tracks_.front();
         if (&from == this || found == landing::here) return;
         const bool far = other.over && !other.over->near();
@@ -105,7 +105,7 @@ std::size_t port::combine_together(track& on, std::uint64_t offset, std::span<co
     std::array<contribution, most_contributions> all;
     std::size_t count = 0;
     const std::span<std::byte> own(const_cast<std::byte*>(part.data()), part.size());  // written to as `back` only
-    each_beside(on.at, [&](int step, port& from) {
+    each_together(on.at, [&](int step, port& from) {
         track& other = *from.tracks_.front();
         if (&from == this) {
             all[count++] = {step, &on, {&own, 1}, done, back != nullptr};

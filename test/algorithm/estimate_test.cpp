@@ -175,3 +175,19 @@ TEST_CASE("what is answered costs a part less, where the slices follow each othe
     const algorithm& around = *find(collective::all_reduce, "ring");
     CHECK(estimate(around, 4, answered).seconds(1e9) == estimate(around, 4, simple()).seconds(1e9));
 }
+
+TEST_CASE("to how many peers bytes go counts beyond spread_from only, where slices follow each other and where ranks share cores") {
+    const algorithm& direct = *find(collective::all_reduce, "direct");
+    for (const double cores : {0.0, 2.0}) {
+        CAPTURE(cores);
+        cost_model none = simple(), all = simple(), beyond = simple();
+        all.spread_byte = beyond.spread_byte = 1;
+        none.cores = all.cores = beyond.cores = cores;
+        beyond.spread_from = 1e6;
+        const auto seconds = [&](const cost_model& costs, double bytes) { return estimate(direct, 4, costs, 100).seconds(bytes); };
+        for (const double bytes : {0.0, 1e3, 1e6}) CHECK(seconds(beyond, bytes) == Approx(seconds(none, bytes)));
+        CHECK(seconds(beyond, 2e6) > seconds(none, 2e6));
+        CHECK(seconds(beyond, 2e6) - seconds(none, 2e6) == Approx((seconds(all, 2e6) - seconds(none, 2e6)) / 2));
+        CHECK(seconds(beyond, 1e9) == Approx(seconds(all, 1e9)).epsilon(0.01));
+    }
+}

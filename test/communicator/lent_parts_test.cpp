@@ -2,8 +2,7 @@
 // not, whoever comes last, and when somebody leaves in the middle.
 #include "communicator/home.hpp"
 #include "support/ranks.hpp"
-
-#include <doctest/doctest.h>
+#include "support/threads.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -17,23 +16,14 @@ namespace {
 /// Every rank is a thread with a context of its own, in shared memory, and all all_reduces go by this algorithm.
 void run_in_memory(int size, const char* algorithm, const test::rank_body& body) {
     memory_table table;
-    std::vector<std::string> errors(static_cast<std::size_t>(size));
-    std::vector<std::thread> threads;
-    for (rank me = 0; me < size; ++me)
-        threads.emplace_back([&, me] {
-            try {
-                context_options options;
-                options.transport = transport_kind::shm;
-                context home(options);
-                home.inner().force({find(collective::all_reduce, algorithm)});
-                event_loop loop;
-                run(loop, test::detail::one_rank(home, me, size, memory_store(table), body));
-            } catch (const std::exception& why) {
-                errors[static_cast<std::size_t>(me)] = why.what();
-            }
-        });
-    for (auto& each : threads) each.join();
-    for (const auto& each : errors) CHECK(each == "");
+    test::on_threads(size, [&](rank me) {
+        context_options options;
+        options.transport = transport_kind::shm;
+        context home(options);
+        home.inner().force({find(collective::all_reduce, algorithm)});
+        event_loop loop;
+        run(loop, test::detail::one_rank(home, me, size, memory_store(table), body));
+    });
 }
 
 /// Elements that rank `of` gives: small enough that sums of floats are exact.

@@ -2,6 +2,7 @@
 // chosen when nobody says.
 #include "communicator/rehearsal.hpp"
 #include "support/ranks.hpp"
+#include "support/threads.hpp"
 
 #include <chrono>
 #include <thread>
@@ -39,26 +40,17 @@ constexpr row all_kinds[] = {{"auto", transport_kind::automatic},
 /// Every rank is a thread with a loop of its own; its bytes move on the thread of its context.
 void run_over(const row& how, int size, const test::rank_body& body, int ranks_per_host = 1 << 20) {
     memory_table table;
-    std::vector<std::string> errors(static_cast<std::size_t>(size));
-    std::vector<std::thread> threads;
-    for (rank me = 0; me < size; ++me)
-        threads.emplace_back([&, me] {
-            try {
-                context_options options;
-                options.transport = how.kind;
-                options.lanes = how.lanes;
-                options.threads = how.threads;
-                options.host = me / ranks_per_host;
-                context home(options);
-                event_loop loop;
-                if (how.helped) loop.help(&home.progress());
-                run(loop, join_and_work(home, me, size, table, body));
-            } catch (const std::exception& why) {
-                errors[static_cast<std::size_t>(me)] = why.what();
-            }
-        });
-    for (auto& each : threads) each.join();
-    for (const auto& each : errors) CHECK(each == "");
+    test::on_threads(size, [&](rank me) {
+        context_options options;
+        options.transport = how.kind;
+        options.lanes = how.lanes;
+        options.threads = how.threads;
+        options.host = me / ranks_per_host;
+        context home(options);
+        event_loop loop;
+        if (how.helped) loop.help(&home.progress());
+        run(loop, join_and_work(home, me, size, table, body));
+    });
 }
 
 void run_over_each(int size, const test::rank_body& body) {

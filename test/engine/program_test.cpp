@@ -144,6 +144,15 @@ std::vector<std::pair<int, std::size_t>> frames_of(const program& made, const pr
     return all;
 }
 
+/// Steps of rank 0 in an all_reduce.
+template <class Predicate>
+int count_steps(const char* algorithm, int size, Predicate predicate) {
+    const auto made = compile(*find(collective::all_reduce, algorithm), {0, size});
+    int found = 0;
+    for (int step = 0; step < static_cast<int>(made->plan().steps().size()); ++step) found += predicate(*made, step) ? 1 : 0;
+    return found;
+}
+
 }  // namespace
 
 TEST_CASE("an answer comes from the rank that was sent to, into the same blocks, which nobody touches meanwhile") {
@@ -192,10 +201,7 @@ TEST_CASE("an answer's place is that of its frame among those of its peer") {
 
 TEST_CASE("halves that partners exchange are answered, blocks that go around a ring are not") {
     const auto answered = [](const char* algorithm, int size) {
-        const auto made = compile(*find(collective::all_reduce, algorithm), {0, size});
-        int found = 0;
-        for (std::size_t index = 0; index < made->plan().steps().size(); ++index) found += made->answer_to(static_cast<int>(index)) ? 1 : 0;
-        return found;
+        return count_steps(algorithm, size, [](const program& made, int step) { return made.answer_to(step) != nullptr; });
     };
     CHECK(answered("halving_doubling", 2) == 1);
     CHECK(answered("halving_doubling", 8) == 3);
@@ -220,8 +226,8 @@ TEST_CASE("a sum goes back to the rank whose part came last, from the same block
             for (std::size_t between = reduced + 1; between < static_cast<std::size_t>(by->step); ++between) {
                 const step& other = steps[between];
                 const bool with_it = made->reduces_together(static_cast<int>(reduced)) && other == recv_reduce(other.peer, one.here);
-                CHECK((with_it || other.what == action::send || other.here.where != one.here.where || other.here.first >= one.here.first + one.here.count ||
-                       one.here.first >= other.here.first + other.here.count));
+                CHECK((with_it || other.what == action::send || other.here.where != one.here.where ||
+                       other.here.first >= one.here.first + one.here.count || one.here.first >= other.here.first + other.here.count));
             }
             for (const program::channel& way : made->senders())
                 if (way.peer == one.peer) CHECK(frames_of(*made, way, 7, 3)[by->place(5, 7, 3)] == std::pair(by->step, std::size_t{5}));
@@ -232,10 +238,7 @@ TEST_CASE("a sum goes back to the rank whose part came last, from the same block
 
 TEST_CASE("of two ranks each makes a sum that the other wants, of more the last partners do, and around a ring nobody does") {
     const auto sums = [](const char* algorithm, int size) {
-        const auto made = compile(*find(collective::all_reduce, algorithm), {0, size});
-        int found = 0;
-        for (std::size_t index = 0; index < made->plan().steps().size(); ++index) found += made->sum_of(static_cast<int>(index)) ? 1 : 0;
-        return found;
+        return count_steps(algorithm, size, [](const program& made, int step) { return made.sum_of(step) != nullptr; });
     };
     CHECK(sums("ring", 2) == 1);
     CHECK(sums("halving_doubling", 2) == 1);
@@ -265,10 +268,7 @@ TEST_CASE("what several peers send for the same blocks of a round is combined to
     });
     CHECK(found > 0);
     const auto together = [](const char* algorithm, int size) {
-        const auto made = compile(*find(collective::all_reduce, algorithm), {0, size});
-        int count = 0;
-        for (std::size_t index = 0; index < made->plan().steps().size(); ++index) count += made->reduces_together(static_cast<int>(index)) ? 1 : 0;
-        return count;
+        return count_steps(algorithm, size, [](const program& made, int step) { return made.reduces_together(step); });
     };
     CHECK(together("direct", 5) == 4);
     CHECK(together("direct", 2) == 0);

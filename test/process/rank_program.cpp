@@ -129,8 +129,8 @@ struct part {
     task<> (*body)(communicator&);
 };
 constexpr part parts[] = {
-    {"busy", busy},     {"spread", busy}, {"lending", lending}, {"idle", idle},       {"shutdown", shutdown}, {"mismatch", mismatch}, {"wrong_root", wrong_root},
-    {"throws", throws}, {"leaves", leaves},         {"sockets", sockets}, {"hosts", hosts}};
+    {"busy", busy},         {"spread", busy},           {"lending", lending}, {"idle", idle},     {"shutdown", shutdown}, {"mismatch", mismatch},
+    {"wrong_root", wrong_root}, {"throws", throws}, {"leaves", leaves},   {"sockets", sockets}, {"hosts", hosts}};
 
 }  // namespace
 
