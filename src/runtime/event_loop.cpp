@@ -127,6 +127,7 @@ void event_loop::impl::wake() {
 
 /// Everything that can be done now. Then, if there was nothing, it waits.
 void event_loop::impl::turn(impl* visitor) {
+    hastened = 0;
     take_remote();
     run_batch();
     if (!timers.empty() && (!visitor || std::exchange(time_has_passed, false) || turns % turns_between_clocks == 0)) fire_timers(self.now());

@@ -14,6 +14,9 @@ constexpr std::chrono::microseconds shortest_patience{200};
 constexpr std::chrono::microseconds longest_patience{10000};
 // Of a thread that spins: the sockets that are not tried, and timers.
 constexpr int tries_between_polls = 256;
+// Of a coroutine that is about to be suspended. After so many in a row one is suspended, and both loops have a turn.
+constexpr int hasty_tries = 32;
+constexpr int most_hastened = 32;
 // At the end it waits for, while somebody else drives.
 constexpr int looks_between_wishes = 1024;
 
@@ -146,7 +149,26 @@ void event_loop::impl::rush(const detail::future_state& end) {
     }
 }
 
+/// Tries what a turn of this loop would try next, as long as nothing else is to do here. Whether `end` is done.
+bool event_loop::impl::hasten(const detail::future_state& end) noexcept {
+    if (!helped || called() || ++hastened > most_hastened) return false;
+    const detail::shift there(helped->self, true);
+    if (!there || helped->crowded) return false;
+    for (int tries = 0; tries < hasty_tries && !called() && !helped->stopping.load(std::memory_order_relaxed); ++tries) {
+        helped->take_remote();
+        helped->run_batch();
+        if (end.done()) return true;
+        helped->try_eager();
+    }
+    return end.done();
+}
+
 namespace detail {
+
+bool hasten(const future_state& end) noexcept {
+    event_loop* const loop = event_loop::current();
+    return loop && loop->inner().hasten(end);
+}
 
 void spin_until(event_loop& loop, const future_state& end) {
     event_loop::impl& state = loop.inner();

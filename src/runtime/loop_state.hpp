@@ -84,6 +84,7 @@ struct event_loop::impl {
     bool time_has_passed = false;      // it has slept: timers may be due
     time_point sober_until{};          // no spinning before; 0: there is no such time
     bool crowded = true;               // the last yield gave the core to somebody
+    int hastened = 0;                  // futures since the last turn that were tried before anybody was suspended
     detail::timer_heap timers;
     bool virtual_time = false;
     time_point virtual_now{};
@@ -124,6 +125,7 @@ struct event_loop::impl {
     bool begin_shift(bool wished);
     void end_shift();
     void rush(const detail::future_state& end);
+    bool hasten(const detail::future_state& end) noexcept;
 };
 
 }  // namespace tutti

@@ -60,6 +60,35 @@ struct flag final : detail::runnable {
     std::atomic<bool> raised{false};
 };
 
+/// Ends a future, and says who did it.
+struct ending final : detail::runnable {
+    detail::future_source<>* source = nullptr;
+    std::thread::id ran_by;
+    void run() noexcept override {
+        ran_by = std::this_thread::get_id();
+        source->set();
+    }
+};
+
+/// Asks for futures' ends in one turn of a loop, with something posted there or not, before it counts those that were not waited for.
+struct hasty final : detail::runnable {
+    explicit hasty(pair& where) : both(where) {}
+    void run() noexcept override {
+        for (int i = 0; i < 100; ++i) {
+            auto [waited, source] = detail::make_future<>();
+            ending work;
+            work.source = &source;
+            both.other.post(work);
+            const auto state = waited.take_state();
+            hastened += detail::hasten(*state.get()) ? 1 : 0;
+            detail::spin_until(both.other, *state.get());
+        }
+        both.mine.stop();
+    }
+    pair& both;
+    int hastened = 0;
+};
+
 }  // namespace
 
 TEST_CASE("a loop with nothing to do runs the one that it helps, and nothing is lost between the two threads") {
@@ -141,14 +170,6 @@ TEST_CASE("a shift is on the loop while nobody else is") {
 }
 
 TEST_CASE("a thread that spins until a future's end runs the loop while it may, and needs nobody else to") {
-    struct ending final : detail::runnable {
-        detail::future_source<>* source = nullptr;
-        std::thread::id ran_by;
-        void run() noexcept override {
-            ran_by = std::this_thread::get_id();
-            source->set();
-        }
-    };
     for (const bool helped : {true, false}) {
         pair both;
         if (!helped) both.mine.help(nullptr);
@@ -164,6 +185,30 @@ TEST_CASE("a thread that spins until a future's end runs the loop while it may, 
             here += work.ran_by == std::this_thread::get_id() ? 1 : 0;
         }
         CHECK((here > 0) == helped);
+    }
+}
+
+TEST_CASE("who is about to be suspended tries first, where nothing else waits for a turn, and not for ever") {
+    for (const bool others : {false, true}) {
+        pair both;
+        int hastened = 0;
+        for (int turn = 0; turn < 50; ++turn) {
+            auto [spun, source] = detail::make_future<>();
+            ending work;
+            work.source = &source;
+            both.other.post(work);
+            const auto state = spun.take_state();
+            detail::spin_until(both.other, *state.get());  // so the other loop's core is not wanted by anybody else
+            hasty asks(both);
+            flag waits;
+            both.mine.post(asks);
+            if (others) both.mine.post(waits);
+            both.mine.run();
+            both.mine.withdraw(waits);
+            CHECK(asks.hastened <= 32);
+            hastened += asks.hastened;
+        }
+        CHECK((hastened > 0) == !others);
     }
 }
 

@@ -13,6 +13,9 @@ void check_awaitable(const state_reference& state);
 /// Blocks the calling thread, which must not run an event_loop.
 void block(const state_reference& state);
 bool block_for(const state_reference& state, duration time);
+/// Before a coroutine is suspended: where this thread's loop helps another and has nothing else to do, it tries that one a few times. Whether
+/// `end` is done.
+bool hasten(const future_state& end) noexcept;
 
 /// How an Asio completion token is served, and the two ways to tell its handler; defined in <tutti/detail/completion.hpp>, so that this
 /// header does not need Asio.
@@ -29,7 +32,7 @@ public:
     explicit future_wait(state_reference state) noexcept : state_(std::move(state)) {}
     future_wait(const future_wait&) = delete;
     future_wait& operator=(const future_wait&) = delete;
-    bool await_ready() const noexcept { return !state_ || state_->done(); }
+    bool await_ready() const noexcept { return !state_ || state_->done() || hasten(*state_.get()); }
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> caller) noexcept {
         caller_ = caller;
