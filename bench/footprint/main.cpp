@@ -23,7 +23,8 @@ namespace {
 using namespace tutti;
 
 constexpr std::size_t reduced_bytes = 1 * MiB;
-constexpr std::chrono::milliseconds settling{200}, idle{1000};
+// Idle for so long that falling asleep and waking up, some 0.1 ms, do not count.
+constexpr std::chrono::milliseconds settling{200}, idle{4000};
 
 enum quantity { private_kib, shared_kib, sockets, quantities };  // shared: the rank's share of what it shares, its own memory included
 using sample = std::array<double, quantities>;
