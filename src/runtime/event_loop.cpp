@@ -131,8 +131,7 @@ void event_loop::impl::turn(impl* visitor) {
     take_remote();
     run_batch();
     if (!timers.empty() && (!visitor || std::exchange(time_has_passed, false) || turns % turns_between_clocks == 0)) fire_timers(self.now());
-    const bool waits = io_used || !eager.empty() || !lazy.empty() || !postponed.empty();  // for what only its own turns see
-    if (!visitor && idle() && helped && !waits && drive_helped()) return;
+    if (!visitor && idle() && helped && !waits() && drive_helped()) return;
     if (++turns % turns_between_polls == 0) poll_io(batch / 4);  // however much is going on
     if (!idle() || !postponed.empty()) {
         stirred = false;

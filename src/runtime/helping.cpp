@@ -14,7 +14,7 @@ constexpr std::chrono::microseconds shortest_patience{200};
 constexpr std::chrono::microseconds longest_patience{10000};
 // Of a thread that spins: the sockets that are not tried, and timers.
 constexpr int tries_between_polls = 256;
-// Of a coroutine that is about to be suspended. After so many in a row one is suspended, and both loops have a turn.
+// Of a coroutine that is about to be suspended; and how many do so before their loop has a turn.
 constexpr int hasty_tries = 32;
 constexpr int most_hastened = 32;
 // At the end it waits for, while somebody else drives.
@@ -149,17 +149,22 @@ void event_loop::impl::rush(const detail::future_state& end) {
     }
 }
 
-/// Tries what a turn of this loop would try next, as long as nothing else is to do here. Whether `end` is done.
+/// Tries what this loop's next turn would, if it has nothing else to do, but for a little while. Whether `end` is done.
 bool event_loop::impl::hasten(const detail::future_state& end) noexcept {
-    if (!helped || called() || ++hastened > most_hastened) return false;
-    const detail::shift there(helped->self, true);
-    if (!there || helped->crowded) return false;
-    for (int tries = 0; tries < hasty_tries && !called() && !helped->stopping.load(std::memory_order_relaxed); ++tries) {
-        helped->take_remote();
-        helped->run_batch();
-        if (end.done()) return true;
-        helped->try_eager();
+    if (!helped || waits() || called() || ++hastened > most_hastened) return false;
+    impl& other = *helped;
+    const detail::shift there(other.self, true);
+    if (!there || other.crowded) return false;
+    if (!other.timers.empty() && other.turns % turns_between_clocks == 0) other.fire_timers(other.self.now());
+    if (++other.turns % turns_between_polls == 0) other.poll_io(batch / 4);
+    other.stirred = false;
+    for (int tries = 0; tries < hasty_tries && !called() && !other.stopping.load(std::memory_order_relaxed); ++tries) {
+        other.take_remote();
+        other.run_batch();
+        if (end.done()) break;
+        other.try_eager();
     }
+    if (other.stirred) other.tired_at = {};
     return end.done();
 }
 

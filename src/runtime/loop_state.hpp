@@ -84,7 +84,7 @@ struct event_loop::impl {
     bool time_has_passed = false;      // it has slept: timers may be due
     time_point sober_until{};          // no spinning before; 0: there is no such time
     bool crowded = true;               // the last yield gave the core to somebody
-    int hastened = 0;                  // futures since the last turn that were tried before anybody was suspended
+    int hastened = 0;                  // futures since the last turn for which somebody tried before being suspended
     detail::timer_heap timers;
     bool virtual_time = false;
     time_point virtual_now{};
@@ -97,6 +97,8 @@ struct event_loop::impl {
 
     asio::io_context& own_io();
     bool idle() const noexcept { return local.empty() && !remote_waiting.load(std::memory_order_relaxed); }
+    /// For what only its own turns see.
+    bool waits() const noexcept { return io_used || !eager.empty() || !lazy.empty() || !postponed.empty(); }
     void take_remote() noexcept;
     void wake();
     void turn(impl* visitor);

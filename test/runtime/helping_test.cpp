@@ -1,3 +1,4 @@
+#include "runtime/loop_state.hpp"
 #include "runtime/shift.hpp"
 
 #include <tutti/detail/future_source.hpp>
@@ -70,23 +71,42 @@ struct ending final : detail::runnable {
     }
 };
 
-/// Asks for futures' ends in one turn of a loop, with something posted there or not, before it counts those that were not waited for.
+/// Awaits futures in one turn of a loop, as coroutines do, and counts those for which none would have been suspended.
 struct hasty final : detail::runnable {
-    explicit hasty(pair& where) : both(where) {}
+    enum class obstacle { none, posted, sockets, crowd };
+
+    hasty(pair& where, obstacle what) : both(where), way(what) {}
     void run() noexcept override {
+        event_loop::impl& other = both.other.inner();
+        both.mine.inner().io_used = way == obstacle::sockets;
         for (int i = 0; i < 100; ++i) {
             auto [waited, source] = detail::make_future<>();
             ending work;
             work.source = &source;
             both.other.post(work);
-            const auto state = waited.take_state();
-            hastened += detail::hasten(*state.get()) ? 1 : 0;
-            detail::spin_until(both.other, *state.get());
+            auto reference = waited.take_state();
+            const detail::future_state& state = *reference.get();
+            const bool wanted = other.wanted, ready = way != obstacle::crowd || crowd();
+            const detail::future_awaiter<void> await(std::move(reference));
+            const bool ended = ready && await.await_ready();
+            hastened += ended && work.ran_by == std::this_thread::get_id() ? 1 : 0;  // or the other thread was quicker
+            wished += !wanted && other.wanted ? 1 : 0;
+            detail::spin_until(both.other, state);
         }
         both.mine.stop();
     }
+
     pair& both;
+    const obstacle way;
     int hastened = 0;
+    int wished = 0;  // to run the other loop
+
+private:
+    bool crowd() noexcept {
+        const detail::shift there(both.other);
+        if (there) both.other.inner().crowded = true;
+        return static_cast<bool>(there);
+    }
 };
 
 }  // namespace
@@ -189,7 +209,9 @@ TEST_CASE("a thread that spins until a future's end runs the loop while it may, 
 }
 
 TEST_CASE("who is about to be suspended tries first, where nothing else waits for a turn, and not for ever") {
-    for (const bool others : {false, true}) {
+    using obstacle = hasty::obstacle;
+    for (const obstacle way : {obstacle::none, obstacle::posted, obstacle::sockets, obstacle::crowd}) {
+        CAPTURE(static_cast<int>(way));
         pair both;
         int hastened = 0;
         for (int turn = 0; turn < 50; ++turn) {
@@ -199,16 +221,17 @@ TEST_CASE("who is about to be suspended tries first, where nothing else waits fo
             both.other.post(work);
             const auto state = spun.take_state();
             detail::spin_until(both.other, *state.get());  // so the other loop's core is not wanted by anybody else
-            hasty asks(both);
+            hasty asks(both, way);
             flag waits;
             both.mine.post(asks);
-            if (others) both.mine.post(waits);
+            if (way == obstacle::posted) both.mine.post(waits);
             both.mine.run();
             both.mine.withdraw(waits);
             CHECK(asks.hastened <= 32);
+            if (way == obstacle::sockets) CHECK(asks.wished == 0);  // its turns would not run the other loop either
             hastened += asks.hastened;
         }
-        CHECK((hastened > 0) == !others);
+        CHECK((hastened > 0) == (way == obstacle::none));
     }
 }
 
