@@ -284,7 +284,7 @@ TEST_CASE("connecting to where nobody listens ends at the deadline and tells the
         CHECK(text.find(" attempts") != std::string::npos);
         CHECK(text.find(" 0 attempts") == std::string::npos);
         CHECK(on.loop().now() >= deadline);
-        CHECK(on.loop().now() < deadline + std::chrono::milliseconds{200});
+        CHECK(on.loop().now() < deadline + std::chrono::seconds{10});
     });
 }
 
