@@ -68,6 +68,7 @@ expect '[row["transport"] for row in rows] == ["shm"]' all_reduce --bytes 12 --t
 expect '[row["transport"] for row in rows] == ["shm"]' all_reduce --bytes 12
 expect '[row["algorithm"] for row in rows] == ["halving_doubling"]' all_reduce --bytes 4MiB --deterministic
 TUTTI_DETERMINISTIC=1 expect '[row["algorithm"] for row in rows] == ["halving"]' reduce_scatter --bytes 12
+expect '[row["wrong"] for row in rows] == [0]' all_reduce --bytes 12 --check
 expect '[row["wrong"] for row in rows] == [None]' all_reduce --bytes 12 --no-check
 expect '[row["op"] for row in rows] == ["all_reduce", "all_reduce_and_computation"]' all_reduce --bytes 12 --overlap 1
 printf '3\n1 # one\n\n1000\n' >"$list"

@@ -113,7 +113,7 @@ void add_options(CLI::App& app, words& typed, options& given) {
         ->excludes("--list");
     app.add_flag("--spin", given.spin, "Wait by communicator::spin instead of co_await")->excludes("--list")->excludes("--overlap");
     app.add_flag("--deterministic", given.deterministic, "Only by algorithms that combine in one order and grouping");
-    app.add_flag_callback("--no-check", [&given] { given.check = false; }, "Do not look at the result of one operation of each size");
+    app.add_flag("--check,!--no-check", given.check, "Look at the result of one operation of each size: the default");
     app.add_option("--json", given.json, "Write the results to this file, too");
 }
 
