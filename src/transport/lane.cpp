@@ -204,6 +204,7 @@ void lane::pump_send() noexcept {
             send_turn_.start(writable_);
             break;
         }
+        if (near_ && slip_first()) continue;
         decide(budget);
         if (state_ == state::ended) break;
         gather_batch();
@@ -244,6 +245,11 @@ void lane::readable() noexcept {
 /// Whether a whole header has been taken.
 bool lane::take_header() noexcept {
     const std::byte* const from = next_header();
+    slipped_ = near_ && begin_ == end_ && near_->take_slip(head_, slip_);
+    if (slipped_) {
+        state_ = state::parked;
+        return true;
+    }
     if (!from) return false;
     frame_header bytes;  // of its own: what is shown could still be changed
     std::memcpy(bytes.data(), from, frame_bytes);
@@ -371,6 +377,9 @@ void lane::pump_recv() noexcept {
         if (slots_ && !slots_->empty() && !unstage(budget)) break;
         if (head_.references > 0) {
             if (!take_lent(budget)) break;
+        } else if (slipped_) {
+            take_slip_payload();
+            if (state_ == state::ended) break;
         } else if (!through_) {
             fill_from_buffer();
         }

@@ -171,6 +171,8 @@ private:
     void refer(outgoing& what) noexcept;
     bool answer(const outgoing& what) noexcept;
     bool stage(outgoing& what) noexcept;
+    bool slip_first() noexcept;
+    void take_slip_payload() noexcept;
     void take_returned() noexcept;
     void await_return() noexcept;
     void pump_send() noexcept;
@@ -241,6 +243,8 @@ private:
     std::vector<std::span<std::byte>> lent_;  // what the other side has lent
     loan loan_;                               // the same, where it wants an answer
     bool through_ = false;
+    bool slipped_ = false;  // the frame that has come last is a slip
+    alignas(16) slip_payload slip_;
 
     // Receiving: bytes read ahead wait in buffer_[begin_, end_).
     static constexpr std::size_t buffer_bytes = 16 * KiB;

@@ -57,6 +57,21 @@ void lane::decide(std::size_t& budget) noexcept {
     }
 }
 
+/// Whether the first frame has gone as a slip.
+bool lane::slip_first() noexcept {
+    outgoing& what = *first_;
+    if (spread_ || offset_ > 0 || what.head.payload_bytes > slip_bytes || what.into.count > 0) return false;
+    send_runs_.clear();
+    what.gather(send_runs_);
+    if (!near_->send_slip(what.head, send_runs_)) return false;
+    first_ = what.next_in_lane;
+    if (undecided_ == &what) undecided_ = first_;
+    what.head.references = 0;
+    what.head.answered = what.head.in_place = what.staged = false;
+    what.sent();  // may queue more, or close the lane
+    return true;
+}
+
 bool lane::answer(const outgoing& what) noexcept {
     send_runs_.clear();
     what.gather(send_runs_);
@@ -136,6 +151,18 @@ const std::byte* lane::next_header() noexcept {
     const moved there = near_->peek(shown);
     drained_ = there.bytes == 0 && !there.code;
     return shown.size() >= frame_bytes ? shown.data() : nullptr;
+}
+
+void lane::take_slip_payload() noexcept {
+    const auto payload = std::span<const std::byte>(slip_).first(missing_);
+    if (!through_) {
+        const std::span<const std::byte> parts[] = {payload};
+        copy_runs<const std::byte>(runs_, parts);
+    } else if (missing_ > 0 && owner_.through(head_, 0, payload, nullptr) != missing_) {
+        fail(error::protocol_error);
+        return;
+    }
+    missing_ = 0;
 }
 
 /// Whether all references of a frame have been taken from the buffer, and are the payload that its header tells of.

@@ -5,6 +5,7 @@
 #include <tutti/transport.hpp>
 
 #include "transport/frame.hpp"
+#include "transport/slips.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -29,6 +30,11 @@ public:
     /// The bytes that would be received next, where they lie, until `skip`. Like try_recv when there are none.
     virtual moved peek(std::span<const std::byte>& run) noexcept = 0;
     virtual void skip(std::size_t bytes) noexcept = 0;
+
+    /// Beside the stream, at the place where that is now, and between two of its frames. False when it does not go as a slip.
+    virtual bool send_slip(const frame& head, std::span<const std::span<const std::byte>> payload) noexcept = 0;
+    /// The slip that comes before what the stream brings next. Asked for between two frames, after `peek`.
+    virtual bool take_slip(frame& head, slip_payload& payload) noexcept = 0;
 
     // Lending: the sender of a reference leaves that memory alone until it has been given back. What is lent is given back in order.
     /// Whether each side has a core of its own: what the other reads stays in its cache, and is slow to write here as long as it does.

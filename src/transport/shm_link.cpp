@@ -103,10 +103,7 @@ public:
     moved try_send(std::span<const std::span<const std::byte>> parts) noexcept override {
         if (gone_ || !sender_) return {0, gone_};
         const moved done = sender_->send(parts);
-        if (done.bytes > 0) {
-            if (sender_->must_wake()) send_byte(handle_, wake_up);
-            writer_.stir();
-        }
+        if (done.bytes > 0) sent();
         return done;
     }
     moved try_recv(std::span<const std::span<std::byte>> parts) noexcept override {
@@ -198,6 +195,16 @@ private:
         receiver_->keep_pace(reader_.undisturbed());
         receiver_->skip(bytes);
         received();
+    }
+    bool send_slip(const frame& head, std::span<const std::span<const std::byte>> payload) noexcept override {
+        if (gone_ || !sender_ || !sender_->send_slip(head, payload)) return false;
+        sent();
+        return true;
+    }
+    bool take_slip(frame& head, slip_payload& payload) noexcept override {
+        if (!receiver_ || !receiver_->take_slip(head, payload)) return false;
+        reader_.stir();
+        return true;
     }
     bool undisturbed() const noexcept override { return reader_.undisturbed(); }
     std::span<std::byte> spare() noexcept override { return own_; }
@@ -304,6 +311,10 @@ private:
     void take_arena(const file_handle& from) noexcept {
         auto memory = mine_->of_other(from);
         if (memory) theirs_ = std::move(*memory);
+    }
+    void sent() noexcept {
+        if (sender_->must_wake()) send_byte(handle_, wake_up);
+        writer_.stir();
     }
     void received() noexcept {
         if (receiver_->must_wake()) send_byte(handle_, wake_up);

@@ -1,9 +1,11 @@
-// One direction of a link in shared memory: a ring of bytes with one sender and one receiver, in two processes. It never waits; who
-// wants to sleep says so in the ring, and is to be woken by whoever moves the position it waits for.
+// One direction of a link in shared memory: a ring of bytes with one sender and one receiver, in two processes, and slips beside it. It
+// never waits; who wants to sleep says so in the ring, and is to be woken by whoever moves the position it waits for.
 #pragma once
 
 #include <tutti/transport.hpp>
 #include <tutti/types.hpp>
+
+#include "transport/slips.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -27,8 +29,9 @@ struct ring_state {
     alignas(64) std::atomic<std::uint32_t> sender_sleeps{0};
     alignas(64) std::atomic<std::uint64_t> returned{0};  // by the receiver: how many references it has given back
     alignas(64) std::atomic<std::uint32_t> lender_sleeps{0};
-    std::atomic<std::uint32_t> revoked{0};  // by the sender: what is lent and not given back is not to be used
+    std::atomic<std::uint32_t> revoked{0};              // by the sender: what is lent and not given back is not to be used
     alignas(64) std::atomic<std::uint32_t> writing{0};  // by the receiver: it writes into what has been lent
+    slip_board slips;
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
 
@@ -40,11 +43,15 @@ struct ring {
 /// The positions that the other side writes are checked before they are used: an impossible one is error::protocol_error, for good.
 class ring_sender {
 public:
-    explicit ring_sender(ring over) noexcept : over_(over) {}
+    explicit ring_sender(ring over) noexcept : over_(over), slips_(over.state->slips) {}
 
     /// Copies as much as there is room for, as far as it has been told; a part that does not fit is split at a multiple of 64 bytes, so no
     /// element is. The other side may take the first bytes while the last are being copied.
     moved send(std::span<const std::span<const std::byte>> parts) noexcept;
+    /// As slip_sender says, behind what was sent before.
+    bool send_slip(const frame& head, std::span<const std::span<const std::byte>> payload) noexcept {
+        return slips_.send(head, payload, sent_);
+    }
     /// Whether it is worth trying: there is room again, for a good part of the ring when it was full.
     bool ready() noexcept;
     void sleep(bool wish) noexcept { over_.state->sender_sleeps.store(wish ? 1 : 0); }
@@ -55,6 +62,7 @@ private:
     std::size_t room() noexcept;
 
     ring over_;
+    slip_sender slips_;
     std::uint64_t sent_ = 0;
     std::uint64_t received_ = 0;  // as last seen
     bool broken_ = false;
@@ -62,7 +70,7 @@ private:
 
 class ring_receiver {
 public:
-    explicit ring_receiver(ring over) noexcept : over_(over) {}
+    explicit ring_receiver(ring over) noexcept : over_(over), slips_(over.state->slips) {}
 
     /// Whether the memory that has been read shall be taken over for the sender; see take_over.
     void keep_pace(bool so) noexcept { keeps_pace_ = so; }
@@ -71,8 +79,10 @@ public:
     /// The same bytes where they lie, as far as they lie together, and the step beyond them.
     moved peek(std::span<const std::byte>& run) noexcept;
     void skip(std::size_t bytes) noexcept;
+    /// As slip_receiver says, where what was received ends.
+    bool take_slip(frame& head, slip_payload& payload) noexcept { return slips_.take(head, payload, received_); }
     /// Whether something has come, or never will.
-    bool ready() noexcept { return waiting() > 0 || broken_; }
+    bool ready() noexcept { return waiting() > 0 || broken_ || slips_.ready(received_); }
     void sleep(bool wish) noexcept { over_.state->receiver_sleeps.store(wish ? 1 : 0); }
     /// Whether the sender is to be woken for the room that was made. Takes its wish back.
     bool must_wake() noexcept;
@@ -82,6 +92,7 @@ private:
     void advance(std::size_t bytes) noexcept;
 
     ring over_;
+    slip_receiver slips_;
     std::uint64_t sent_ = 0;  // as last seen
     std::uint64_t received_ = 0;
     std::uint64_t told_ = 0;  // of that, to the sender

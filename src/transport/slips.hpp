@@ -1,0 +1,79 @@
+// Short frames beside a stream in shared memory. Through the ring a frame of a few bytes costs three cache lines, one after the other: the
+// ring's position, the header, the payload. A slip is one line that tells of itself that it is there, and a second one for a longer payload.
+#pragma once
+
+#include "transport/frame.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace tutti {
+
+/// The longest payload of a slip.
+inline constexpr std::size_t slip_bytes = 72;
+using slip_payload = std::array<std::byte, slip_bytes>;
+
+/// A frame as it lies in memory, for processes of one host.
+struct alignas(64) slip {
+    static constexpr std::size_t first_bytes = 8;  // of the payload, in the first line
+
+    std::atomic<std::uint32_t> number{0};  // counts the slips of its direction, from 1 on; written last
+    std::uint32_t after = 0;               // the bytes that the stream had taken before, less multiples of 2^32
+    std::uint64_t sequence = 0;
+    std::uint64_t count = 0;
+    std::uint64_t digest = 0;
+    std::int32_t root = 0;
+    std::uint32_t epoch = 0;
+    std::uint32_t place = 0;
+    std::uint32_t opaque_bytes = 0;
+    std::uint16_t slice = 0;
+    frame_kind kind{};
+    std::uint8_t payload_bytes = 0;
+    std::array<std::uint8_t, 4> what{};  // collective, type, operator, algorithm
+    std::array<std::byte, first_bytes> first;
+    std::array<std::byte, slip_bytes - first_bytes> rest;
+};
+static_assert(sizeof(slip) == 128 && offsetof(slip, rest) == 64);
+
+/// One direction's. A slip is free again when the receiver has taken it, which it tells now and then only.
+struct slip_board {
+    static constexpr std::uint32_t places = 64;
+    static constexpr std::uint32_t untold = 16;
+
+    std::array<slip, places> slips;
+    alignas(64) std::atomic<std::uint32_t> taken{0};  // by the receiver
+};
+
+class slip_sender {
+public:
+    explicit slip_sender(slip_board& over) noexcept : over_(&over) {}
+
+    /// False when there is no place for it, or it is none: then it goes through the stream, which has taken so many bytes so far.
+    bool send(const frame& head, std::span<const std::span<const std::byte>> payload, std::uint64_t stream) noexcept;
+
+private:
+    slip_board* over_;
+    std::uint32_t sent_ = 0;
+    std::uint32_t taken_ = 0;  // as last seen
+};
+
+class slip_receiver {
+public:
+    explicit slip_receiver(slip_board& over) noexcept : over_(&over) {}
+
+    /// Whether the next slip comes where the stream is now.
+    bool ready(std::uint64_t stream) const noexcept;
+    /// Takes that.
+    bool take(frame& head, slip_payload& payload, std::uint64_t stream) noexcept;
+
+private:
+    slip& next() const noexcept { return over_->slips[(taken_ + 1) % slip_board::places]; }
+
+    slip_board* over_;
+    std::uint32_t taken_ = 0;
+};
+
+}  // namespace tutti

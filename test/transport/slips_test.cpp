@@ -1,0 +1,159 @@
+// Short frames beside the stream: what they carry, how many fit, where they come, and how lanes mix them with the stream.
+#include "transport/slips.hpp"
+
+#include "lending_road.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <thread>
+
+namespace tutti::test {
+namespace {
+
+frame some_frame(std::uint64_t sequence, std::size_t payload_bytes) {
+    frame made;
+    made.kind = frame_kind::data;
+    made.epoch = 7;
+    made.sequence = sequence;
+    made.place = 0x01020304;
+    made.slice = 65535;
+    made.payload_bytes = payload_bytes;
+    made.what = {3, 4, 5, 6, -8, std::uint64_t{1} << 40, 0x1234'5678'9abc'def0, 12};
+    return made;
+}
+
+bool send(slip_sender& over, const frame& head, std::span<const std::byte> payload, std::uint64_t stream = 0) {
+    const std::span<const std::byte> parts[] = {payload.first(payload.size() / 3), {}, payload.subspan(payload.size() / 3)};
+    return over.send(head, parts, stream);
+}
+
+struct direction {
+    slip_board board;
+    slip_sender sender{board};
+    slip_receiver receiver{board};
+    frame head;
+    slip_payload payload{};
+
+    bool take(std::uint64_t stream = 0) { return receiver.take(head, payload, stream); }
+};
+
+}  // namespace
+
+TEST_CASE("a slip brings its frame and its payload, whatever their size") {
+    direction one;
+    for (std::size_t size = 0; size <= slip_bytes; ++size) {
+        CAPTURE(size);
+        const bytes what = random_bytes(size, size + 1);
+        CHECK_FALSE(one.receiver.ready(0));
+        CHECK_FALSE(one.take());
+        REQUIRE(send(one.sender, some_frame(size, size), what));
+        CHECK(one.receiver.ready(0));
+        REQUIRE(one.take());
+        CHECK(one.head == some_frame(size, size));
+        CHECK(std::memcmp(one.payload.data(), what.data(), size) == 0);
+    }
+}
+
+TEST_CASE("what is too long for a slip, or has too many slices, is none") {
+    direction one;
+    CHECK_FALSE(send(one.sender, some_frame(0, slip_bytes + 1), bytes(slip_bytes + 1)));
+    frame late = some_frame(0, 4);
+    late.slice = 65536;
+    CHECK_FALSE(send(one.sender, late, bytes(4)));
+    CHECK_FALSE(one.take());
+}
+
+TEST_CASE("slips are sent until no place is free, and again when the receiver has told what it took") {
+    direction one;
+    std::uint64_t sent = 0, taken = 0;
+    for (int round = 0; round < 10; ++round) {
+        while (send(one.sender, some_frame(sent, 8), random_bytes(8, sent))) ++sent;
+        CHECK(sent - taken <= slip_board::places);
+        CHECK(sent - taken > slip_board::places - slip_board::untold);
+        for (int times = 0; times < 23; ++times) {
+            REQUIRE(one.take());
+            CHECK(one.head.sequence == taken);
+            CHECK(std::memcmp(one.payload.data(), random_bytes(8, taken).data(), 8) == 0);
+            ++taken;
+        }
+    }
+}
+
+TEST_CASE("a slip waits for its place in the stream, also beyond four gigabytes") {
+    for (const std::uint64_t stream : {std::uint64_t{100}, (std::uint64_t{1} << 32) + 100}) {
+        direction one;
+        REQUIRE(send(one.sender, some_frame(1, 4), bytes(4), stream));
+        CHECK_FALSE(one.receiver.ready(stream - 36));
+        CHECK_FALSE(one.take(stream - 36));
+        CHECK(one.take(stream));
+    }
+}
+
+TEST_CASE("slips from another thread come whole and in order") {
+    direction one;
+    constexpr std::uint64_t all = 100'000;
+    std::thread other([&one] {
+        for (std::uint64_t index = 0; index < all; ++index) {
+            const std::uint64_t numbers[] = {index, ~index, index * 3};
+            while (!send(one.sender, some_frame(index, sizeof numbers), std::as_bytes(std::span(numbers)))) std::this_thread::yield();
+        }
+    });
+    std::uint64_t wrong = 0;
+    for (std::uint64_t index = 0; index < all; ++index) {
+        while (!one.take()) std::this_thread::yield();
+        std::uint64_t numbers[3];
+        std::memcpy(numbers, one.payload.data(), sizeof numbers);
+        wrong += one.head.sequence == index && numbers[0] == index && numbers[1] == ~index && numbers[2] == index * 3 ? 0 : 1;
+    }
+    other.join();
+    CHECK(wrong == 0);
+}
+
+namespace {
+
+/// Short frames, and every eighth one of any length.
+std::size_t length_of(std::uint64_t index) {
+    const std::uint64_t number = index * 2'654'435'761 >> 7;
+    return static_cast<std::size_t>(index % 8 == 7 ? number % 3000 : number % (slip_bytes + 20));
+}
+
+}  // namespace
+
+TEST_CASE("over shared memory frames come in their order, beside the stream and through it") {
+    lending_road on;
+    for (std::uint64_t index = 0; index < 2000; ++index) {
+        on.way->send(on.way->add(length_of(index), 1 + index % 3));
+        if (index % 5 == 0) on.way->flush();
+        if (index % 90 == 0) on.settle();
+    }
+    on.way->flush();
+    on.settle();
+    on.way->check_all_arrived();
+}
+
+TEST_CASE("a slip that is parked comes when it is wanted, and what was sent after it comes behind it") {
+    lending_road on;
+    on.way->there.parks_from = 1;
+    for (const std::size_t size : {4, 8, 200, 60}) on.way->send(on.way->add(size));
+    on.way->flush();
+    on.settle();
+    CHECK(on.way->there.heads.size() == 1);
+    on.way->there.parks_from = ~std::uint64_t{0};
+    on.way->resume();
+    on.settle();
+    on.way->check_all_arrived();
+}
+
+TEST_CASE("who sleeps is woken by a slip") {
+    lending_road on;
+    for (int index = 0; index < 20; ++index) {
+        on.settle();  // much longer than a loop spins
+        on.way->send(on.way->add(4));
+        on.way->flush();
+    }
+    on.settle();
+    on.way->check_all_arrived();
+}
+
+}  // namespace tutti::test
