@@ -91,30 +91,34 @@ frame_header encode(const frame& what) noexcept {
 bool decode(std::span<const std::byte, frame_bytes> bytes, frame& what) noexcept {
     reader in{bytes.data()};
     if (in.take<std::uint32_t>() != magic || in.take<std::uint16_t>() != wire_version) return false;
-    const auto kind = in.take<std::uint8_t>();
-    if (!known(kind)) return false;
+    frame made;
+    made.kind = static_cast<frame_kind>(in.take<std::uint8_t>());
     const auto lending = in.take<std::uint8_t>();
-    const bool answered = (lending & answered_bit) != 0, in_place = (lending & in_place_bit) != 0;
-    const auto references = static_cast<std::uint8_t>(lending & ~(answered_bit | in_place_bit));
-    if (references > most_references || (in_place && (answered || references > 0)) || (answered && references == 0)) return false;
-    what.answered = answered;
-    what.in_place = in_place;
-    what.references = references;
-    what.kind = static_cast<frame_kind>(kind);
-    in.take(what.epoch);
-    in.take(what.place);
-    in.take(what.sequence);
-    in.take(what.slice);
-    in.take(what.what.root);
-    in.take(what.payload_bytes);
-    in.take(what.what.count);
-    in.take(what.what.digest);
-    in.take(what.what.kind);
-    in.take(what.what.type);
-    in.take(what.what.op);
-    in.take(what.what.algorithm);
-    in.take(what.what.opaque_bytes);
+    made.answered = (lending & answered_bit) != 0;
+    made.in_place = (lending & in_place_bit) != 0;
+    made.references = static_cast<std::uint8_t>(lending & ~(answered_bit | in_place_bit));
+    in.take(made.epoch);
+    in.take(made.place);
+    in.take(made.sequence);
+    in.take(made.slice);
+    in.take(made.what.root);
+    in.take(made.payload_bytes);
+    in.take(made.what.count);
+    in.take(made.what.digest);
+    in.take(made.what.kind);
+    in.take(made.what.type);
+    in.take(made.what.op);
+    in.take(made.what.algorithm);
+    in.take(made.what.opaque_bytes);
+    if (!is_possible(made)) return false;
+    what = made;
     return true;
+}
+
+bool is_possible(const frame& what) noexcept {
+    if (!known(static_cast<std::uint8_t>(what.kind)) || what.references > most_references) return false;
+    if (what.in_place) return !what.answered && what.references == 0;
+    return what.references > 0 || !what.answered;
 }
 
 }  // namespace tutti

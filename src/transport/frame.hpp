@@ -61,7 +61,9 @@ inline constexpr std::size_t frame_bytes = 64;
 using frame_header = std::array<std::byte, frame_bytes>;
 
 frame_header encode(const frame& what) noexcept;
-/// False when these are not the bytes of a frame (magic, version or kind).
+/// Whether its kind is known, and what it says of where its payload is goes together. What another process has written may be anything.
+bool is_possible(const frame& what) noexcept;
+/// False when these are not the bytes of a possible frame.
 bool decode(std::span<const std::byte, frame_bytes> bytes, frame& what) noexcept;
 
 }  // namespace tutti

@@ -118,11 +118,6 @@ void lane::writable() noexcept {
     pump_send();
 }
 
-static std::size_t wire_bytes(const frame& head) noexcept {
-    if (head.in_place) return frame_bytes;
-    return frame_bytes + (head.references > 0 ? reference_bytes(head) : static_cast<std::size_t>(head.payload_bytes));
-}
-
 /// Puts `run` at `place`, as a part of the run before it where that ends there.
 void lane::append(std::size_t place, std::span<const std::byte> run) {
     if (place > 0 && send_runs_[place - 1].data() + send_runs_[place - 1].size() == run.data())
@@ -144,13 +139,9 @@ void lane::gather_batch() {
         const std::size_t place = send_runs_.size();
         if (!next->head.in_place && next->head.references == 0) next->gather(send_runs_);
         if (next->head.references > 0) {
-            std::memcpy(at + length, next->lends.data(), next->head.references * sizeof(reference));
-            length += next->head.references * sizeof(reference);
-            if (next->head.answered) {
-                const reference by{next->answer.value_or(0), 0};
-                std::memcpy(at + length, &by, sizeof by);
-                length += sizeof by;
-            }
+            const auto references = references_of(*next);
+            std::memcpy(at + length, references.data(), reference_bytes(next->head));
+            length += reference_bytes(next->head);
         } else if (next->head.payload_bytes <= short_payload) {
             for (std::size_t run = place; run < send_runs_.size(); ++run) {
                 if (!send_runs_[run].empty()) std::memcpy(at + length, send_runs_[run].data(), send_runs_[run].size());
@@ -204,9 +195,9 @@ void lane::pump_send() noexcept {
             send_turn_.start(writable_);
             break;
         }
-        if (near_ && slip_first()) continue;
         decide(budget);
         if (state_ == state::ended) break;
+        if (near_ && slip_first()) continue;
         gather_batch();
         const auto [bytes, code] = outside([this] { return link_->try_send(send_runs_); });
         if (state_ == state::ended) break;
@@ -242,23 +233,24 @@ void lane::readable() noexcept {
     pump_recv();
 }
 
-/// Whether a whole header has been taken.
+bool lane::read_header(const std::byte* from) noexcept {
+    frame_header bytes;  // of its own: what is shown could still be changed
+    std::memcpy(bytes.data(), from, frame_bytes);
+    if (!decode(bytes, head_)) return false;
+    if (begin_ == end_) near_->skip(frame_bytes);
+    else begin_ += frame_bytes;
+    return true;
+}
+
+/// Whether a whole header has been taken, of the stream or of a slip.
 bool lane::take_header() noexcept {
     const std::byte* const from = next_header();
     slipped_ = near_ && begin_ == end_ && near_->take_slip(head_, slip_);
-    if (slipped_) {
-        state_ = state::parked;
-        return true;
-    }
-    if (!from) return false;
-    frame_header bytes;  // of its own: what is shown could still be changed
-    std::memcpy(bytes.data(), from, frame_bytes);
-    if (!decode(bytes, head_)) {
+    if (!slipped_ && !from) return false;
+    if (slipped_ ? !is_possible(head_) : !read_header(from)) {
         fail(error::protocol_error);
         return false;
     }
-    if (begin_ == end_) near_->skip(frame_bytes);
-    else begin_ += frame_bytes;
     state_ = state::parked;
     if (head_.references == 0 && !head_.in_place) return true;
     if (!near_) {

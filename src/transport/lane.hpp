@@ -171,6 +171,7 @@ private:
     void refer(outgoing& what) noexcept;
     bool answer(const outgoing& what) noexcept;
     bool stage(outgoing& what) noexcept;
+    static std::array<reference, most_references + 1> references_of(const outgoing& what) noexcept;
     bool slip_first() noexcept;
     void take_slip_payload() noexcept;
     void take_returned() noexcept;
@@ -182,6 +183,7 @@ private:
     void wait_readable() noexcept;
     void sent_bytes(std::size_t bytes) noexcept;
     const std::byte* next_header() noexcept;
+    bool read_header(const std::byte* from) noexcept;
     bool take_header() noexcept;
     bool take_references() noexcept;
     bool take_lent(std::size_t& budget) noexcept;
@@ -244,7 +246,7 @@ private:
     loan loan_;                               // the same, where it wants an answer
     bool through_ = false;
     bool slipped_ = false;  // the frame that has come last is a slip
-    alignas(16) slip_payload slip_;
+    alignas(16) slip_contents slip_;
 
     // Receiving: bytes read ahead wait in buffer_[begin_, end_).
     static constexpr std::size_t buffer_bytes = 16 * KiB;

@@ -57,18 +57,26 @@ void lane::decide(std::size_t& budget) noexcept {
     }
 }
 
+/// What stands in place of a payload that is lent.
+std::array<reference, most_references + 1> lane::references_of(const outgoing& what) noexcept {
+    std::array<reference, most_references + 1> all{};
+    std::copy_n(what.lends.begin(), what.head.references, all.begin());
+    if (what.head.answered) all[what.head.references].offset = what.answer.value_or(0);
+    return all;
+}
+
 /// Whether the first frame has gone as a slip.
 bool lane::slip_first() noexcept {
-    outgoing& what = *first_;
-    if (spread_ || offset_ > 0 || what.head.payload_bytes > slip_bytes || what.into.count > 0) return false;
+    const outgoing& what = *first_;
+    if (spread_ || offset_ > 0 || &what == undecided_ || wire_bytes(what.head) > frame_bytes + slip_bytes) return false;
+    std::array<reference, most_references + 1> references;
     send_runs_.clear();
-    what.gather(send_runs_);
+    if (what.head.references > 0) {
+        references = references_of(what);
+        send_runs_.push_back(std::as_bytes(std::span(references)).first(reference_bytes(what.head)));
+    } else if (!what.head.in_place) what.gather(send_runs_);
     if (!near_->send_slip(what.head, send_runs_)) return false;
-    first_ = what.next_in_lane;
-    if (undecided_ == &what) undecided_ = first_;
-    what.head.references = 0;
-    what.head.answered = what.head.in_place = what.staged = false;
-    what.sent();  // may queue more, or close the lane
+    sent_bytes(wire_bytes(what.head));
     return true;
 }
 
@@ -168,10 +176,14 @@ void lane::take_slip_payload() noexcept {
 /// Whether all references of a frame have been taken from the buffer, and are the payload that its header tells of.
 bool lane::take_references() noexcept {
     const std::size_t bytes = reference_bytes(head_);
-    if (end_ - begin_ < bytes) return false;
     std::array<reference, most_references + 1> list{};
-    std::memcpy(list.data(), buffer_.data() + begin_, bytes);
-    begin_ += bytes;
+    if (slipped_) {
+        std::memcpy(list.data(), slip_.data(), std::min(bytes, slip_.size()));
+    } else {
+        if (end_ - begin_ < bytes) return false;
+        std::memcpy(list.data(), buffer_.data() + begin_, bytes);
+        begin_ += bytes;
+    }
     lent_.clear();
     loan_.count = head_.references;
     loan_.place = static_cast<std::uint32_t>(list[head_.references].offset);

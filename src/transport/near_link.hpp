@@ -25,16 +25,22 @@ constexpr std::size_t reference_bytes(const frame& head) noexcept {
     return (head.references + (head.answered ? 1U : 0U)) * sizeof(reference);
 }
 
+/// The bytes of a frame in the stream.
+constexpr std::size_t wire_bytes(const frame& head) noexcept {
+    if (head.in_place) return frame_bytes;
+    return frame_bytes + (head.references > 0 ? reference_bytes(head) : static_cast<std::size_t>(head.payload_bytes));
+}
+
 class near_link {
 public:
     /// The bytes that would be received next, where they lie, until `skip`. Like try_recv when there are none.
     virtual moved peek(std::span<const std::byte>& run) noexcept = 0;
     virtual void skip(std::size_t bytes) noexcept = 0;
 
-    /// Beside the stream, at the place where that is now, and between two of its frames. False when it does not go as a slip.
-    virtual bool send_slip(const frame& head, std::span<const std::span<const std::byte>> payload) noexcept = 0;
+    /// Beside the stream, where that is now, between two of its frames; `behind` stands behind the header. False when it does not go as a slip.
+    virtual bool send_slip(const frame& head, std::span<const std::span<const std::byte>> behind) noexcept = 0;
     /// The slip that comes before what the stream brings next. Asked for between two frames, after `peek`.
-    virtual bool take_slip(frame& head, slip_payload& payload) noexcept = 0;
+    virtual bool take_slip(frame& head, slip_contents& behind) noexcept = 0;
 
     // Lending: the sender of a reference leaves that memory alone until it has been given back. What is lent is given back in order.
     /// Whether each side has a core of its own: what the other reads stays in its cache, and is slow to write here as long as it does.

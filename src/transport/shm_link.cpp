@@ -196,13 +196,13 @@ private:
         receiver_->skip(bytes);
         received();
     }
-    bool send_slip(const frame& head, std::span<const std::span<const std::byte>> payload) noexcept override {
-        if (gone_ || !sender_ || !sender_->send_slip(head, payload)) return false;
+    bool send_slip(const frame& head, std::span<const std::span<const std::byte>> behind) noexcept override {
+        if (gone_ || !sender_ || !sender_->send_slip(head, behind)) return false;
         sent();
         return true;
     }
-    bool take_slip(frame& head, slip_payload& payload) noexcept override {
-        if (!receiver_ || !receiver_->take_slip(head, payload)) return false;
+    bool take_slip(frame& head, slip_contents& behind) noexcept override {
+        if (!receiver_ || !receiver_->take_slip(head, behind)) return false;
         reader_.stir();
         return true;
     }

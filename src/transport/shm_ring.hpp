@@ -49,8 +49,8 @@ public:
     /// element is. The other side may take the first bytes while the last are being copied.
     moved send(std::span<const std::span<const std::byte>> parts) noexcept;
     /// As slip_sender says, behind what was sent before.
-    bool send_slip(const frame& head, std::span<const std::span<const std::byte>> payload) noexcept {
-        return slips_.send(head, payload, sent_);
+    bool send_slip(const frame& head, std::span<const std::span<const std::byte>> behind) noexcept {
+        return slips_.send(head, behind, sent_);
     }
     /// Whether it is worth trying: there is room again, for a good part of the ring when it was full.
     bool ready() noexcept;
@@ -80,7 +80,7 @@ public:
     moved peek(std::span<const std::byte>& run) noexcept;
     void skip(std::size_t bytes) noexcept;
     /// As slip_receiver says, where what was received ends.
-    bool take_slip(frame& head, slip_payload& payload) noexcept { return slips_.take(head, payload, received_); }
+    bool take_slip(frame& head, slip_contents& behind) noexcept { return slips_.take(head, behind, received_); }
     /// Whether something has come, or never will.
     bool ready() noexcept { return waiting() > 0 || broken_ || slips_.ready(received_); }
     void sleep(bool wish) noexcept { over_.state->receiver_sleeps.store(wish ? 1 : 0); }

@@ -1,5 +1,6 @@
 // Short frames beside a stream in shared memory. Through the ring a frame of a few bytes costs three cache lines, one after the other: the
-// ring's position, the header, the payload. A slip is one line that tells of itself that it is there, and a second one for a longer payload.
+// ring's position, the header, what stands behind it. A slip is one line that tells of itself that it is there, and a second one for what
+// does not fit there: a longer payload, or the references to one that is lent.
 #pragma once
 
 #include "transport/frame.hpp"
@@ -12,13 +13,15 @@
 
 namespace tutti {
 
-/// The longest payload of a slip.
+/// The most that stands behind the header in a slip.
 inline constexpr std::size_t slip_bytes = 72;
-using slip_payload = std::array<std::byte, slip_bytes>;
+using slip_contents = std::array<std::byte, slip_bytes>;
 
 /// A frame as it lies in memory, for processes of one host.
 struct alignas(64) slip {
-    static constexpr std::size_t first_bytes = 8;  // of the payload, in the first line
+    static constexpr std::size_t first_bytes = 8;
+    // Instead of a payload's size, of those that stand somewhere else; and how many references lead there.
+    static constexpr std::uint8_t elsewhere = 0x80, in_place = 0x40, answered = 0x20, count_mask = 0x07;
 
     std::atomic<std::uint32_t> number{0};  // counts the slips of its direction, from 1 on; written last
     std::uint32_t after = 0;               // the bytes that the stream had taken before, less multiples of 2^32
@@ -31,10 +34,10 @@ struct alignas(64) slip {
     std::uint32_t opaque_bytes = 0;
     std::uint16_t slice = 0;
     frame_kind kind{};
-    std::uint8_t payload_bytes = 0;
-    std::array<std::uint8_t, 4> what{};  // collective, type, operator, algorithm
-    std::array<std::byte, first_bytes> first;
-    std::array<std::byte, slip_bytes - first_bytes> rest;
+    std::uint8_t payload = 0;                              // its size
+    std::array<std::uint8_t, 4> what{};                    // collective, type, operator, algorithm
+    std::array<std::byte, first_bytes> first;              // of the payload; or the size of one that stands elsewhere
+    std::array<std::byte, slip_bytes - first_bytes> rest;  // of the payload, or the references
 };
 static_assert(sizeof(slip) == 128 && offsetof(slip, rest) == 64);
 
@@ -51,8 +54,9 @@ class slip_sender {
 public:
     explicit slip_sender(slip_board& over) noexcept : over_(&over) {}
 
-    /// False when there is no place for it, or it is none: then it goes through the stream, which has taken so many bytes so far.
-    bool send(const frame& head, std::span<const std::span<const std::byte>> payload, std::uint64_t stream) noexcept;
+    /// `behind`: what stands behind the header. False when there is no place for it, or it is too long: then it goes through the stream, which has
+    /// taken so many bytes so far.
+    bool send(const frame& head, std::span<const std::span<const std::byte>> behind, std::uint64_t stream) noexcept;
 
 private:
     slip_board* over_;
@@ -67,7 +71,7 @@ public:
     /// Whether the next slip comes where the stream is now.
     bool ready(std::uint64_t stream) const noexcept;
     /// Takes that.
-    bool take(frame& head, slip_payload& payload, std::uint64_t stream) noexcept;
+    bool take(frame& head, slip_contents& behind, std::uint64_t stream) noexcept;
 
 private:
     slip& next() const noexcept { return over_->slips[(taken_ + 1) % slip_board::places]; }

@@ -53,10 +53,10 @@ public:
 private:
     moved peek(std::span<const std::byte>& run) noexcept override { return near_->peek(run); }
     void skip(std::size_t count) noexcept override { near_->skip(count); }
-    bool send_slip(const frame& head, std::span<const std::span<const std::byte>> payload) noexcept override {
-        return !broken && near_->send_slip(head, payload);
+    bool send_slip(const frame& head, std::span<const std::span<const std::byte>> behind) noexcept override {
+        return !broken && near_->send_slip(head, behind);
     }
-    bool take_slip(frame& head, slip_payload& payload) noexcept override { return near_->take_slip(head, payload); }
+    bool take_slip(frame& head, slip_contents& behind) noexcept override { return near_->take_slip(head, behind); }
     bool undisturbed() const noexcept override { return alone.value_or(near_->undisturbed()); }
     std::span<std::byte> spare() noexcept override { return near_->spare(); }
     std::optional<reference> locate(std::span<const std::byte> run) noexcept override { return near_->locate(run); }

@@ -33,9 +33,9 @@ struct direction {
     slip_sender sender{board};
     slip_receiver receiver{board};
     frame head;
-    slip_payload payload{};
+    slip_contents contents{};
 
-    bool take(std::uint64_t stream = 0) { return receiver.take(head, payload, stream); }
+    bool take(std::uint64_t stream = 0) { return receiver.take(head, contents, stream); }
 };
 
 }  // namespace
@@ -51,7 +51,29 @@ TEST_CASE("a slip brings its frame and its payload, whatever their size") {
         CHECK(one.receiver.ready(0));
         REQUIRE(one.take());
         CHECK(one.head == some_frame(size, size));
-        CHECK(std::memcmp(one.payload.data(), what.data(), size) == 0);
+        CHECK(std::memcmp(one.contents.data(), what.data(), size) == 0);
+    }
+}
+
+TEST_CASE("a slip leads to a payload that stands elsewhere, however long that is") {
+    direction one;
+    const std::uint64_t size = 5'000'000'000;
+    for (const int references : {0, 1, 3, 4}) {
+        CAPTURE(references);
+        for (const bool answered : {false, true}) {
+            frame head = some_frame(9, size);
+            head.references = static_cast<std::uint8_t>(references);
+            head.in_place = references == 0;
+            head.answered = answered && references > 0;
+            const bytes what = random_bytes(reference_bytes(head), 5);
+            const bool fits = what.size() <= slip_bytes - slip::first_bytes;
+            REQUIRE(send(one.sender, head, what) == fits);
+            CHECK(one.take() == fits);
+            if (!fits) continue;
+            CHECK(one.head == head);
+            CHECK(is_possible(one.head));
+            CHECK(std::memcmp(one.contents.data(), what.data(), what.size()) == 0);
+        }
     }
 }
 
@@ -74,7 +96,7 @@ TEST_CASE("slips are sent until no place is free, and again when the receiver ha
         for (int times = 0; times < 23; ++times) {
             REQUIRE(one.take());
             CHECK(one.head.sequence == taken);
-            CHECK(std::memcmp(one.payload.data(), random_bytes(8, taken).data(), 8) == 0);
+            CHECK(std::memcmp(one.contents.data(), random_bytes(8, taken).data(), 8) == 0);
             ++taken;
         }
     }
@@ -103,7 +125,7 @@ TEST_CASE("slips from another thread come whole and in order") {
     for (std::uint64_t index = 0; index < all; ++index) {
         while (!one.take()) std::this_thread::yield();
         std::uint64_t numbers[3];
-        std::memcpy(numbers, one.payload.data(), sizeof numbers);
+        std::memcpy(numbers, one.contents.data(), sizeof numbers);
         wrong += one.head.sequence == index && numbers[0] == index && numbers[1] == ~index && numbers[2] == index * 3 ? 0 : 1;
     }
     other.join();
@@ -143,6 +165,21 @@ TEST_CASE("a slip that is parked comes when it is wanted, and what was sent afte
     on.way->resume();
     on.settle();
     on.way->check_all_arrived();
+}
+
+TEST_CASE("a slip that cannot be ends the lane") {
+    frame unknown = some_frame(0, 0), answered = unknown, both = unknown;
+    unknown.kind = static_cast<frame_kind>(99);
+    answered.answered = answered.in_place = true;
+    both.references = 1;
+    both.in_place = true;
+    for (const frame& head : {unknown, answered, both}) {
+        lending_road on;
+        REQUIRE(on.near_end->near()->send_slip(head, {}));
+        on.settle();
+        CHECK(on.way->there.losses == 1);
+        CHECK(on.way->there.code == error::protocol_error);
+    }
 }
 
 TEST_CASE("who sleeps is woken by a slip") {
