@@ -197,7 +197,7 @@ void lane::pump_send() noexcept {
         }
         decide(budget);
         if (state_ == state::ended) break;
-        if (near_ && slip_first()) continue;
+        if (near_ && slip_first(budget)) continue;
         gather_batch();
         const auto [bytes, code] = outside([this] { return link_->try_send(send_runs_); });
         if (state_ == state::ended) break;
@@ -370,8 +370,7 @@ void lane::pump_recv() noexcept {
         if (head_.references > 0) {
             if (!take_lent(budget)) break;
         } else if (slipped_) {
-            take_slip_payload();
-            if (state_ == state::ended) break;
+            if (!take_slip_payload(budget)) break;
         } else if (!through_) {
             fill_from_buffer();
         }

@@ -172,8 +172,8 @@ private:
     bool answer(const outgoing& what) noexcept;
     bool stage(outgoing& what) noexcept;
     static std::array<reference, most_references + 1> references_of(const outgoing& what) noexcept;
-    bool slip_first() noexcept;
-    void take_slip_payload() noexcept;
+    bool slip_first(std::size_t& budget) noexcept;
+    bool take_slip_payload(std::size_t& budget) noexcept;
     void take_returned() noexcept;
     void await_return() noexcept;
     void pump_send() noexcept;

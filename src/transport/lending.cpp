@@ -66,7 +66,7 @@ std::array<reference, most_references + 1> lane::references_of(const outgoing& w
 }
 
 /// Whether the first frame has gone as a slip.
-bool lane::slip_first() noexcept {
+bool lane::slip_first(std::size_t& budget) noexcept {
     const outgoing& what = *first_;
     if (spread_ || offset_ > 0 || &what == undecided_ || wire_bytes(what.head) > frame_bytes + slip_bytes) return false;
     std::array<reference, most_references + 1> references;
@@ -76,6 +76,7 @@ bool lane::slip_first() noexcept {
         send_runs_.push_back(std::as_bytes(std::span(references)).first(reference_bytes(what.head)));
     } else if (!what.head.in_place) what.gather(send_runs_);
     if (!near_->send_slip(what.head, send_runs_)) return false;
+    budget -= std::min(budget, frame_bytes);
     sent_bytes(wire_bytes(what.head));
     return true;
 }
@@ -161,16 +162,19 @@ const std::byte* lane::next_header() noexcept {
     return shown.size() >= frame_bytes ? shown.data() : nullptr;
 }
 
-void lane::take_slip_payload() noexcept {
+/// False when the lane has ended.
+bool lane::take_slip_payload(std::size_t& budget) noexcept {
+    budget -= std::min(budget, frame_bytes);
     const auto payload = std::span<const std::byte>(slip_).first(missing_);
     if (!through_) {
         const std::span<const std::byte> parts[] = {payload};
         copy_runs<const std::byte>(runs_, parts);
     } else if (missing_ > 0 && owner_.through(head_, 0, payload, nullptr) != missing_) {
         fail(error::protocol_error);
-        return;
+        return false;
     }
     missing_ = 0;
+    return state_ != state::ended;
 }
 
 /// Whether all references of a frame have been taken from the buffer, and are the payload that its header tells of.

@@ -43,8 +43,8 @@ static_assert(sizeof(slip) == 128 && offsetof(slip, rest) == 64);
 
 /// One direction's. A slip is free again when the receiver has taken it, which it tells now and then only.
 struct slip_board {
-    static constexpr std::uint32_t places = 64;
-    static constexpr std::uint32_t untold = 16;
+    static constexpr std::uint32_t places = 32;
+    static constexpr std::uint32_t untold = 8;
 
     std::array<slip, places> slips;
     alignas(64) std::atomic<std::uint32_t> taken{0};  // by the receiver

@@ -157,7 +157,7 @@ TEST_CASE("over shared memory frames come in their order, beside the stream and 
 TEST_CASE("a slip that is parked comes when it is wanted, and what was sent after it comes behind it") {
     lending_road on;
     on.way->there.parks_from = 1;
-    for (const std::size_t size : {4, 8, 200, 60}) on.way->send(on.way->add(size));
+    for (const std::size_t size : std::vector<std::size_t>{4, 8, 200, 60}) on.way->send(on.way->add(size));
     on.way->flush();
     on.settle();
     CHECK(on.way->there.heads.size() == 1);
