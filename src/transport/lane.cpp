@@ -247,7 +247,7 @@ bool lane::take_header() noexcept {
     const std::byte* const from = next_header();
     slipped_ = near_ && begin_ == end_ && near_->take_slip(head_, slip_);
     if (!slipped_ && !from) return false;
-    if (slipped_ ? !is_possible(head_) : !read_header(from)) {
+    if (slipped_ ? !is_possible(head_) || !fits_slip(head_) : !read_header(from)) {
         fail(error::protocol_error);
         return false;
     }
@@ -295,6 +295,8 @@ void lane::fill_from_buffer() noexcept {
 
 /// An end, or one has to wait. False.
 bool lane::nothing_came(std::error_code code) noexcept {
+    const bool between = state_ == state::header && begin_ == end_;
+    if (near_ && !between && near_->take_slip(head_, slip_)) code = error::protocol_error;  // in the middle of a frame
     if (code || send_code_) {
         fail(code ? code : send_code_);
         return false;

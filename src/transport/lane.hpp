@@ -254,7 +254,8 @@ private:
     state state_ = state::header;
     bool reading_ = false;
     bool waiting_readable_ = false;
-    bool drained_ = false;  // the last call got less than it asked for
+    // The last call got less than it asked for. Where nothing was shown nothing is read: a slip may come before what the stream brings next.
+    bool drained_ = false;
     frame head_;
     std::vector<std::span<std::byte>> runs_;  // what is still to be filled is runs_[run_...]
     std::size_t run_ = 0;

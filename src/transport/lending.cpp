@@ -1,4 +1,4 @@
-// What a lane does more over a link that shares memory: it lends payloads instead of copying them, reads what the other side has lent, and
+// What a lane does more over a link that shares memory: it sends short frames beside the stream, lends payloads instead of copying them, reads what the other side has lent, and
 // lets its owner take bytes where the link shows them.
 #include "transport/lane.hpp"
 
@@ -68,7 +68,7 @@ std::array<reference, most_references + 1> lane::references_of(const outgoing& w
 /// Whether the first frame has gone as a slip.
 bool lane::slip_first(std::size_t& budget) noexcept {
     const outgoing& what = *first_;
-    if (spread_ || offset_ > 0 || &what == undecided_ || wire_bytes(what.head) > frame_bytes + slip_bytes) return false;
+    if (spread_ || offset_ > 0 || &what == undecided_ || !fits_slip(what.head)) return false;
     std::array<reference, most_references + 1> references;
     send_runs_.clear();
     if (what.head.references > 0) {
@@ -169,9 +169,9 @@ bool lane::take_slip_payload(std::size_t& budget) noexcept {
     if (!through_) {
         const std::span<const std::byte> parts[] = {payload};
         copy_runs<const std::byte>(runs_, parts);
-    } else if (missing_ > 0 && owner_.through(head_, 0, payload, nullptr) != missing_) {
-        fail(error::protocol_error);
-        return false;
+    } else if (missing_ > 0) {
+        const std::size_t used = outside([&] { return owner_.through(head_, 0, payload, nullptr); });
+        if (used != missing_) fail(error::protocol_error);
     }
     missing_ = 0;
     return state_ != state::ended;
@@ -182,7 +182,7 @@ bool lane::take_references() noexcept {
     const std::size_t bytes = reference_bytes(head_);
     std::array<reference, most_references + 1> list{};
     if (slipped_) {
-        std::memcpy(list.data(), slip_.data(), std::min(bytes, slip_.size()));
+        std::memcpy(list.data(), slip_.data(), bytes);
     } else {
         if (end_ - begin_ < bytes) return false;
         std::memcpy(list.data(), buffer_.data() + begin_, bytes);

@@ -1,5 +1,5 @@
-// What a link between processes that share memory can do beyond bytes: show them where they lie, and lend memory of an arena instead of
-// copying it.
+// What a link between processes that share memory can do beyond bytes: show them where they lie, carry short frames beside them, and lend
+// memory of an arena instead of copying it.
 #pragma once
 
 #include <tutti/transport.hpp>
@@ -25,10 +25,18 @@ constexpr std::size_t reference_bytes(const frame& head) noexcept {
     return (head.references + (head.answered ? 1U : 0U)) * sizeof(reference);
 }
 
+/// What stands behind a frame's header: the payload, references to it, or nothing.
+constexpr std::size_t behind_bytes(const frame& head) noexcept {
+    if (head.in_place) return 0;
+    return head.references > 0 ? reference_bytes(head) : static_cast<std::size_t>(head.payload_bytes);
+}
+
 /// The bytes of a frame in the stream.
-constexpr std::size_t wire_bytes(const frame& head) noexcept {
-    if (head.in_place) return frame_bytes;
-    return frame_bytes + (head.references > 0 ? reference_bytes(head) : static_cast<std::size_t>(head.payload_bytes));
+constexpr std::size_t wire_bytes(const frame& head) noexcept { return frame_bytes + behind_bytes(head); }
+
+/// Whether a frame is short enough for a slip. What another process has written may be none.
+constexpr bool fits_slip(const frame& head) noexcept {
+    return behind_bytes(head) <= (head.references > 0 ? slip_bytes - slip::first_bytes : slip_bytes);
 }
 
 class near_link {

@@ -75,7 +75,7 @@ bool slip_receiver::take(frame& head, slip_contents& behind, std::uint64_t strea
         std::memcpy(&head.payload_bytes, from.first.data(), slip::first_bytes);
         std::memcpy(behind.data(), from.rest.data(), from.rest.size());
     } else {
-        head.payload_bytes = std::min<std::size_t>(payload, slip_bytes);
+        head.payload_bytes = payload;
         std::memcpy(behind.data(), from.first.data(), slip::first_bytes);
         if (payload > slip::first_bytes) std::memcpy(behind.data() + slip::first_bytes, from.rest.data(), from.rest.size());
     }

@@ -23,8 +23,9 @@ struct alignas(64) slip {
     // Instead of a payload's size, of those that stand somewhere else; and how many references lead there.
     static constexpr std::uint8_t elsewhere = 0x80, in_place = 0x40, answered = 0x20, count_mask = 0x07;
 
-    std::atomic<std::uint32_t> number{0};  // counts the slips of its direction, from 1 on; written last
-    std::uint32_t after = 0;               // the bytes that the stream had taken before, less multiples of 2^32
+    // Counts the slips of its direction, from 1 on. Written last, and in one order for all with the wishes to be woken (ring_state).
+    std::atomic<std::uint32_t> number{0};
+    std::uint32_t after = 0;  // the bytes that the stream had taken before, less multiples of 2^32
     std::uint64_t sequence = 0;
     std::uint64_t count = 0;
     std::uint64_t digest = 0;
@@ -54,8 +55,8 @@ class slip_sender {
 public:
     explicit slip_sender(slip_board& over) noexcept : over_(&over) {}
 
-    /// `behind`: what stands behind the header. False when there is no place for it, or it is too long: then it goes through the stream, which has
-    /// taken so many bytes so far.
+    /// `behind`: what stands behind the header. False when there is no place for it, it is too long, or its slice has too high a number: then it
+    /// goes through the stream, which has taken so many bytes so far.
     bool send(const frame& head, std::span<const std::span<const std::byte>> behind, std::uint64_t stream) noexcept;
 
 private:

@@ -175,9 +175,37 @@ TEST_CASE("a slip that cannot be ends the lane") {
     answered.answered = answered.in_place = true;
     both.references = 1;
     both.in_place = true;
-    for (const frame& head : {unknown, answered, both}) {
+    // As a slip the size of the third says that the payload stands elsewhere, and how long it is.
+    frame long_one = some_frame(0, 128), many = some_frame(0, 1000);
+    many.references = 4;
+    many.answered = true;
+    const std::uint64_t numbers[8] = {5000};
+    struct row {
+        frame head;
+        std::size_t behind;
+    };
+    for (const auto& [head, behind] : {row{unknown, 0}, row{answered, 0}, row{both, 0}, row{long_one, 1}, row{many, 8}}) {
         lending_road on;
-        REQUIRE(on.near_end->near()->send_slip(head, {}));
+        const std::span<const std::byte> parts[] = {std::as_bytes(std::span(numbers).first(behind))};
+        REQUIRE(on.near_end->near()->send_slip(head, parts));
+        on.settle();
+        CHECK(on.way->there.losses == 1);
+        CHECK(on.way->there.code == error::protocol_error);
+    }
+}
+
+TEST_CASE("a slip in the middle of a frame ends the lane") {
+    for (const std::size_t sent : {std::size_t{40}, frame_bytes, frame_bytes + 10}) {
+        CAPTURE(sent);
+        lending_road on;
+        bytes begun(frame_bytes + 20);
+        const auto header = encode(some_frame(0, 20));
+        std::copy(header.begin(), header.end(), begun.begin());
+        const std::span<const std::byte> parts[] = {std::span<const std::byte>(begun).first(sent)};
+        REQUIRE(on.near_end->try_send(parts).bytes == sent);
+        on.settle();
+        CHECK(on.way->there.losses == 0);
+        REQUIRE(on.near_end->near()->send_slip(some_frame(1, 0), {}));
         on.settle();
         CHECK(on.way->there.losses == 1);
         CHECK(on.way->there.code == error::protocol_error);
