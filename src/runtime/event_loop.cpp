@@ -51,7 +51,7 @@ void event_loop::run() {
         else if (!state.virtual_turn()) break;
     }
     std::unique_lock lock(state.mutex);
-    state.rest.wait(lock, [&state] { return state.driven_by != impl::driver::helper; });
+    state.rest.wait(lock, [&state] { return state.driven_by == impl::driver::owner || state.take(impl::driver::owner); });
     state.driven_by = impl::driver::nobody;
     state.stopping.store(false, std::memory_order_release);
 }
@@ -59,7 +59,7 @@ void event_loop::run() {
 void event_loop::stop() noexcept {
     if (impl_->place) return;
     const std::lock_guard lock(impl_->mutex);
-    impl_->stopping.store(true, std::memory_order_release);
+    impl_->stopping = true;
     impl_->wake();
     impl_->rest.notify_one();
 }
@@ -130,7 +130,11 @@ void event_loop::impl::turn(impl* visitor) {
     hastened = 0;
     take_remote();
     run_batch();
-    if (!timers.empty() && (!visitor || std::exchange(time_has_passed, false) || turns % turns_between_clocks == 0)) fire_timers(self.now());
+    const bool looks = !visitor || turns % turns_between_clocks == 0 || time_has_passed.load(std::memory_order_relaxed);
+    if (!timers.empty() && looks) {
+        time_has_passed.store(false, std::memory_order_relaxed);
+        fire_timers(self.now());
+    }
     if (!visitor && idle() && helped && !waits() && drive_helped()) return;
     if (++turns % turns_between_polls == 0) poll_io(batch / 4);  // however much is going on
     if (!idle() || !postponed.empty()) {

@@ -43,6 +43,20 @@ bool event_loop::impl::called() const noexcept {
     return !idle() || stopping.load(std::memory_order_relaxed) || (!timers.empty() && timers.next() <= self.now());
 }
 
+/// Whether this thread is the helper's, and not on another loop for a while. That does not change while it is asked.
+bool event_loop::impl::on_helper() const noexcept {
+    const event_loop* const here = event_loop::current();
+    return here && here->impl_.get() == helper.load(std::memory_order_relaxed);
+}
+
+/// The wheel, if it is free.
+bool event_loop::impl::take(driver which) noexcept {
+    driver before = driver::nobody;
+    if (!driven_by.compare_exchange_strong(before, which)) return false;
+    if (which == driver::helper) shifts.store(shifts.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    return true;
+}
+
 /// The wheel is free. The helper, which may be about to sleep, looks again.
 void event_loop::impl::nudge() {
     const std::lock_guard lock(mutex);
@@ -56,8 +70,8 @@ void event_loop::impl::nudge() {
 void event_loop::impl::take_the_wheel() {
     std::unique_lock lock(mutex);
     auto patience = shortest_patience;
-    for (auto seen = shifts;; seen = shifts) {
-        if (driven_by == driver::nobody && (!helper || needed || stopping)) break;
+    for (std::uint64_t seen = shifts;; seen = shifts) {
+        if ((!helper || needed || stopping) && take(driver::owner)) break;
         if (driven_by == driver::helper && asleep_in) {
             resting = true;
             rest.wait(lock);
@@ -66,11 +80,10 @@ void event_loop::impl::take_the_wheel() {
         }
         rest.wait_for(lock, patience);
         if (driven_by == driver::nobody) time_has_passed = true;  // a helper that comes for a turn now and then is to look at the clock
-        if (driven_by == driver::nobody && seen == shifts) break;
+        if (seen == shifts && take(driver::owner)) break;
         patience = std::min(2 * patience, longest_patience);
     }
     needed = false;
-    driven_by = driver::owner;
 }
 
 /// The helper is waiting for it.
@@ -107,26 +120,28 @@ bool event_loop::impl::drive_helped() noexcept {
 }
 
 bool event_loop::impl::begin_shift(bool wished) {
+    if (on_helper() && !stopping && take(driver::helper)) return true;
     const std::lock_guard lock(mutex);
     if (stopping || !helper) return false;
-    if (driven_by != driver::nobody) {
-        // Another thread than the helper's does not wish itself into the helper's place.
-        if (wished && (driven_by == driver::owner || event_loop::current() == &helper.load()->self)) {
-            wanted = true;
-            if (asleep_in) wake();
-        }
-        return false;
+    if (take(driver::helper)) return true;
+    // Another thread than the helper's does not wish itself into the helper's place.
+    if (wished && (driven_by == driver::owner || on_helper())) {
+        wanted = true;
+        if (asleep_in) wake();
     }
-    driven_by = driver::helper;
-    ++shifts;
-    return true;
+    return false;
 }
 
+/// Who waits for the end of this without a limit says so before it looks who drives: one of the two sees the other.
 void event_loop::impl::end_shift() {
+    const bool by_helper = on_helper();
+    if (by_helper) {
+        driven_by = driver::nobody;
+        if (!resting && !stopping && !wanted) return;
+    }
     const std::lock_guard lock(mutex);
-    driven_by = driver::nobody;
+    if (!by_helper) driven_by = driver::nobody;
     impl* const own = helper;
-    const bool by_helper = own && event_loop::current() == &own->self;
     if (!own || resting || stopping) {
         rest.notify_one();
         return;

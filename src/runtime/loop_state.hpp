@@ -62,13 +62,14 @@ struct event_loop::impl {
     std::atomic<bool> remote_waiting{false};
     std::atomic<bool> stopping{false};
 
-    // Who runs the turns: the thread in `run`, or that of a loop which helps; helping.cpp. Under the mutex; atomic for a first look.
+    // Who runs the turns: the thread in `run`, or that of a loop which helps; helping.cpp. Under the mutex, but that the helper's own thread
+    // takes the wheel, and lets go of it, without. So it is only ever taken from nobody, by `take`.
     enum class driver { nobody, owner, helper };
     std::atomic<driver> driven_by{driver::nobody};
     std::atomic<bool> wanted{false};   // the helper asks the owner for it
     bool needed = false;               // somebody else than the helper has posted while nobody drove
-    bool resting = false;              // the owner waits without a limit, because the helper sleeps
-    std::uint64_t shifts = 0;          // of the helper so far
+    std::atomic<bool> resting{false};  // the owner waits without a limit, because the helper sleeps
+    std::atomic<std::uint64_t> shifts{0};  // of the helper so far; counted by who has the wheel
     std::atomic<impl*> helper{nullptr};
     std::condition_variable rest;      // of the owner
     bool nudged = false;               // of a helper: the wheel is free
@@ -81,7 +82,7 @@ struct event_loop::impl {
     bool stirred = false;              // bytes have moved
     time_point tired_at{};             // when spinning ends; 0: it has not begun, or bytes have moved since
     unsigned turns = 0;
-    bool time_has_passed = false;      // it has slept: timers may be due
+    std::atomic<bool> time_has_passed{false};  // it has slept: timers may be due
     time_point sober_until{};          // no spinning before; 0: there is no such time
     bool crowded = true;               // the last yield gave the core to somebody
     int hastened = 0;                  // futures since the last turn for which somebody tried before being suspended
@@ -119,6 +120,8 @@ struct event_loop::impl {
 
     // helping.cpp
     bool called() const noexcept;
+    bool on_helper() const noexcept;
+    bool take(driver which) noexcept;
     void nudge();
     void take_the_wheel();
     void give_the_wheel();
