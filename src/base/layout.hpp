@@ -21,6 +21,7 @@ struct part {
 
 /// The `index`-th of `parts` parts of `count` elements.
 constexpr part part_of(std::size_t count, std::size_t parts, std::size_t index) noexcept {
+    if (parts == 1) return {0, count};
     const std::size_t base = count / parts, longer = count % parts;
     return {index * base + std::min(index, longer), base + (index < longer ? 1 : 0)};
 }

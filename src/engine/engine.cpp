@@ -41,6 +41,7 @@ void engine::reprice(const cost_model& costs) {
     TUTTI_CHECK(pending_ == 0, "costs change while nothing is under way");
     settings_.costs = costs;
     choose_ = std::move(choose);
+    last_choice_ = {};
 }
 
 /// Several lanes bring slices in any order, so none shall wait for the last round of another.
@@ -50,11 +51,18 @@ std::size_t engine::segment() const noexcept {
     return default_segment(who_.hosts);
 }
 
-engine::prepared& engine::prepare(const request& what, std::uint8_t& number) {
-    const algorithm& chosen = choose_.choose(what.kind, vector_bytes(what, who_.size), what.op.ordered());
-    number = static_cast<std::uint8_t>(tutti::number(chosen));
+engine::prepared& engine::prepare(const request& what) {
+    const std::size_t bytes = vector_bytes(what, who_.size);
+    const bool ordered = what.op.ordered();
+    choice& last = last_choice_;
+    if (last.made && last.kind == what.kind && last.ordered == ordered && last.root == what.root && last.vector_bytes == bytes)
+        return *last.made;
+    const algorithm& chosen = choose_.choose(what.kind, bytes, ordered);
+    const auto number = static_cast<std::uint8_t>(tutti::number(chosen));
     prepared& found = programs_[{what.kind, number, what.root}];
     if (!found.plan) found.plan = compile(chosen, {who_.me, who_.size, what.root, &who_.hosts});
+    found.algorithm = number;
+    last = {what.kind, ordered, what.root, bytes, &found};
     return found;
 }
 
@@ -77,7 +85,8 @@ operation& engine::issue(const request& what, duration default_deadline) {
 operation& engine::accept(const request& what, duration default_deadline) {
     descriptor described = describe(what);
     if (pending_ == settings_.pending_limit) too_many(described);
-    prepared* const ready = failure_ || shut_ ? nullptr : &prepare(what, described.algorithm);
+    prepared* const ready = failure_ || shut_ ? nullptr : &prepare(what);
+    if (ready) described.algorithm = ready->algorithm;
     operation_list& free = ready ? ready->free : free_;
     operation& made = first_of(free);  // where it stays until nothing fails any more
     made.what = described;
@@ -86,6 +95,7 @@ operation& engine::accept(const request& what, duration default_deadline) {
     if (!ready || !made.begin_like_before(what)) {
         made.begin(nullptr, what);
         if (ready) made.plan(ready->plan, who_.me, who_.size, settings_.slice_bytes, segment());
+        made.lanes = lane_of(what);
     }
     free.remove(made);
     made.owner_ = shared_from_this();
@@ -105,7 +115,6 @@ engine::issuing::~issuing() {
 void engine::issuing::enter(operation& made) noexcept {
     made.started = of_.loop_.now();
     made.sequence = of_.next_sequence_++;
-    made.lanes = of_.lane_of(made.asked);
     of_.fresh_.push(made);
     // A user's function is not run inside of a call.
     const bool alone = ++of_.pending_ == 1 && !of_.fresh_posted_ && made.lanes != lane_kind::bulk && !made.asked.op.user();
@@ -170,8 +179,9 @@ void engine::start_fresh() noexcept {
         live_.push(next);
         start(next);
     }
+    if (!std::exchange(early_, false)) return;
     for (auto& each : ports_)
-        if (each) each->resume();
+        if (each) each->resume_early();
 }
 
 /// The port that the channel has joined if its peer has left, else what was known before.

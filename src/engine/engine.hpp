@@ -128,7 +128,17 @@ private:
     /// A plan, and the operations that have carried it out before: what they own has the right size already.
     struct prepared {
         std::shared_ptr<const program> plan;
+        std::uint8_t algorithm = 0;
         operation_list free;
+    };
+
+    /// What a plan is chosen by, and what was chosen.
+    struct choice {
+        collective kind{};
+        bool ordered = false;
+        rank root = 0;
+        std::size_t vector_bytes = 0;
+        prepared* made = nullptr;
     };
 
     /// Holds the guard while a call is made an operation, and then tells what the ports have found.
@@ -147,7 +157,7 @@ private:
         std::unique_lock<std::mutex> lock_;
     };
 
-    prepared& prepare(const request& what, std::uint8_t& number);
+    prepared& prepare(const request& what);
     operation& first_of(operation_list& free);
     operation& start_again(detail::repeated_call& call);
     operation& add_to(detail::repeated_call& call, operation_list& from, const request& what, const descriptor& described,
@@ -200,8 +210,10 @@ private:
     operation_list fresh_, live_, ended_, free_;      // free_: of those that were refused
     std::array<descriptor, 64> recent_{};   // by sequence, to name what a straggler speaks of
     std::map<plan_key, prepared> programs_;
+    choice last_choice_;  // many calls are like the one before
     std::vector<std::unique_ptr<port>> ports_;  // by peer and kind; null until used
     std::optional<report> failure_;
+    bool early_ = false;                    // a lane keeps a frame of an operation that has not started here
     bool telling_ = false;                  // the observer has not heard of the failure yet
     bool fresh_posted_ = false;             // on_fresh_ is posted
     bool news_ = false;                     // on_news_ is posted

@@ -79,6 +79,11 @@ void operation::plan(std::shared_ptr<const program> plan, rank me, int size, std
     segment_ = segment;
     // Here no rank knows the longest block of all; nothing is forwarded, so nothing is lost without slices.
     if (asked.kind == collective::all_to_all_v) slices_ = 1;
+    const std::size_t steps = plan_->plan().steps().size();
+    progress_.resize(2 * steps + static_cast<std::size_t>(rounds()));
+    done_ = std::span(progress_).first(steps);
+    early_ = std::span(progress_).subspan(steps, steps);
+    ended_ = std::span(progress_).subspan(2 * steps);
     if (senders_.size() < plan_->senders().size()) senders_.resize(plan_->senders().size());
     if (receivers_.size() < plan_->receivers().size()) receivers_.resize(plan_->receivers().size());
     rewind();
@@ -89,9 +94,9 @@ void operation::plan(std::shared_ptr<const program> plan, rank me, int size, std
 void operation::rewind() {
     prepared_ = copied_count_ > 0 ? 0 : slices_;
     first_open_ = 0;
-    done_.assign(plan_->plan().steps().size(), 0);
-    early_.assign(plan_->plan().steps().size(), 0);
-    ended_.assign(static_cast<std::size_t>(rounds()), 0);
+    open_transfers_ = rounds() > 0 ? plan_->transfers(0) : 0;
+    applied_ = false;
+    std::fill(progress_.begin(), progress_.end(), 0);
     for (std::size_t index = 0; index < plan_->senders().size(); ++index) {
         send_channel& each = senders_[index];
         each.begin(*this, plan_->senders()[index]);
@@ -177,6 +182,7 @@ void operation::prefetch(int index, std::size_t slice) const noexcept {
 
 void operation::transferred(int index, std::size_t bytes) noexcept {
     ++done_[static_cast<std::size_t>(index)];
+    --open_transfers_;
     done_bytes_ += bytes;
 }
 
@@ -203,13 +209,14 @@ bool operation::transfers_done(int round, std::size_t slice) const noexcept {
     return true;
 }
 
-bool operation::advance() noexcept {
+bool operation::advance_all() noexcept {
     if (rounds() == 0) {
         const bool open = prepared_ < slices_;
         prepare(slices_ - 1);
         for (std::size_t slice = 0; slice < slices_; ++slice) finish_slice(slice);
         return open;
     }
+    if (slices_ == 1) return advance_whole();
     bool any = false;
     for (int round = first_open_; round < rounds(); ++round) {
         auto& past = ended_[static_cast<std::size_t>(round)];
@@ -223,6 +230,20 @@ bool operation::advance() noexcept {
         }
         if (past == slices_ && round == first_open_) ++first_open_;
         if (past == 0) break;
+    }
+    return any;
+}
+
+/// The same for one slice, which is in one round at a time.
+bool operation::advance_whole() noexcept {
+    bool any = false;
+    for (; first_open_ < rounds() && open_transfers_ == 0; any = true) {
+        if (first_open_ == 0) prepare(0);
+        if (!std::exchange(applied_, false)) apply(first_open_, 0);
+        if (ended) return false;  // an operator threw
+        ended_[static_cast<std::size_t>(first_open_)] = 1;
+        if (++first_open_ < rounds()) open_transfers_ = plan_->transfers(first_open_);
+        else finish_slice(0);
     }
     return any;
 }
@@ -260,6 +281,18 @@ bool operation::reduce(int index, std::size_t slice, const std::byte* arrived) n
     for (int block = one.here.first; block < one.here.first + one.here.count; ++block)
         memory.each_run(memory.slice(block, slices_, slice), combine_run);
     return going;
+}
+
+bool operation::take(int index, std::span<std::byte> into, std::span<const std::byte> arrived) noexcept {
+    if (!reduces(index)) {
+        if (!into.empty()) std::memcpy(into.data(), arrived.data(), into.size());
+        return true;
+    }
+    // The last transfer of its round: nothing else of it reads what the sum is written to.
+    const bool last = slices_ == 1 && open_transfers_ == 1 && plan_->applies_alone(index);
+    if (asked.op.user() || !(last || reduces_at_once(index))) return false;
+    applied_ = last;
+    return combine_with(into.data(), arrived.data(), into.size() / asked.element_bytes(), step_at(index).peer < me_);
 }
 
 std::size_t operation::reduce(int index, std::size_t slice, std::uint64_t offset, std::span<const std::byte> part, std::byte* back) noexcept {

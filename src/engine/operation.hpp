@@ -107,6 +107,14 @@ public:
     std::optional<std::uint32_t> sum_of(int step, std::size_t slice) const noexcept { return place_of(plan_->sum_of(step), slice); }
     /// Whether memory that is sent is written again before it has left the caches: a later round, or the next operation, puts the sum there.
     bool writes_soon() const noexcept;
+    /// The memory of a slice where that is known to lie in one place.
+    std::optional<std::span<std::byte>> run_of(int step, std::size_t slice) const noexcept {
+        const blocks& moved = step_at(step).here;
+        const layout& memory = space_of(moved.where);
+        if (moved.count != 1 || memory.scattered) return std::nullopt;
+        const part run = memory.slice(moved.first, slices_, slice);
+        return std::span(memory.at(run.first), run.count * memory.element_bytes);
+    }
     void runs_of(int step, std::size_t slice, std::vector<std::span<std::byte>>& into) const;
     void runs_of(int step, std::size_t slice, std::vector<std::span<const std::byte>>& into) const;
     /// Memory of a slice that is about to be sent, or filled, or combined with what arrives.
@@ -121,6 +129,9 @@ public:
     /// The same with all of the slice. False when the user's operator threw: then everything has ended, this operation too.
     bool reduce(int step, std::size_t slice, const std::byte* arrived) noexcept;
 
+    /// Takes all of the next slice of a receive from where it has arrived. False when it is to be kept elsewhere until its round ends.
+    bool take(int step, std::span<std::byte> into, std::span<const std::byte> arrived) noexcept;
+
     /// Slices of a step's transfer that are done.
     std::size_t transferred(int step) const noexcept { return done_[static_cast<std::size_t>(step)]; }
     /// One more slice of a step's transfer is done. A received slice of recv_reduce lies in `bounce` until the round's end.
@@ -129,7 +140,7 @@ public:
     void transferred_early(int step) noexcept { ++early_[static_cast<std::size_t>(step)]; }
     void count_early(int step, std::size_t slice) noexcept;
     /// Ends what can be ended: applies reductions and copies of slices all of whose transfers are done. Whether anything ended.
-    bool advance() noexcept;
+    bool advance() noexcept { return slices_ == 1 && open_transfers_ > 0 ? false : advance_all(); }
     bool complete() const noexcept { return rounds() == 0 ? prepared_ == slices_ : ended_.back() == slices_; }
     std::uint64_t done_bytes() const noexcept { return done_bytes_; }
     std::uint64_t total_bytes() const noexcept;
@@ -159,6 +170,8 @@ private:
     const layout& space_of(space where) const noexcept { return spaces_[static_cast<std::size_t>(where)]; }
     template <class Byte>
     void append_runs(const blocks& what, std::size_t slice, std::vector<std::span<Byte>>& into) const;
+    bool advance_all() noexcept;
+    bool advance_whole() noexcept;
     void prepare(std::size_t slice) noexcept;
     bool transfers_done(int round, std::size_t slice) const noexcept;
     void apply(int round, std::size_t slice) noexcept;
@@ -193,9 +206,12 @@ private:
     int copied_count_ = 0;
     const std::byte* copied_from_ = nullptr;
     int first_open_ = 0;              // rounds before it have ended for all slices
-    std::vector<std::size_t> done_;   // per step: slices transferred
-    std::vector<std::size_t> early_;  // per step: slices transferred before their turn
-    std::vector<std::size_t> ended_;  // per round: slices ended
+    int open_transfers_ = 0;          // of one slice, in that round
+    bool applied_ = false;            // of one slice, in that round: what is to be applied at its end has been
+    std::vector<std::size_t> progress_;  // in which the next three lie
+    std::span<std::size_t> done_;        // per step: slices transferred
+    std::span<std::size_t> early_;       // per step: slices transferred before their turn
+    std::span<std::size_t> ended_;       // per round: slices ended
     std::vector<send_channel> senders_;
     std::vector<recv_channel> receivers_;
     std::uint64_t done_bytes_ = 0;

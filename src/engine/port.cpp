@@ -9,9 +9,6 @@
 
 namespace tutti {
 
-/// Of several lanes each may have so many windows under way: what the kernel has of one slice, and what it has not of the next.
-constexpr std::size_t windows_of_a_lane = 2;
-
 template <class Channel>
 void port::queue<Channel>::push(Channel& one) noexcept {
     one.next = nullptr;
@@ -98,21 +95,27 @@ void port::count(Channel& channel, const cursor& done, const frame& head) noexce
 /// Shorter payloads are in the caches, or soon there.
 constexpr std::size_t prefetched_from = 256 * KiB;
 
-static void describe(outgoing& made, send_channel& from, const cursor& at, std::uint32_t place, std::size_t bytes) noexcept {
+frame port::head_of(const cursor& at, std::uint32_t place, std::size_t bytes) noexcept {
+    const operation& of = at.of();
+    frame head;
+    head.kind = frame_kind::data;
+    head.epoch = of.epoch;
+    head.sequence = of.sequence;
+    head.place = place;
+    head.slice = static_cast<std::uint32_t>(at.slice());
+    head.payload_bytes = bytes;
+    head.what = of.what;
+    return head;
+}
+
+void port::describe(outgoing& made, send_channel& from, const cursor& at, std::uint32_t place, std::size_t bytes) noexcept {
     const operation& of = at.of();
     if (bytes >= prefetched_from) of.prefetch(at.step(), at.slice());
     made.soon_written = of.writes_soon();
     made.answer = of.answer_of(at.step(), at.slice());
     made.into.count = 0;
     if (!from.loans.empty()) made.into = from.take_loan(place);
-    frame& head = made.head;
-    head.place = place;
-    head.kind = frame_kind::data;
-    head.epoch = of.epoch;
-    head.sequence = of.sequence;
-    head.slice = static_cast<std::uint32_t>(at.slice());
-    head.payload_bytes = bytes;
-    head.what = of.what;
+    made.head = head_of(at, place, bytes);
 }
 
 void port::feed() noexcept {
@@ -125,6 +128,7 @@ void port::feed_alone() noexcept {
     if (!over) return;
     while (senders_.first && !senders_.first->queued) {
         send_channel& next = *senders_.first;
+        if (send_now(*over, next)) continue;
         operation& of = next.at.of();
         const std::size_t bytes = of.transfer_bytes(next.at.step(), next.at.slice());
         const std::size_t ahead = std::max<std::size_t>(1, over->window() / std::max<std::size_t>(1, bytes));
@@ -150,62 +154,6 @@ void port::sent(send_channel& which) noexcept {
     else feed();
 }
 
-/// Whether every lane has something to send already.
-bool port::full() const noexcept {
-    return std::none_of(tracks_.begin(), tracks_.end(), [](const auto& each) { return each->over && !each->outgoing.from; });
-}
-
-/// Frames that may be under way.
-std::size_t port::window_of(std::size_t bytes, const operation& of) const noexcept {
-    const std::size_t of_a_lane = std::min(window_ / std::max<std::size_t>(1, bytes), of.slices());
-    return std::max<std::size_t>(1, of_a_lane) * windows_of_a_lane * tracks_.size();
-}
-
-/// Of the lanes that have nothing left to send the one with the fewest bytes under way; of those that are equal each in its turn. None, if that
-/// one is full and another will be idle soon: so a slow lane fills its own part of the window, and leaves the others theirs. How much is under
-/// way is a question to the system, and asked only where the answer counts.
-track* port::idle_track(std::size_t bytes) noexcept {
-    const auto idle = static_cast<std::size_t>(
-        std::count_if(tracks_.begin(), tracks_.end(), [](const auto& each) { return each->over && !each->outgoing.from; }));
-    const bool busy = std::any_of(tracks_.begin(), tracks_.end(), [](const auto& each) { return each->outgoing.from != nullptr; });
-    const std::size_t limit = std::max(bytes, window_);
-    const bool asks = idle > 1 || (busy && limit < std::numeric_limits<std::size_t>::max());
-    track* found = nullptr;
-    std::size_t fewest = 0;
-    for (std::size_t tried = 0; tried < tracks_.size(); ++tried) {
-        track& next = *tracks_[(turn_ + tried) % tracks_.size()];
-        if (!next.over || next.outgoing.from) continue;
-        const std::size_t there = asks ? next.over->under_way() : 0;
-        if (found && there >= fewest) continue;
-        found = &next;
-        fewest = there;
-    }
-    // Half of windows_of_a_lane: the frame comes on top.
-    return found && busy && fewest > limit ? nullptr : found;
-}
-
-void port::feed_together() noexcept {
-    feeding_ = true;
-    while (senders_.first && !full()) {
-        send_channel& next = *senders_.first;
-        const cursor at = next.next_at;
-        operation& of = at.of();
-        const std::size_t bytes = of.transfer_bytes(at.step(), at.slice());
-        if (!of.may_send_among(at.round(), at.slice(), window_of(bytes, of))) break;
-        track* const on = idle_track(bytes);
-        if (!on) break;
-        turn_ = static_cast<std::size_t>(on->index() + 1) % tracks_.size();
-        on->outgoing.from = &next;
-        on->outgoing.at = at;
-        describe(on->outgoing, next, at, next.next_place++, bytes);
-        next.next_at.next();
-        if (at.last()) senders_.pop();
-        on->over->send(on->outgoing);
-        on->over->flush();
-    }
-    feeding_ = false;
-}
-
 void port::sent(parcel& which) noexcept {
     send_channel& from = *std::exchange(which.from, nullptr);
     operation& of = which.at.of();
@@ -226,10 +174,20 @@ void port::go_on(operation& of) noexcept {
 // ---- receiving
 
 void port::resume() noexcept {
-    if (!parked_) return;
-    parked_ = false;
-    for (auto& each : tracks_)
-        if (std::exchange(each->parked, false)) each->over->resume();
+    if (std::exchange(parked_, false)) resume_if(true);
+}
+
+void port::resume_early() noexcept {
+    if (std::exchange(early_, false)) resume_if(false);
+}
+
+/// The lanes that keep frames of operations that have started, or of others.
+void port::resume_if(bool due) noexcept {
+    for (auto& each : tracks_) {
+        if (!each->parked || each->due != due) continue;
+        each->parked = false;
+        each->over->resume();
+    }
 }
 
 landing port::arrived(track& on, const frame& head, std::vector<std::span<std::byte>>& runs) noexcept {
@@ -243,7 +201,8 @@ landing port::arrived(track& on, const frame& head, std::vector<std::span<std::b
     const auto taken = whose ? expected(on, *whose, head, runs) : unexpected(head);
     on.parked = taken == landing::park;
     on.due = on.parked && whose;
-    parked_ |= on.parked;
+    if (on.due) parked_ = true;
+    else if (on.parked) early_ = owner_.early_ = true;
     return taken;
 }
 

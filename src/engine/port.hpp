@@ -35,8 +35,10 @@ public:
     void feed() noexcept;
     void sent(send_channel& which) noexcept;
     void sent(parcel& which) noexcept;
-    /// Something changed: a parked frame may be taken.
+    /// Something changed in an operation: a parked frame of it may be taken.
     void resume() noexcept;
+    /// Operations have started: so may frames that came before that.
+    void resume_early() noexcept;
     /// Where a slice to be reduced has landed; null when it was reduced on arrival.
     bounce* bounce_of(const operation& whose, int step, std::size_t slice) noexcept;
     void say_goodbye() noexcept;
@@ -52,6 +54,7 @@ public:
 
     // For tracks.
     landing arrived(track& on, const frame& head, std::vector<std::span<std::byte>>& runs) noexcept;
+    bool taken(track& on, const frame& head, std::span<const std::byte> payload) noexcept;
     void landed(track& on, const frame& head) noexcept;
     std::size_t combine_together(track& on, std::uint64_t offset, std::span<const std::byte> part, std::byte* back) noexcept;
     void lent(track& on, const loan& what) noexcept;
@@ -70,8 +73,12 @@ private:
     const operation* missed() const noexcept;
     bool alone() const noexcept { return tracks_.size() == 1; }
     bool spread() const noexcept;
+    void resume_if(bool due) noexcept;
     void feed_alone() noexcept;
+    bool send_now(lane& over, send_channel& next) noexcept;
     void feed_together() noexcept;
+    static frame head_of(const cursor& at, std::uint32_t place, std::size_t bytes) noexcept;
+    static void describe(outgoing& made, send_channel& from, const cursor& at, std::uint32_t place, std::size_t bytes) noexcept;
     bool full() const noexcept;
     std::size_t window_of(std::size_t bytes, const operation& of) const noexcept;
     track* idle_track(std::size_t bytes) noexcept;
@@ -103,7 +110,8 @@ private:
     std::size_t window_ = std::numeric_limits<std::size_t>::max();  // the smallest of a lane
     std::size_t turn_ = 0;  // the lane that is offered the next frame first
     bool feeding_ = false;
-    bool parked_ = false;
+    bool parked_ = false;  // a lane keeps a frame of an operation that has started
+    bool early_ = false;   // or has not
     bool left_ = false;  // nothing comes any more, over any lane
     bool said_goodbye_ = false;
 };

@@ -27,13 +27,19 @@ static bool among_equals(std::span<const step> round, const step& which) noexcep
     return others;
 }
 
+static bool moves(const step& which) noexcept { return which.what != action::copy; }
+static bool applies(const step& which) noexcept { return which.what == action::recv_reduce || which.what == action::copy; }
+
 program::program(schedule plan, int largest) : plan_(std::move(plan)), largest_(std::max(1, largest)) {
     int index = 0;
     for (int round = 0; round < plan_.rounds(); ++round) {
         first_step_.push_back(index);
         const auto steps = plan_.round(round);
         index += static_cast<int>(steps.size());
+        const auto applied = std::count_if(steps.begin(), steps.end(), applies);
+        transfers_.push_back(static_cast<int>(std::count_if(steps.begin(), steps.end(), moves)));
         for (const step& each : steps) {
+            applied_alone_.push_back(each.what == action::recv_reduce && applied == 1);
             at_once_.push_back(each.what == action::recv_reduce && alone_in(steps, each));
             together_.push_back(each.what == action::recv_reduce && among_equals(steps, each));
         }

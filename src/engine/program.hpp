@@ -45,6 +45,8 @@ public:
     const std::vector<int>& step_order() const noexcept { return order_; }
     /// Index of the first step of a round in plan().steps().
     int first_step(int round) const noexcept { return first_step_[static_cast<std::size_t>(round)]; }
+    /// Transfers of a round.
+    int transfers(int round) const noexcept { return transfers_[static_cast<std::size_t>(round)]; }
     int largest_transfer() const noexcept { return largest_; }
     bool writes_output() const noexcept { return writes_output_; }
     /// Whether what arrives for a recv_reduce may be combined at once instead of at the end of its round, because no other step of the
@@ -53,6 +55,8 @@ public:
     /// Whether what arrives for a recv_reduce is one of several things for the same blocks, one from each of several peers, which no other step
     /// of the round touches: all of them may be combined at once when all are there.
     bool reduces_together(int step) const noexcept { return together_[static_cast<std::size_t>(step)]; }
+    /// Whether a recv_reduce is all there is to apply at the end of its round.
+    bool applies_alone(int step) const noexcept { return applied_alone_[static_cast<std::size_t>(step)]; }
     /// The receive from the same peer into the blocks of a send, when no other step touches them from that send on; null when there is none.
     const answer* answer_to(int send) const noexcept {
         const answer& found = answers_[static_cast<std::size_t>(send)];
@@ -78,6 +82,8 @@ private:
     std::vector<channel> receivers_;
     std::vector<int> order_;
     std::vector<int> first_step_;
+    std::vector<int> transfers_;   // by round
+    std::vector<bool> applied_alone_;  // by step
     std::vector<bool> at_once_;    // by step
     std::vector<bool> together_;   // by step
     std::vector<answer> answers_;  // by step

@@ -12,7 +12,8 @@ std::unique_ptr<detail::repeated_call> engine::keep(const request& what, duratio
     auto call = std::make_unique<detail::repeated_call>(shared_from_this());
     const std::lock_guard lock(guard_);
     descriptor described = describe(what);
-    prepared* const ready = failure_ || shut_ ? nullptr : &prepare(what, described.algorithm);
+    prepared* const ready = failure_ || shut_ ? nullptr : &prepare(what);
+    if (ready) described.algorithm = ready->algorithm;
     operation& model = add_to(*call, ready ? ready->free : free_, what, described, ready ? ready->plan : nullptr);
     if (model.asked.deadline == duration{}) model.asked.deadline = default_deadline;
     return call;
@@ -28,6 +29,7 @@ operation& engine::add_to(detail::repeated_call& call, operation_list& from, con
     made.home = &from;
     made.begin(nullptr, what);  // it belongs to the engine alone until it is issued
     if (plan) made.plan(plan, who_.me, who_.size, settings_.slice_bytes, segment());
+    made.lanes = lane_of(what);
     from.remove(made);
     made.call = &call;
     call.all.push_back(&made);

@@ -60,6 +60,7 @@ public:
 
 private:
     landing arrived(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept override;
+    bool taken(const frame& head, std::span<const std::byte> payload) noexcept override;
     std::size_t through(const frame& head, std::uint64_t offset, std::span<const std::byte> part, std::byte* back) noexcept override;
     bool answers(const frame& head, std::uint32_t place) noexcept override;
     void settle(const frame& head) noexcept override;

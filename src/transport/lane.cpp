@@ -244,8 +244,10 @@ bool lane::read_header(const std::byte* from) noexcept {
 
 /// Whether a whole header has been taken, of the stream or of a slip.
 bool lane::take_header() noexcept {
-    const std::byte* const from = next_header();
-    slipped_ = near_ && begin_ == end_ && near_->take_slip(head_, slip_);
+    const bool may_slip = near_ && begin_ == end_;
+    slipped_ = may_slip && near_->take_slip(head_, slip_);
+    const std::byte* const from = slipped_ ? nullptr : next_header();
+    if (from && may_slip) slipped_ = near_->take_slip(head_, slip_);  // it comes before what has been shown since
     if (!slipped_ && !from) return false;
     if (slipped_ ? !is_possible(head_) || !fits_slip(head_) : !read_header(from)) {
         fail(error::protocol_error);
@@ -359,6 +361,7 @@ void lane::pump_recv() noexcept {
             if (!recv_more(budget)) break;
             continue;
         }
+        if (state_ == state::parked && give_slip(budget)) continue;
         if (state_ == state::parked && !ask_owner()) {
             if (state_ == state::parked && send_code_) fail(send_code_);
             break;

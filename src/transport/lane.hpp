@@ -63,6 +63,10 @@ public:
     /// takes the payload part by part, where the link shows it; only from a lane that is `near`. `park`: nothing is read until
     /// `lane::resume`, then it is asked again. `refuse`: the lane stops reading for good.
     virtual landing arrived(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept = 0;
+    /// A short frame has arrived, and all of its payload. False, and nothing has happened, when it is to be asked about as others are.
+    virtual bool taken(const frame& head, std::span<const std::byte> payload) noexcept {
+        return static_cast<void>(head), static_cast<void>(payload), false;
+    }
     /// The part of a payload that begins at `offset`; `back`, if not null, is the same memory, and takes the result too. Says how many bytes it
     /// took, whole elements. From a spread lane without the guard.
     virtual std::size_t through(const frame& head, std::uint64_t offset, std::span<const std::byte> part, std::byte* back) noexcept;
@@ -96,6 +100,8 @@ public:
     lane(event_loop& loop, std::mutex& guard, std::unique_ptr<tutti::link> over, lane_owner& owner, kind how = kind::single);
     ~lane();
 
+    /// Sends a short frame at once. False, and nothing has happened, when it is to be queued as others are.
+    bool send_now(const frame& head, std::span<const std::byte> payload) noexcept;
     /// Queues `what`; `flush` gives it to the kernel.
     void send(outgoing& what) noexcept;
     void flush() noexcept;
@@ -174,6 +180,7 @@ private:
     static std::array<reference, most_references + 1> references_of(const outgoing& what) noexcept;
     bool slip_first(std::size_t& budget) noexcept;
     bool take_slip_payload(std::size_t& budget) noexcept;
+    bool give_slip(std::size_t& budget) noexcept;
     void take_returned() noexcept;
     void await_return() noexcept;
     void pump_send() noexcept;

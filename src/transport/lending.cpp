@@ -81,6 +81,12 @@ bool lane::slip_first(std::size_t& budget) noexcept {
     return true;
 }
 
+bool lane::send_now(const frame& head, std::span<const std::byte> payload) noexcept {
+    if (!near_ || spread_ || first_ || state_ == state::ended || send_code_) return false;
+    const std::span<const std::byte> parts[] = {payload};
+    return near_->send_slip(head, parts);
+}
+
 bool lane::answer(const outgoing& what) noexcept {
     send_runs_.clear();
     what.gather(send_runs_);
@@ -160,6 +166,15 @@ const std::byte* lane::next_header() noexcept {
     const moved there = near_->peek(shown);
     drained_ = there.bytes == 0 && !there.code;
     return shown.size() >= frame_bytes ? shown.data() : nullptr;
+}
+
+/// Whether the owner has taken a short frame as it came.
+bool lane::give_slip(std::size_t& budget) noexcept {
+    if (!slipped_ || budget == 0 || head_.references > 0 || head_.in_place) return false;
+    if (!owner_.taken(head_, std::span(slip_).first(static_cast<std::size_t>(head_.payload_bytes)))) return false;
+    if (state_ == state::parked) state_ = state::header;  // else the owner has closed the lane
+    budget -= std::min(budget, frame_bytes);
+    return true;
 }
 
 /// False when the lane has ended.

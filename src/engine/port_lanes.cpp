@@ -1,0 +1,67 @@
+// Sending over several lanes: which of them gets a port's next frame, and how many frames may be under way.
+#include "engine/engine.hpp"
+
+#include <algorithm>
+
+namespace tutti {
+
+/// Of several lanes each may have so many windows under way: what the kernel has of one slice, and what it has not of the next.
+constexpr std::size_t windows_of_a_lane = 2;
+
+/// Whether every lane has something to send already.
+bool port::full() const noexcept {
+    return std::none_of(tracks_.begin(), tracks_.end(), [](const auto& each) { return each->over && !each->outgoing.from; });
+}
+
+/// Frames that may be under way.
+std::size_t port::window_of(std::size_t bytes, const operation& of) const noexcept {
+    const std::size_t of_a_lane = std::min(window_ / std::max<std::size_t>(1, bytes), of.slices());
+    return std::max<std::size_t>(1, of_a_lane) * windows_of_a_lane * tracks_.size();
+}
+
+/// Of the lanes that have nothing left to send the one with the fewest bytes under way; of those that are equal each in its turn. None, if that
+/// one is full and another will be idle soon: so a slow lane fills its own part of the window, and leaves the others theirs. How much is under
+/// way is a question to the system, and asked only where the answer counts.
+track* port::idle_track(std::size_t bytes) noexcept {
+    const auto idle = static_cast<std::size_t>(
+        std::count_if(tracks_.begin(), tracks_.end(), [](const auto& each) { return each->over && !each->outgoing.from; }));
+    const bool busy = std::any_of(tracks_.begin(), tracks_.end(), [](const auto& each) { return each->outgoing.from != nullptr; });
+    const std::size_t limit = std::max(bytes, window_);
+    const bool asks = idle > 1 || (busy && limit < std::numeric_limits<std::size_t>::max());
+    track* found = nullptr;
+    std::size_t fewest = 0;
+    for (std::size_t tried = 0; tried < tracks_.size(); ++tried) {
+        track& next = *tracks_[(turn_ + tried) % tracks_.size()];
+        if (!next.over || next.outgoing.from) continue;
+        const std::size_t there = asks ? next.over->under_way() : 0;
+        if (found && there >= fewest) continue;
+        found = &next;
+        fewest = there;
+    }
+    // Half of windows_of_a_lane: the frame comes on top.
+    return found && busy && fewest > limit ? nullptr : found;
+}
+
+void port::feed_together() noexcept {
+    feeding_ = true;
+    while (senders_.first && !full()) {
+        send_channel& next = *senders_.first;
+        const cursor at = next.next_at;
+        operation& of = at.of();
+        const std::size_t bytes = of.transfer_bytes(at.step(), at.slice());
+        if (!of.may_send_among(at.round(), at.slice(), window_of(bytes, of))) break;
+        track* const on = idle_track(bytes);
+        if (!on) break;
+        turn_ = static_cast<std::size_t>(on->index() + 1) % tracks_.size();
+        on->outgoing.from = &next;
+        on->outgoing.at = at;
+        describe(on->outgoing, next, at, next.next_place++, bytes);
+        next.next_at.next();
+        if (at.last()) senders_.pop();
+        on->over->send(on->outgoing);
+        on->over->flush();
+    }
+    feeding_ = false;
+}
+
+}  // namespace tutti

@@ -1,0 +1,40 @@
+// Frames that are short enough to be sent, and taken, as a whole: where nothing goes before them and their memory lies in one place, they
+// are neither queued nor asked about. Everything else, and whatever is wrong, goes the way of all frames.
+#include "engine/engine.hpp"
+
+namespace tutti {
+
+/// Whether the next frame has gone.
+bool port::send_now(lane& over, send_channel& next) noexcept {
+    const cursor& at = next.at;
+    operation& of = at.of();
+    const int step = at.step();
+    const auto from = of.slices() == 1 && next.loans.empty() ? of.run_of(step, 0) : std::nullopt;
+    if (!from || from->size() > slip_bytes || !of.may_begin(at.round(), 0)) return false;
+    if (!over.send_now(head_of(at, next.place, from->size()), *from)) return false;
+    of.transferred(step, from->size());
+    next.advance();
+    if (at.ended()) senders_.pop();
+    if (of.advance()) owner_.progressed(of);
+    return true;
+}
+
+/// Whether a frame is what comes next here, and has been taken.
+bool port::taken(track&, const frame& head, std::span<const std::byte> payload) noexcept {
+    recv_channel* const whose = alone() ? receivers_.first : nullptr;
+    if (!whose || head.kind != frame_kind::data || head.epoch != owner_.who_.epoch) return false;
+    const cursor& at = whose->at;
+    operation& of = at.of();
+    if (head.sequence != of.sequence || head.place != whose->place || head.slice != at.slice() || head.what != of.what) return false;
+    const int step = at.step();
+    const auto into = of.run_of(step, at.slice());
+    if (!into || into->size() != payload.size() || !of.may_begin(at.round(), at.slice())) return false;
+    if (!of.take(step, *into, payload)) return false;
+    of.transferred(step, payload.size());
+    whose->advance();
+    if (at.ended()) receivers_.pop();
+    go_on(of);
+    return true;
+}
+
+}  // namespace tutti
