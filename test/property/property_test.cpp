@@ -42,11 +42,11 @@ private:
 task<> play(communicator& world, series& all) {
     for (std::size_t index = 0; index < all.cases().size(); ++index) {
         const std::shared_ptr<const test::programme::entry> one = all.entry(index);
-        const std::string text = all.cases()[index].text();
-        CAPTURE(text);
         test::part mine(world, one->what, one->truth, one->in_place);
         auto begun = mine.begin();
         co_await std::move(begun);
+        const std::string text = all.cases()[index].text();
+        CAPTURE(text);  // not while others go on, who capture, too
         test::check(*one, mine);
     }
 }

@@ -94,6 +94,13 @@ public:
         }
         return landing::here;
     }
+    bool taken(const frame& head, std::span<const std::byte> payload) noexcept override {
+        if (takes_every == 0 || head.sequence % takes_every != 0 || head.sequence >= parks_from) return false;
+        ++taken_at_once;
+        arriving_.assign(payload.begin(), payload.end());
+        landed(head);
+        return true;
+    }
     void landed(const frame& head) noexcept override {
         heads.push_back(head);
         payloads.push_back(arriving_);
@@ -107,6 +114,8 @@ public:
 
     std::uint64_t parks_from = ~std::uint64_t{0};
     std::uint64_t refuses = ~std::uint64_t{0};
+    std::uint64_t takes_every = 0;
+    int taken_at_once = 0;
     int asked = 0;
     int losses = 0;
     std::error_code code;
@@ -142,6 +151,12 @@ struct road {
     void send(parcel& one) {
         const std::lock_guard lock(guard);
         near.send(one);
+    }
+    bool send_now(parcel& one) {
+        const std::lock_guard lock(guard);
+        const bool gone = near.send_now(one.head, one.payload);
+        one.times_sent += gone ? 1 : 0;
+        return gone;
     }
     void flush() {
         const std::lock_guard lock(guard);

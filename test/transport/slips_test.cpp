@@ -156,6 +156,42 @@ TEST_CASE("over shared memory frames come in their order, beside the stream and 
     on.way->check_all_arrived();
 }
 
+TEST_CASE("a short frame goes at once where nothing goes before it, and is taken as it comes by who wants to") {
+    lending_road on;
+    on.way->there.takes_every = 3;
+    int gone = 0;
+    for (std::uint64_t index = 0; index < 2000; ++index) {
+        parcel& next = on.way->add(length_of(index));
+        const bool now = index % 4 != 0 && on.way->send_now(next);
+        gone += now ? 1 : 0;
+        CHECK_FALSE((now && next.payload.size() > slip_bytes));
+        if (!now) on.way->send(next);
+        if (index % 7 == 0) on.way->flush();
+        if (index % 20 == 0) on.settle();
+    }
+    on.way->flush();
+    on.settle();
+    on.way->check_all_arrived();
+    CHECK(gone > 100);
+    CHECK(on.way->there.taken_at_once > 100);
+}
+
+TEST_CASE("nothing overtakes a frame that is queued, and no short frame goes at once over a network or a lane that has ended") {
+    lending_road on;
+    on.way->send(on.way->add(4));
+    CHECK_FALSE(on.way->send_now(on.way->add(4)));
+    on.way->flush();
+    parcel& third = on.way->add(4);
+    CHECK(on.way->send_now(third));
+    on.way->parcels.erase(on.way->parcels.begin() + 1);
+    on.settle();
+    on.way->check_all_arrived();
+    on.way->near.close();
+    CHECK_FALSE(on.way->send_now(third));
+    memory_road far;
+    CHECK_FALSE(far.way.send_now(far.way.add(4)));
+}
+
 TEST_CASE("a slip that is parked comes when it is wanted, and what was sent after it comes behind it") {
     lending_road on;
     on.way->there.parks_from = 1;
