@@ -2,12 +2,16 @@
 
 #include "base/check.hpp"
 #include "engine/repeated_call.hpp"
+#include "runtime/rough_clock.hpp"
 
 #include <fmt/format.h>
 
 #include <limits>
 
 namespace tutti {
+
+/// Of deadlines: so long a one may come by a tick of the clock early.
+static constexpr duration rough_from = std::chrono::seconds(1);
 
 static chooser chooser_of(const engine_settings& settings, const engine_identity& who) {
     return chooser(who.size, settings.costs, settings.forced, default_slice_bytes, settings.deterministic, who.hosts);
@@ -67,6 +71,7 @@ engine::prepared& engine::prepare(const request& what) {
 }
 
 operation& engine::first_of(operation_list& free) {
+    if (!free.first) collect();
     if (!free.first) {
         owned_.push_back(std::make_unique<operation>());
         free.push(*owned_.back());
@@ -113,7 +118,7 @@ engine::issuing::~issuing() {
 /// Gives an operation its place in the order. When nothing else is under way and there is little to send whoever can be on the loop starts it
 /// at once.
 void engine::issuing::enter(operation& made) noexcept {
-    made.started = of_.loop_.now();
+    made.started = made.asked.deadline < rough_from ? of_.loop_.now() : roughly_now(of_.loop_);
     made.sequence = of_.next_sequence_++;
     of_.fresh_.push(made);
     // A user's function is not run inside of a call.
@@ -242,8 +247,17 @@ void engine::finish_ended() noexcept {
 }
 
 void engine::take_back(operation& which) noexcept {
-    const std::lock_guard lock(guard_);
-    (which.call ? which.call->free : *which.home).push(which);
+    which.next = returned_.load(std::memory_order_relaxed);
+    while (!returned_.compare_exchange_weak(which.next, &which, std::memory_order_release, std::memory_order_relaxed)) {}
+}
+
+/// Puts operations that have come back where the next calls look for them.
+void engine::collect() noexcept {
+    operation* next = returned_.exchange(nullptr, std::memory_order_acquire);
+    while (next) {
+        operation& one = *std::exchange(next, next->next);
+        (one.call ? one.call->free : *one.home).push(one);
+    }
 }
 
 // ---- lanes

