@@ -70,7 +70,7 @@ transfer recv_from(Data&& to, rank peer, message_tag tag = 0, received* told = n
 
 /// How one call differs from the others of its communicator.
 struct call_options {
-    duration deadline{};          // until the end, from the call; 0: the communicator's default
+    duration deadline{};          // until the end, from the call, kept to 10 ms or so; 0: the communicator's default
     const char* label = nullptr;  // told in messages; outlives the operation
     persistent* keep = nullptr;   // for the library: where the call is kept, instead of being issued; see persistent.hpp
 };
