@@ -247,7 +247,7 @@ bool lane::take_header() noexcept {
     const bool may_slip = near_ && begin_ == end_;
     slipped_ = may_slip && near_->take_slip(head_, slip_);
     const std::byte* const from = slipped_ ? nullptr : next_header();
-    if (from && may_slip) slipped_ = near_->take_slip(head_, slip_);  // it comes before what has been shown since
+    if (may_slip && !slipped_ && !drained_) slipped_ = near_->take_slip(head_, slip_);  // it comes before what has been shown since
     if (!slipped_ && !from) return false;
     if (slipped_ ? !is_possible(head_) || !fits_slip(head_) : !read_header(from)) {
         fail(error::protocol_error);

@@ -5,6 +5,7 @@
 #include "stage.hpp"
 #include "transport/shm_link.hpp"
 
+#include <functional>
 #include <optional>
 
 namespace tutti::test {
@@ -48,7 +49,8 @@ public:
     std::string peer() const override { return over_->peer(); }
 
     bool broken = false;
-    std::optional<bool> alone;  // each side has a core of its own
+    std::optional<bool> alone;       // each side has a core of its own
+    std::function<void()> no_slip;  // called when none has been found
 
 private:
     moved peek(std::span<const std::byte>& run) noexcept override { return near_->peek(run); }
@@ -56,7 +58,11 @@ private:
     bool send_slip(const frame& head, std::span<const std::span<const std::byte>> behind) noexcept override {
         return !broken && near_->send_slip(head, behind);
     }
-    bool take_slip(frame& head, slip_contents& behind) noexcept override { return near_->take_slip(head, behind); }
+    bool take_slip(frame& head, slip_contents& behind) noexcept override {
+        const bool found = near_->take_slip(head, behind);
+        if (!found && no_slip) no_slip();
+        return found;
+    }
     bool undisturbed() const noexcept override { return alone.value_or(near_->undisturbed()); }
     std::span<std::byte> spare() noexcept override { return near_->spare(); }
     std::optional<reference> locate(std::span<const std::byte> run) noexcept override { return near_->locate(run); }
@@ -82,9 +88,10 @@ struct lending_road {
         const auto client = std::move(shm_transport::listen(loop, mine)).value();
         const auto server = std::move(shm_transport::listen(loop)).value();
         auto both = run(loop, open(loop, *client, *server));
-        auto told = std::make_unique<told_link>(std::move(both.one));
-        near_end = told.get();
-        way = std::make_unique<road>(loop, std::move(told), std::move(both.other));
+        auto one = std::make_unique<told_link>(std::move(both.one)), other = std::make_unique<told_link>(std::move(both.other));
+        near_end = one.get();
+        far_end = other.get();
+        way = std::make_unique<road>(loop, std::move(one), std::move(other));
     }
     void send(outgoing& one) {
         const std::lock_guard lock(way->guard);
@@ -105,6 +112,7 @@ struct lending_road {
     event_loop loop;
     std::shared_ptr<arena> mine = std::make_shared<arena>(true);
     told_link* near_end = nullptr;
+    told_link* far_end = nullptr;
     std::unique_ptr<road> way;
 };
 

@@ -1,4 +1,5 @@
 // Short frames beside the stream: what they carry, how many fit, where they come, and how lanes mix them with the stream.
+#include "transport/shm_ring.hpp"
 #include "transport/slips.hpp"
 
 #include "lending_road.hpp"
@@ -190,6 +191,37 @@ TEST_CASE("nothing overtakes a frame that is queued, and no short frame goes at 
     CHECK_FALSE(on.way->send_now(third));
     memory_road far;
     CHECK_FALSE(far.way.send_now(far.way.add(4)));
+}
+
+TEST_CASE("a slip comes before the frame behind it, wherever the ring ends") {
+    for (const std::size_t left : {std::size_t{1}, std::size_t{20}, frame_bytes - 1, frame_bytes, frame_bytes + 1}) {
+        CAPTURE(left);
+        lending_road on;
+        road& way = *on.way;
+        std::size_t position = 0;
+        const auto send = [&](std::size_t bytes) {
+            way.send(way.add(bytes - frame_bytes));
+            way.flush();
+            position += bytes;
+        };
+        while (ring_bytes - position > 3000) {
+            send(1000);
+            if (way.parcels.size() % 100 == 0) on.settle();
+        }
+        on.settle();
+        // Between two looks of the receiver, the first of which finds nothing.
+        on.far_end->no_slip = [&] {
+            if (way.there.heads.size() != way.parcels.size()) return;
+            on.far_end->no_slip = nullptr;
+            parcel &slip = way.add(4), &next = way.add(100);
+            slip.times_sent += way.near.send_now(slip.head, slip.payload) ? 1 : 0;
+            way.near.send(next);
+            way.near.flush();
+        };
+        send(ring_bytes - position - left);
+        on.settle();
+        way.check_all_arrived();
+    }
 }
 
 TEST_CASE("a slip that is parked comes when it is wanted, and what was sent after it comes behind it") {
