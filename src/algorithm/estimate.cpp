@@ -27,7 +27,7 @@ estimate::estimate(const algorithm& entry, int size, const cost_model& model, st
     for (std::size_t at = 0; at < plans.size(); ++at) {
         ranks_.push_back(count(plans[at], counted[at], hosts));
         for (const step& one : plans[at].steps())
-            if (one.what != action::copy)
+            if (is_transfer(one))
                 sliced_share_ =
                     std::max(sliced_share_, one.here.count / (static_cast<double>(ranks_.back().whole) * static_cast<double>(slice_bytes)));
     }

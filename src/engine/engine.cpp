@@ -79,6 +79,14 @@ operation& engine::first_of(operation_list& free) {
     return *free.first;
 }
 
+/// Without a plan where nothing can be done any more.
+void engine::make_ready(operation& made, const request& what, const std::shared_ptr<const program>& plan) {
+    made.begin(nullptr, what);  // it belongs to the engine alone until it is issued
+    if (plan) made.plan(plan, who_.me, who_.size, settings_.slice_bytes, segment());
+    made.epoch = who_.epoch;
+    made.lanes = lane_of(what);
+}
+
 operation& engine::issue(const request& what, duration default_deadline) {
     issuing now(*this);
     operation& made = accept(what, default_deadline);
@@ -94,14 +102,9 @@ operation& engine::accept(const request& what, duration default_deadline) {
     if (ready) described.algorithm = ready->algorithm;
     operation_list& free = ready ? ready->free : free_;
     operation& made = first_of(free);  // where it stays until nothing fails any more
+    if (!ready || !made.begin_like_before(what)) make_ready(made, what, ready ? ready->plan : nullptr);
     made.what = described;
-    made.epoch = who_.epoch;
     made.home = &free;
-    if (!ready || !made.begin_like_before(what)) {
-        made.begin(nullptr, what);
-        if (ready) made.plan(ready->plan, who_.me, who_.size, settings_.slice_bytes, segment());
-        made.lanes = lane_of(what);
-    }
     free.remove(made);
     made.owner_ = shared_from_this();
     if (made.asked.deadline == duration{}) made.asked.deadline = default_deadline;
@@ -184,9 +187,9 @@ void engine::start_fresh() noexcept {
         live_.push(next);
         start(next);
     }
-    if (!std::exchange(early_, false)) return;
+    if (!std::exchange(ahead_, false)) return;
     for (auto& each : ports_)
-        if (each) each->resume_early();
+        if (each) each->resume_ahead();
 }
 
 /// The port that the channel has joined if its peer has left, else what was known before.
@@ -251,11 +254,16 @@ void engine::take_back(operation& which) noexcept {
     while (!returned_.compare_exchange_weak(which.next, &which, std::memory_order_release, std::memory_order_relaxed)) {}
 }
 
-/// Puts operations that have come back where the next calls look for them.
+/// Puts operations that have come back where the next calls look for them: the one that came first is taken first, so that calls in turns
+/// find the memory they had.
 void engine::collect() noexcept {
-    operation* next = returned_.exchange(nullptr, std::memory_order_acquire);
-    while (next) {
-        operation& one = *std::exchange(next, next->next);
+    operation* first = nullptr;
+    for (operation* last = returned_.exchange(nullptr, std::memory_order_acquire); last;) {
+        operation* const before = std::exchange(last->next, first);
+        first = std::exchange(last, before);
+    }
+    while (first) {
+        operation& one = *std::exchange(first, first->next);
         (one.call ? one.call->free : *one.home).push(one);
     }
 }

@@ -161,6 +161,7 @@ private:
 
     prepared& prepare(const request& what);
     operation& first_of(operation_list& free);
+    void make_ready(operation& made, const request& what, const std::shared_ptr<const program>& plan);
     void collect() noexcept;
     operation& start_again(detail::repeated_call& call);
     operation& add_to(detail::repeated_call& call, operation_list& from, const request& what, const descriptor& described,
@@ -177,7 +178,6 @@ private:
     void admit(rank peer, lane_id which, std::unique_ptr<link> over);
     void part() noexcept;
     std::size_t segment() const noexcept;
-    operation* find(std::uint64_t sequence) noexcept;
     operation& accept(const request& what, duration default_deadline);
     void post_fresh() noexcept;
     void take_fresh() noexcept;
@@ -217,7 +217,7 @@ private:
     choice last_choice_;  // many calls are like the one before
     std::vector<std::unique_ptr<port>> ports_;  // by peer and kind; null until used
     std::optional<report> failure_;
-    bool early_ = false;                    // a lane keeps a frame of an operation that has not started here
+    bool ahead_ = false;                    // a lane keeps a frame of an operation that has not started here
     bool telling_ = false;                  // the observer has not heard of the failure yet
     bool fresh_posted_ = false;             // on_fresh_ is posted
     bool news_ = false;                     // on_news_ is posted

@@ -124,7 +124,7 @@ bool operation::may_send_among(int round, std::size_t slice, std::size_t ahead) 
     const int end = plan_->first_step(round + 1);
     for (int index = plan_->first_step(round); index < end; ++index) {
         const auto at = static_cast<std::size_t>(index);
-        if (step_at(index).what != action::copy) past = std::min(past, done_[at] + early_[at]);
+        if (is_transfer(step_at(index))) past = std::min(past, done_[at] + early_[at]);
     }
     return (slice < past || slice - past < ahead) && may_begin(round, slice);
 }
@@ -195,7 +195,7 @@ std::uint64_t operation::total_bytes() const noexcept {
     if (!plan_) return 0;
     std::uint64_t bytes = 0;
     for (const step& one : plan_->plan().steps()) {
-        if (one.what == action::copy) continue;
+        if (!is_transfer(one)) continue;
         for (int block = one.here.first; block < one.here.first + one.here.count; ++block)
             bytes += space_of(one.here.where).block(block).count;
     }
@@ -205,7 +205,7 @@ std::uint64_t operation::total_bytes() const noexcept {
 bool operation::transfers_done(int round, std::size_t slice) const noexcept {
     const int end = plan_->first_step(round + 1);
     for (int index = plan_->first_step(round); index < end; ++index)
-        if (step_at(index).what != action::copy && done_[static_cast<std::size_t>(index)] <= slice) return false;
+        if (is_transfer(step_at(index)) && done_[static_cast<std::size_t>(index)] <= slice) return false;
     return true;
 }
 

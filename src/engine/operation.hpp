@@ -134,7 +134,7 @@ public:
 
     /// Slices of a step's transfer that are done.
     std::size_t transferred(int step) const noexcept { return done_[static_cast<std::size_t>(step)]; }
-    /// One more slice of a step's transfer is done. A received slice of recv_reduce lies in `bounce` until the round's end.
+    /// One more slice of a step's transfer is done.
     void transferred(int step, std::size_t bytes) noexcept;
     /// A slice is, and slices before it are not. It counts later.
     void transferred_early(int step) noexcept { ++early_[static_cast<std::size_t>(step)]; }
@@ -205,9 +205,9 @@ private:
     int copied_first_ = 0;
     int copied_count_ = 0;
     const std::byte* copied_from_ = nullptr;
-    int first_open_ = 0;              // rounds before it have ended for all slices
-    int open_transfers_ = 0;          // of one slice, in that round
-    bool applied_ = false;            // of one slice, in that round: what is to be applied at its end has been
+    int first_open_ = 0;                 // rounds before it have ended for all slices
+    int open_transfers_ = 0;             // in that round, where there is one slice
+    bool applied_ = false;               // the same: what is to be applied at the round's end has been
     std::vector<std::size_t> progress_;  // in which the next three lie
     std::span<std::size_t> done_;        // per step: slices transferred
     std::span<std::size_t> early_;       // per step: slices transferred before their turn

@@ -119,13 +119,15 @@ void port::describe(outgoing& made, send_channel& from, const cursor& at, std::u
 }
 
 void port::feed() noexcept {
+    if (feeding_) return;  // who feeds already looks again
     if (alone()) feed_alone();
-    else if (!feeding_) feed_together();  // who feeds already looks again
+    else feed_together();
 }
 
 void port::feed_alone() noexcept {
     lane* const over = tracks_.front()->over.get();
     if (!over) return;
+    feeding_ = true;
     while (senders_.first && !senders_.first->queued) {
         send_channel& next = *senders_.first;
         if (send_now(*over, next)) continue;
@@ -141,6 +143,7 @@ void port::feed_alone() noexcept {
         }
         over->send(next);
     }
+    feeding_ = false;
     over->flush();
 }
 
@@ -177,8 +180,8 @@ void port::resume() noexcept {
     if (std::exchange(parked_, false)) resume_if(true);
 }
 
-void port::resume_early() noexcept {
-    if (std::exchange(early_, false)) resume_if(false);
+void port::resume_ahead() noexcept {
+    if (std::exchange(ahead_, false)) resume_if(false);
 }
 
 /// The lanes that keep frames of operations that have started, or of others.
@@ -202,7 +205,7 @@ landing port::arrived(track& on, const frame& head, std::vector<std::span<std::b
     on.parked = taken == landing::park;
     on.due = on.parked && whose;
     if (on.due) parked_ = true;
-    else if (on.parked) early_ = owner_.early_ = true;
+    else if (on.parked) ahead_ = owner_.ahead_ = true;
     return taken;
 }
 

@@ -38,7 +38,7 @@ public:
     /// Something changed in an operation: a parked frame of it may be taken.
     void resume() noexcept;
     /// Operations have started: so may frames that came before that.
-    void resume_early() noexcept;
+    void resume_ahead() noexcept;
     /// Where a slice to be reduced has landed; null when it was reduced on arrival.
     bounce* bounce_of(const operation& whose, int step, std::size_t slice) noexcept;
     void say_goodbye() noexcept;
@@ -54,7 +54,7 @@ public:
 
     // For tracks.
     landing arrived(track& on, const frame& head, std::vector<std::span<std::byte>>& runs) noexcept;
-    bool taken(track& on, const frame& head, std::span<const std::byte> payload) noexcept;
+    bool taken(const frame& head, std::span<const std::byte> payload) noexcept;
     void landed(track& on, const frame& head) noexcept;
     std::size_t combine_together(track& on, std::uint64_t offset, std::span<const std::byte> part, std::byte* back) noexcept;
     void lent(track& on, const loan& what) noexcept;
@@ -111,8 +111,8 @@ private:
     std::size_t turn_ = 0;  // the lane that is offered the next frame first
     bool feeding_ = false;
     bool parked_ = false;  // a lane keeps a frame of an operation that has started
-    bool early_ = false;   // or has not
-    bool left_ = false;  // nothing comes any more, over any lane
+    bool ahead_ = false;   // or has not
+    bool left_ = false;    // nothing comes any more, over any lane
     bool said_goodbye_ = false;
 };
 

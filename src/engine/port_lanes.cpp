@@ -19,9 +19,9 @@ std::size_t port::window_of(std::size_t bytes, const operation& of) const noexce
     return std::max<std::size_t>(1, of_a_lane) * windows_of_a_lane * tracks_.size();
 }
 
-/// Of the lanes that have nothing left to send the one with the fewest bytes under way; of those that are equal each in its turn. None, if that
-/// one is full and another will be idle soon: so a slow lane fills its own part of the window, and leaves the others theirs. How much is under
-/// way is a question to the system, and asked only where the answer counts.
+/// Of the lanes that have nothing left to send the one with the fewest bytes under way; of those that are equal each in its turn. None, if
+/// that one is full and another will be idle soon: so a slow lane fills its own part of the window, and leaves the others theirs. How much
+/// is under way is a question to the system, and asked only where the answer counts.
 track* port::idle_track(std::size_t bytes) noexcept {
     const auto idle = static_cast<std::size_t>(
         std::count_if(tracks_.begin(), tracks_.end(), [](const auto& each) { return each->over && !each->outgoing.from; }));

@@ -20,7 +20,7 @@ bool port::send_now(lane& over, send_channel& next) noexcept {
 }
 
 /// Whether a frame is what comes next here, and has been taken.
-bool port::taken(track&, const frame& head, std::span<const std::byte> payload) noexcept {
+bool port::taken(const frame& head, std::span<const std::byte> payload) noexcept {
     recv_channel* const whose = alone() ? receivers_.first : nullptr;
     if (!whose || head.kind != frame_kind::data || head.epoch != owner_.who_.epoch) return false;
     const cursor& at = whose->at;

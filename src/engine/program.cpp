@@ -27,7 +27,6 @@ static bool among_equals(std::span<const step> round, const step& which) noexcep
     return others;
 }
 
-static bool moves(const step& which) noexcept { return which.what != action::copy; }
 static bool applies(const step& which) noexcept { return which.what == action::recv_reduce || which.what == action::copy; }
 
 program::program(schedule plan, int largest) : plan_(std::move(plan)), largest_(std::max(1, largest)) {
@@ -37,7 +36,7 @@ program::program(schedule plan, int largest) : plan_(std::move(plan)), largest_(
         const auto steps = plan_.round(round);
         index += static_cast<int>(steps.size());
         const auto applied = std::count_if(steps.begin(), steps.end(), applies);
-        transfers_.push_back(static_cast<int>(std::count_if(steps.begin(), steps.end(), moves)));
+        transfers_.push_back(static_cast<int>(std::count_if(steps.begin(), steps.end(), is_transfer)));
         for (const step& each : steps) {
             applied_alone_.push_back(each.what == action::recv_reduce && applied == 1);
             at_once_.push_back(each.what == action::recv_reduce && alone_in(steps, each));
@@ -137,7 +136,7 @@ void program::find_answers() {
 int largest_transfer(const schedule& plan) noexcept {
     int largest = 0;
     for (const step& each : plan.steps())
-        if (each.what != action::copy) largest = std::max(largest, each.here.count);
+        if (is_transfer(each)) largest = std::max(largest, each.here.count);
     return largest;
 }
 

@@ -82,12 +82,12 @@ private:
     std::vector<channel> receivers_;
     std::vector<int> order_;
     std::vector<int> first_step_;
-    std::vector<int> transfers_;   // by round
+    std::vector<int> transfers_;       // by round
     std::vector<bool> applied_alone_;  // by step
-    std::vector<bool> at_once_;    // by step
-    std::vector<bool> together_;   // by step
-    std::vector<answer> answers_;  // by step
-    std::vector<answer> sums_;     // by step
+    std::vector<bool> at_once_;        // by step
+    std::vector<bool> together_;       // by step
+    std::vector<answer> answers_;      // by step
+    std::vector<answer> sums_;         // by step
     std::vector<bool> is_answer_;  // by step
     int largest_ = 1;
     bool writes_output_ = false;

@@ -24,12 +24,9 @@ operation& engine::add_to(detail::repeated_call& call, operation_list& from, con
                           const std::shared_ptr<const program>& plan) {
     call.all.reserve(call.all.size() + 1);
     operation& made = first_of(from);
+    make_ready(made, what, plan);
     made.what = described;
-    made.epoch = who_.epoch;
     made.home = &from;
-    made.begin(nullptr, what);  // it belongs to the engine alone until it is issued
-    if (plan) made.plan(plan, who_.me, who_.size, settings_.slice_bytes, segment());
-    made.lanes = lane_of(what);
     from.remove(made);
     made.call = &call;
     call.all.push_back(&made);

@@ -9,7 +9,7 @@ namespace tutti {
 void parcel::sent() noexcept { from->over->sent(*this); }
 
 landing track::arrived(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept { return owner_.arrived(*this, head, runs); }
-bool track::taken(const frame& head, std::span<const std::byte> payload) noexcept { return owner_.taken(*this, head, payload); }
+bool track::taken(const frame& head, std::span<const std::byte> payload) noexcept { return owner_.taken(head, payload); }
 void track::landed(const frame& head) noexcept { owner_.landed(*this, head); }
 void track::lent(const frame& head, const loan& what) noexcept {
     if (head.kind == frame_kind::data) owner_.lent(*this, what);

@@ -66,7 +66,7 @@ void event_loop::impl::nudge() {
 
 // ---- the owner
 
-/// Returns when the owner drives, or the loop shall stop; the helper does not drive then.
+/// Returns when the owner drives. It rests only when it has seen, under the mutex, that the helper sleeps, which passes the mutex to go on.
 void event_loop::impl::take_the_wheel() {
     std::unique_lock lock(mutex);
     auto patience = shortest_patience;
@@ -97,7 +97,7 @@ void event_loop::impl::give_the_wheel() {
 
 /// Somebody has posted while nobody drives. The helper comes back by itself, and if it does not the owner will see.
 void event_loop::impl::call_the_owner() {
-    if (event_loop::current() == &helper.load()->self) {
+    if (on_helper()) {
         if (resting) rest.notify_one();
         return;
     }
@@ -132,7 +132,7 @@ bool event_loop::impl::begin_shift(bool wished) {
     return false;
 }
 
-/// Who waits for the end of this without a limit says so before it looks who drives: one of the two sees the other.
+/// Who stops the loop says so before it looks who drives: one of the two sees the other.
 void event_loop::impl::end_shift() {
     const bool by_helper = on_helper();
     if (by_helper) {

@@ -62,8 +62,8 @@ struct event_loop::impl {
     std::atomic<bool> remote_waiting{false};
     std::atomic<bool> stopping{false};
 
-    // Who runs the turns: the thread in `run`, or that of a loop which helps; helping.cpp. Under the mutex, but that the helper's own thread
-    // takes the wheel, and lets go of it, without. So it is only ever taken from nobody, by `take`.
+    // Who runs the turns: the thread in `run`, or that of a loop which helps; helping.cpp. Under the mutex, but that the helper's own
+    // thread takes the wheel, and lets go of it, without. So it is only ever taken from nobody, by `take`.
     enum class driver { nobody, owner, helper };
     std::atomic<driver> driven_by{driver::nobody};
     std::atomic<bool> wanted{false};   // the helper asks the owner for it

@@ -58,10 +58,10 @@ cost count(const schedule& plan, rank me, const host_map& hosts) {
         const int messages = total.messages;
         bool far_round = false;
         for (const step& line : plan.round(round)) {
-            const bool far = line.what != action::copy && hosts.host(me) != hosts.host(line.peer);
+            const bool far = is_transfer(line) && hosts.host(me) != hosts.host(line.peer);
             far_round |= far;
             if (far) (line.what == action::send ? far_sent : far_received) += line.here.count;
-            total.messages += line.what != action::copy;
+            total.messages += is_transfer(line);
             total.sends += line.what == action::send;
             if (line.what == action::copy) total.copied += line.here.count;
             if (line.what == action::send) sent += line.here.count, used.send(line.peer, line.here.count, total.exchanges);

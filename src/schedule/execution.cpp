@@ -13,8 +13,6 @@ std::size_t index_of(const schedule& plan, int round, const step& line) noexcept
 
 constexpr std::size_t nothing_held = static_cast<std::size_t>(-1);
 
-bool is_transfer(const step& line) noexcept { return line.what != action::copy; }
-
 }  // namespace
 
 execution::execution(std::span<const schedule> plans, const matching& pairs, const contract& promise, expressions& formulas, const slicing& cut)

@@ -37,6 +37,7 @@ struct step {
 
     friend bool operator==(const step&, const step&) = default;
 };
+constexpr bool is_transfer(const step& line) noexcept { return line.what != action::copy; }
 constexpr step send(rank peer, blocks what) noexcept { return {action::send, peer, what, {}}; }
 constexpr step recv(rank peer, blocks where) noexcept { return {action::recv, peer, where, {}}; }
 constexpr step recv_reduce(rank peer, blocks where) noexcept { return {action::recv_reduce, peer, where, {}}; }

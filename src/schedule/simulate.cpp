@@ -222,7 +222,7 @@ private:
             at.ready = 0;
             int step = at.first;
             for (const tutti::step& line : mine.plan.round(round)) {
-                at.ready += line.what != action::copy && mine.done[static_cast<std::size_t>(step)] > at.begun;
+                at.ready += is_transfer(line) && mine.done[static_cast<std::size_t>(step)] > at.begun;
                 ++step;
             }
             if (takes_time) {

@@ -23,7 +23,7 @@ bool overlap(const blocks& one, const blocks& other) noexcept {
 verdict check_step(const step& line, const shape& spaces, rank me, int size) {
     if (!inside(spaces, line.here) || (line.what == action::copy && !inside(spaces, line.from)))
         return {flaw::bad_step, to_string(line) + ": no such block"};
-    if (line.what != action::copy && (line.peer < 0 || line.peer >= size || line.peer == me))
+    if (is_transfer(line) && (line.peer < 0 || line.peer >= size || line.peer == me))
         return {flaw::bad_step, to_string(line) + ": no such peer"};
     if (line.what != action::send && line.here.where == space::input) return {flaw::input_written, to_string(line) + " writes to input"};
     if (line.what == action::copy && overlap(line.here, line.from)) return {flaw::race, to_string(line) + " overlaps itself"};

@@ -1,5 +1,5 @@
-// What a lane does more over a link that shares memory: it sends short frames beside the stream, lends payloads instead of copying them, reads what the other side has lent, and
-// lets its owner take bytes where the link shows them.
+// What a lane does more over a link that shares memory: it sends short frames beside the stream, lends payloads instead of copying them,
+// reads what the other side has lent, and lets its owner take bytes where the link shows them.
 #include "transport/lane.hpp"
 
 #include "base/prefetch.hpp"
@@ -171,10 +171,11 @@ const std::byte* lane::next_header() noexcept {
 /// Whether the owner has taken a short frame as it came.
 bool lane::give_slip(std::size_t& budget) noexcept {
     if (!slipped_ || budget == 0 || head_.references > 0 || head_.in_place) return false;
-    if (!owner_.taken(head_, std::span(slip_).first(static_cast<std::size_t>(head_.payload_bytes)))) return false;
-    if (state_ == state::parked) state_ = state::header;  // else the owner has closed the lane
-    budget -= std::min(budget, frame_bytes);
-    return true;
+    state_ = state::header;
+    const bool taken = owner_.taken(head_, std::span(slip_).first(static_cast<std::size_t>(head_.payload_bytes)));
+    if (taken) budget -= std::min(budget, frame_bytes);
+    else if (state_ == state::header) state_ = state::parked;
+    return taken;
 }
 
 /// False when the lane has ended.

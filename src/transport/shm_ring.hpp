@@ -54,7 +54,6 @@ public:
     }
     /// Whether it is worth trying: there is room again, for a good part of the ring when it was full.
     bool ready() noexcept;
-    void sleep(bool wish) noexcept { over_.state->sender_sleeps.store(wish ? 1 : 0); }
     /// Whether the receiver is to be woken for what was sent. Takes its wish back.
     bool must_wake() noexcept { return over_.state->receiver_sleeps.load() != 0 && over_.state->receiver_sleeps.exchange(0) != 0; }
 
@@ -83,7 +82,6 @@ public:
     bool take_slip(frame& head, slip_contents& behind) noexcept { return slips_.take(head, behind, received_); }
     /// Whether something has come, or never will.
     bool ready() noexcept { return waiting() > 0 || broken_ || slips_.ready(received_); }
-    void sleep(bool wish) noexcept { over_.state->receiver_sleeps.store(wish ? 1 : 0); }
     /// Whether the sender is to be woken for the room that was made. Takes its wish back.
     bool must_wake() noexcept;
 

@@ -56,6 +56,26 @@ TEST_CASE("a group of one needs no lanes") {
     CHECK(table[0].wishes.empty());
 }
 
+TEST_CASE("calls that come again in the same order get the operations they had, with plan and memory") {
+    test::table table(2);
+    std::vector<std::vector<float>> data[2]{std::vector<std::vector<float>>(5, {1, 2, 3}), std::vector<std::vector<float>>(5, {1, 2, 3})};
+    std::vector<const operation*> first;
+    for (int round = 0; round < 4; ++round) {
+        std::vector<const operation*> used;
+        std::vector<future<>> ends;
+        for (const rank me : {0, 1})
+            for (auto& each : data[me]) {
+                operation& made = table[me].engine().issue(asking(collective::all_reduce, each), duration::max());
+                used.push_back(&made);
+                ends.push_back(future<>(made));
+            }
+        table.settle();
+        for (auto& each : ends) CHECK(!why(each).code);
+        if (round == 0) first = used;
+        CHECK(used == first);
+    }
+}
+
 TEST_CASE("an operation waits for lanes, and goes on when they are made") {
     test::table table(2);
     table.by_hand();

@@ -46,7 +46,7 @@ struct way {
     int threads = 1;
 };
 inline constexpr way lanes[] = {{"the small lane", std::size_t{1} << 40},
-                                {"the small lane within a host", std::size_t{1} << 40, 1, 2},
+                                {"the small lane within a host", std::size_t{1} << 40, 1, 2},  // threads of its own make it real memory
                                 {"a bulk lane", 0},
                                 {"three bulk lanes", 0, 3},
                                 {"four bulk lanes on two threads", 0, 4, 2}};

@@ -49,7 +49,7 @@ public:
     std::string peer() const override { return over_->peer(); }
 
     bool broken = false;
-    std::optional<bool> alone;       // each side has a core of its own
+    std::optional<bool> alone;      // each side has a core of its own
     std::function<void()> no_slip;  // called when none has been found
 
 private:

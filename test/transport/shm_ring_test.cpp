@@ -100,13 +100,13 @@ TEST_CASE("who sleeps is to be woken once, the sender only when a good part is f
     ring_sender sender(ring.both());
     ring_receiver receiver(ring.both());
     CHECK_FALSE(receiver.ready());
-    receiver.sleep(true);
+    ring.state.receiver_sleeps = 1;
     send(sender, bytes(ring_bytes));
     CHECK(sender.must_wake());
     CHECK_FALSE(sender.must_wake());
     CHECK(receiver.ready());
     CHECK_FALSE(sender.ready());
-    sender.sleep(true);
+    ring.state.sender_sleeps = 1;
     bytes got(ring_bytes / 4);
     recv(receiver, std::span(got).first(1000));
     CHECK_FALSE(receiver.must_wake());

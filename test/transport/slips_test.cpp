@@ -199,10 +199,10 @@ TEST_CASE("a slip comes before the frame behind it, wherever the ring ends") {
         lending_road on;
         road& way = *on.way;
         std::size_t position = 0;
-        const auto send = [&](std::size_t bytes) {
-            way.send(way.add(bytes - frame_bytes));
+        const auto send = [&](std::size_t frame) {
+            way.send(way.add(frame - frame_bytes));
             way.flush();
-            position += bytes;
+            position += frame;
         };
         while (ring_bytes - position > 3000) {
             send(1000);
