@@ -7,18 +7,8 @@
 #include <utility>
 
 namespace tutti {
-namespace {
 
-thread_local event_loop* loop_of_this_thread = nullptr;
-
-}  // namespace
-
-namespace detail {
-
-presence::presence(event_loop& loop) noexcept : before_(loop_of_this_thread) { loop_of_this_thread = &loop; }
-presence::~presence() { loop_of_this_thread = before_; }
-
-}  // namespace detail
+constinit thread_local event_loop* detail::loop_of_this_thread = nullptr;
 
 event_loop::event_loop() : impl_(std::make_unique<impl>(*this)) { impl_->own_io(); }
 
@@ -94,9 +84,9 @@ time_point event_loop::now() const noexcept {
     return impl_->virtual_time ? impl_->virtual_now : time_point(std::chrono::steady_clock::now());
 }
 
-bool event_loop::here() const noexcept { return loop_of_this_thread == this; }
+bool event_loop::here() const noexcept { return detail::loop_of_this_thread == this; }
 
-event_loop* event_loop::current() noexcept { return loop_of_this_thread; }
+event_loop* event_loop::current() noexcept { return detail::loop_of_this_thread; }
 
 asio::io_context& event_loop::impl::own_io() {
     if (!io) {

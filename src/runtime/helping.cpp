@@ -16,7 +16,9 @@ constexpr std::chrono::microseconds longest_patience{10000};
 constexpr int tries_between_polls = 256;
 // Of a coroutine that is about to be suspended; and how many do so before their loop has a turn.
 constexpr int hasty_tries = 32;
-constexpr int most_hastened = 32;
+constexpr int most_hastened = 256;
+// As many of these turns are as long as another.
+constexpr unsigned hasty_turns = 8;
 // At the end it waits for, while somebody else drives.
 constexpr int looks_between_wishes = 1024;
 
@@ -45,7 +47,7 @@ bool event_loop::impl::called() const noexcept {
 
 /// Whether this thread is the helper's, and not on another loop for a while. That does not change while it is asked.
 bool event_loop::impl::on_helper() const noexcept {
-    const event_loop* const here = event_loop::current();
+    const event_loop* const here = detail::loop_of_this_thread;
     return here && here->impl_.get() == helper.load(std::memory_order_relaxed);
 }
 
@@ -170,8 +172,8 @@ bool event_loop::impl::hasten(const detail::future_state& end) noexcept {
     impl& other = *helped;
     const detail::shift there(other.self, true);
     if (!there || other.crowded) return false;
-    if (!other.timers.empty() && other.turns % turns_between_clocks == 0) other.fire_timers(other.self.now());
-    if (++other.turns % turns_between_polls == 0) other.poll_io(batch / 4);
+    if (!other.timers.empty() && other.turns % (turns_between_clocks * hasty_turns) == 0) other.fire_timers(other.self.now());
+    if (++other.turns % (turns_between_polls * hasty_turns) == 0) other.poll_io(batch / 4);
     other.stirred = false;
     for (int tries = 0; tries < hasty_tries && !called() && !other.stopping.load(std::memory_order_relaxed); ++tries) {
         other.take_remote();
@@ -198,13 +200,14 @@ void spin_until(event_loop& loop, const future_state& end) {
     }
 }
 
-shift::shift(event_loop& loop, bool wished) : loop_(loop), driving_(loop.inner().begin_shift(wished)) {
-    if (driving_) here_.emplace(loop);
-}
+shift::shift(event_loop& loop, bool wished)
+    : loop_(loop),
+      driving_(loop.inner().begin_shift(wished)),
+      before_(driving_ ? std::exchange(loop_of_this_thread, &loop) : nullptr) {}
 
 shift::~shift() {
     if (!driving_) return;
-    here_.reset();
+    loop_of_this_thread = before_;
     loop_.inner().end_shift();
 }
 

@@ -4,17 +4,20 @@
 #include <tutti/detail/future_state.hpp>
 #include <tutti/event_loop.hpp>
 
-#include <optional>
+#include <utility>
 
 namespace tutti::detail {
 
-/// Makes `event_loop::current()` tell the truth while it lives.
+/// What `event_loop::current()` says.
+extern constinit thread_local event_loop* loop_of_this_thread;
+
+/// Makes that tell the truth while it lives.
 class presence {
 public:
-    explicit presence(event_loop& loop) noexcept;
+    explicit presence(event_loop& loop) noexcept : before_(std::exchange(loop_of_this_thread, &loop)) {}
     presence(const presence&) = delete;
     presence& operator=(const presence&) = delete;
-    ~presence();
+    ~presence() { loop_of_this_thread = before_; }
 
 private:
     event_loop* const before_;
@@ -34,7 +37,7 @@ public:
 private:
     event_loop& loop_;
     const bool driving_;
-    std::optional<presence> here_;
+    event_loop* const before_;  // where this thread was
 };
 
 /// Returns when `end` is done, and does nothing else until then: runs the turns of `loop` where this thread may, without sleeping or yielding.
