@@ -3,6 +3,7 @@
 
 #include "engine/request.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -30,8 +31,19 @@ complaint check_prefix_op(const reduction& op);
 /// The two overlap in no byte, unless `to` begins exactly at `allowed`.
 complaint check_overlap(const_buffer from, const_buffer to, const void* allowed);
 
+/// Whether it is what most calls bring: elements of a type with arithmetic, as many as can be counted, in memory aligned for them.
+inline bool usual(const_buffer what) noexcept {
+    constexpr std::size_t most = std::size_t{1} << 48;
+    const std::size_t element = size_of(what.type);
+    return element > 0 && what.data && what.count < most && (reinterpret_cast<std::uintptr_t>(what.data) & (element - 1)) == 0;
+}
+
 /// As many elements of one type in as out, of one rank's: both are right, and lie apart or are one.
-complaint check_operands(const_buffer from, const_buffer to);
+complaint check_two(const_buffer from, const_buffer to);
+inline complaint check_operands(const_buffer from, const_buffer to) {
+    const bool same = from.data == to.data && from.count == to.count && from.type == to.type;
+    return same && usual(from) ? complaint() : check_two(from, to);
+}
 
 /// The first complaint of several.
 template <class... Complaints>

@@ -82,20 +82,23 @@ request make(collective kind, const_buffer shape, const void* input, void* outpu
     return what;
 }
 
-/// Issues `what`, or keeps it for later. A call that cannot be right fails the communicator, because the other ranks wait for it.
+/// A call that cannot be right fails the communicator, because the other ranks wait for it.
+void refuse(detail::group& group, const request& what, error code, std::string_view problem) {
+    const rank me = group.who().me;
+    report why;
+    why.code = code;
+    why.root = me;
+    why.peers = {me};
+    why.cause = fmt::format("rank {} called {}{}", me, to_string(describe(what)), problem);
+    group.engine().fail_and_tell(std::move(why));
+}
+
+/// Issues `what`, or keeps it for later.
 future<> issue(detail::group& group, const request& what, complaint wrong) {
-    if (!wrong) wrong = detail::check_op(what);
-    const complaint unsupported = wrong ? complaint() : detail::check_defined(what);
-    if (wrong || unsupported) {
-        const rank me = group.who().me;
-        const descriptor tried = describe(what);
-        report why;
-        why.code = wrong ? error::invalid_argument : error::unsupported;
-        why.root = me;
-        why.peers = {me};
-        if (wrong) why.cause = fmt::format("rank {} called {} with a wrong argument: {}", me, to_string(tried), *wrong);
-        else why.cause = fmt::format("rank {} called {}: {}", me, to_string(tried), *unsupported);
-        group.engine().fail_and_tell(std::move(why));
+    if (wrong || what.op.user() || !defined(what.op.kind(), what.type)) {
+        if (!wrong) wrong = detail::check_op(what);
+        if (wrong) refuse(group, what, error::invalid_argument, fmt::format(" with a wrong argument: {}", *wrong));
+        else if (const complaint unsupported = detail::check_defined(what)) refuse(group, what, error::unsupported, ": " + *unsupported);
     }
     const duration deadline = group.home().options().operation;
     if (!what.keep) return future<>(group.engine().issue(what, deadline));
