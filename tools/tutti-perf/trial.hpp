@@ -16,11 +16,13 @@ class trial {
 public:
     /// `count`: elements of a share, as options::count_for gives them.
     trial(const options& given, std::uint64_t count, tutti::communicator& world);
+    trial(const trial&) = delete;
+    trial& operator=(const trial&) = delete;
 
     /// Issues the operation; not where it takes several calls.
-    tutti::future<> start(tutti::communicator& world) { return what_.start(world, all_operands()); }
+    tutti::future<> start(tutti::communicator& world) { return what_.start(world, operands_); }
     /// The whole of one that does.
-    tutti::task<> play(tutti::communicator& world) { return what_.play(world, all_operands()); }
+    tutti::task<> play(tutti::communicator& world) { return what_.play(world, operands_); }
     bool played() const noexcept { return what_.play != nullptr; }
 
     /// Puts contributions into the input that tell ranks and places apart, and nonsense into the output.
@@ -56,7 +58,6 @@ private:
         std::byte* data_ = nullptr;
     };
 
-    operands all_operands() const noexcept { return {input(), output(), op(), counts_}; }
     std::uint64_t elements(parts held) const noexcept { return held == parts::all ? longest_ : counts_[static_cast<std::size_t>(me_)]; }
     /// Where one part stands in memory for all of them.
     std::size_t mine_bytes(parts held) const noexcept;
@@ -79,6 +80,7 @@ private:
     std::vector<std::size_t> counts_;  // elements of each part
     memory first_;                     // the input; in place the output, too
     memory second_;                    // the output, unless in place
+    const operands operands_;
 };
 
 }  // namespace perf
