@@ -6,28 +6,9 @@
 
 namespace tutti {
 
-void cursor::begin(operation& of, const program::channel& way) noexcept {
-    of_ = &of;
-    way_ = &way;
-    segment_ = 0;
-    group_ = 0;
-    slice_ = 0;
-    inside_ = 0;
-}
-
-int cursor::step() const noexcept { return of_->plan().step_order()[static_cast<std::size_t>(way_->groups[group_].first + inside_)]; }
-
 bool cursor::last() const noexcept {
     return group_ + 1 == way_->groups.size() && slice_ + 1 == of_->slices() && inside_ + 1 == way_->groups[group_].count;
 }
-
-void cursor::next() noexcept {
-    if (++inside_ < way_->groups[group_].count) return;
-    inside_ = 0;
-    if (++slice_ == segment_end()) end_group();
-}
-
-std::size_t cursor::segment_end() const noexcept { return std::min(of_->slices() - segment_, of_->segment()) + segment_; }
 
 void cursor::end_group() noexcept {
     const std::size_t end = segment_end();

@@ -1,4 +1,4 @@
-// Which frame of an operation comes next on the way from or to a peer.
+// Which frame of an operation comes next on the way from or to a peer. What is short is inline, in operation.hpp.
 #pragma once
 
 #include "engine/program.hpp"
@@ -12,7 +12,11 @@ class operation;
 /// The way of an operation's frames from or to one peer: which step and slice is next.
 class cursor {
 public:
-    void begin(operation& of, const program::channel& way) noexcept;
+    void begin(operation& of, const program::channel& way) noexcept {
+        *this = {};
+        of_ = &of;
+        way_ = &way;
+    }
     bool ended() const noexcept { return group_ == way_->groups.size(); }
     int round() const noexcept { return way_->groups[group_].round; }
     int step() const noexcept;

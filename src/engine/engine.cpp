@@ -46,6 +46,7 @@ void engine::reprice(const cost_model& costs) {
     settings_.costs = costs;
     choose_ = std::move(choose);
     last_choice_ = {};
+    for (auto& each : owned_) each->laid_out_ = false;  // by a plan that may not be chosen any more
 }
 
 /// Several lanes bring slices in any order, so none shall wait for the last round of another.
@@ -70,23 +71,6 @@ engine::prepared& engine::prepare(const request& what) {
     return found;
 }
 
-operation& engine::first_of(operation_list& free) {
-    if (!free.first) collect();
-    if (!free.first) {
-        owned_.push_back(std::make_unique<operation>());
-        free.push(*owned_.back());
-    }
-    return *free.first;
-}
-
-/// Without a plan where nothing can be done any more.
-void engine::make_ready(operation& made, const request& what, const std::shared_ptr<const program>& plan) {
-    made.begin(nullptr, what);  // it belongs to the engine alone until it is issued
-    if (plan) made.plan(plan, who_.me, who_.size, settings_.slice_bytes, segment());
-    made.epoch = who_.epoch;
-    made.lanes = lane_of(what);
-}
-
 operation& engine::issue(const request& what, duration default_deadline) {
     issuing now(*this);
     operation& made = accept(what, default_deadline);
@@ -96,19 +80,12 @@ operation& engine::issue(const request& what, duration default_deadline) {
 
 /// Makes an operation; one that has ended already if there can be none.
 operation& engine::accept(const request& what, duration default_deadline) {
-    descriptor described = describe(what);
-    if (pending_ == settings_.pending_limit) too_many(described);
-    prepared* const ready = failure_ || shut_ ? nullptr : &prepare(what);
-    if (ready) described.algorithm = ready->algorithm;
-    operation_list& free = ready ? ready->free : free_;
-    operation& made = first_of(free);  // where it stays until nothing fails any more
-    if (!ready || !made.begin_like_before(what)) make_ready(made, what, ready ? ready->plan : nullptr);
-    made.what = described;
-    made.home = &free;
-    free.remove(made);
-    made.owner_ = shared_from_this();
+    if (pending_ == settings_.pending_limit) too_many(describe(what));
+    operation* const before = like_before(what);
+    operation& made = before ? *before : made_of(what);
+    take_out(made, *made.home);
     if (made.asked.deadline == duration{}) made.asked.deadline = default_deadline;
-    if (!ready) refuse(made);
+    if (failure_ || shut_) refuse(made);
     return made;
 }
 
@@ -249,25 +226,6 @@ void engine::finish_ended() noexcept {
     }
 }
 
-void engine::take_back(operation& which) noexcept {
-    which.next = returned_.load(std::memory_order_relaxed);
-    while (!returned_.compare_exchange_weak(which.next, &which, std::memory_order_release, std::memory_order_relaxed)) {}
-}
-
-/// Puts operations that have come back where the next calls look for them: the one that came first is taken first, so that calls in turns
-/// find the memory they had.
-void engine::collect() noexcept {
-    operation* first = nullptr;
-    for (operation* last = returned_.exchange(nullptr, std::memory_order_acquire); last;) {
-        operation* const before = std::exchange(last->next, first);
-        first = std::exchange(last, before);
-    }
-    while (first) {
-        operation& one = *std::exchange(first, first->next);
-        (one.call ? one.call->free : *one.home).push(one);
-    }
-}
-
 // ---- lanes
 
 void engine::peer_left(rank peer, lane_id which) {
@@ -347,6 +305,7 @@ void engine::tell_observer() noexcept {
 
 void engine::shut_down() noexcept {
     part();
+    std::shared_ptr<engine> self;
     {
         const std::lock_guard lock(guard_);
         if (shut_) return;
@@ -365,6 +324,7 @@ void engine::shut_down() noexcept {
         loop_.withdraw(on_fresh_);
         loop_.withdraw(on_ended_);
         loop_.withdraw(on_news_);
+        self = close_pool();
     }
     finish_ended();
     messages_.finish_ended();

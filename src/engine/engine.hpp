@@ -113,8 +113,10 @@ public:
     void overdue(operation& which) noexcept;
     /// With the guard held: what a custom_op threw.
     void operator_threw(operation& which, const char* what) noexcept;
-    /// Any thread: its caller and the engine have let go of it.
-    void take_back(operation& which) noexcept;
+    /// Any thread: its caller and the engine have let go of it. False when the engine has shut down: then it is to be put back, which may be
+    /// the end of the engine.
+    bool take_back(operation& which) noexcept;
+    void put_back(operation& which) noexcept;
 
 private:
     friend class port;
@@ -160,9 +162,15 @@ private:
     };
 
     prepared& prepare(const request& what);
+    operation* like_before(const request& what) noexcept;
     operation& first_of(operation_list& free);
     void make_ready(operation& made, const request& what, const std::shared_ptr<const program>& plan);
-    void collect() noexcept;
+    operation& take_out(operation& made, operation_list& from);
+    void put(operation& which) noexcept;
+    void collect(operation* instead = nullptr) noexcept;
+    std::shared_ptr<engine> close_pool() noexcept;
+    /// Of the list of those that have come back: nobody may add to it any more. No operation lies here.
+    operation* closed_pool() noexcept { return reinterpret_cast<operation*>(&returned_); }
     operation& start_again(detail::repeated_call& call);
     operation& add_to(detail::repeated_call& call, operation_list& from, const request& what, const descriptor& described,
                       const std::shared_ptr<const program>& plan);
@@ -178,6 +186,7 @@ private:
     void admit(rank peer, lane_id which, std::unique_ptr<link> over);
     void part() noexcept;
     std::size_t segment() const noexcept;
+    operation& made_of(const request& what);
     operation& accept(const request& what, duration default_deadline);
     void post_fresh() noexcept;
     void take_fresh() noexcept;
@@ -211,7 +220,9 @@ private:
     std::uint64_t started_ = 0;             // every collective up to this one has been registered at its ports
     std::size_t pending_ = 0;
     operation_list fresh_, live_, ended_, free_;      // free_: of those that were refused
-    std::atomic<operation*> returned_{nullptr};       // without the guard; linked by `next`
+    std::atomic<operation*> returned_{nullptr};       // without the guard; linked by `next`, the last first
+    std::size_t out_ = 0;                             // operations that callers, or the engine for them, hold
+    std::shared_ptr<engine> self_;                    // while any is out; when all are back, until it shuts down
     std::array<descriptor, 64> recent_{};   // by sequence, to name what a straggler speaks of
     std::map<plan_key, prepared> programs_;
     choice last_choice_;  // many calls are like the one before

@@ -35,7 +35,7 @@ loan send_channel::take_loan(std::uint32_t frame) noexcept {
 
 // ---- operation
 
-void operation::begin(std::shared_ptr<engine> owner, const request& asking) {
+void operation::begin(const request& asking) {
     asked = asking;
     list_.assign(asking.list.begin(), asking.list.end());
     asked.list = list_;
@@ -44,8 +44,10 @@ void operation::begin(std::shared_ptr<engine> owner, const request& asking) {
     recv_counts_.assign(asking.recv_counts.begin(), asking.recv_counts.end());
     asked.recv_counts = recv_counts_;
     plan_.reset();
+    used_senders_ = {};
+    used_receivers_ = {};
     laid_out_ = false;
-    again(std::move(owner));
+    again();
 }
 
 bool operation::begin_like_before(const request& asking) {
@@ -53,12 +55,11 @@ bool operation::begin_like_before(const request& asking) {
     asked.op = asking.op;  // a factor of -0 is equal to one of 0
     asked.deadline = asking.deadline;
     asked.label = asking.label;
-    again(nullptr);
+    again();
     return true;
 }
 
-void operation::again(std::shared_ptr<engine> owner) {
-    owner_ = std::move(owner);
+void operation::again() {
     renew();
     ended = false;
     failed.reset();
@@ -86,6 +87,8 @@ void operation::plan(std::shared_ptr<const program> plan, rank me, int size, std
     ended_ = std::span(progress_).subspan(2 * steps);
     if (senders_.size() < plan_->senders().size()) senders_.resize(plan_->senders().size());
     if (receivers_.size() < plan_->receivers().size()) receivers_.resize(plan_->receivers().size());
+    used_senders_ = std::span(senders_).first(plan_->senders().size());
+    used_receivers_ = std::span(receivers_).first(plan_->receivers().size());
     rewind();
     laid_out_ = true;  // memory may run out before
 }
@@ -97,21 +100,16 @@ void operation::rewind() {
     open_transfers_ = rounds() > 0 ? plan_->transfers(0) : 0;
     applied_ = false;
     std::fill(progress_.begin(), progress_.end(), 0);
-    for (std::size_t index = 0; index < plan_->senders().size(); ++index) {
-        send_channel& each = senders_[index];
-        each.begin(*this, plan_->senders()[index]);
+    const program::channel* way = plan_->senders().data();
+    for (send_channel& each : senders()) {
+        each.begin(*this, *way++);
         each.next_at = each.at;
         each.next_place = 0;
         each.queued = false;
         each.loans.clear();
     }
-    for (std::size_t index = 0; index < plan_->receivers().size(); ++index) receivers_[index].begin(*this, plan_->receivers()[index]);
-}
-
-bool operation::may_begin(int round, std::size_t slice) noexcept {
-    if (round > 0) return ended_[static_cast<std::size_t>(round) - 1] > slice;
-    prepare(slice);
-    return true;
+    way = plan_->receivers().data();
+    for (recv_channel& each : receivers()) each.begin(*this, *way++);
 }
 
 bool operation::may_send(int round, std::size_t slice, std::size_t ahead) noexcept {
@@ -178,12 +176,6 @@ void operation::prefetch(int index, std::size_t slice) const noexcept {
     for (int block = moved.first; block < moved.first + moved.count; ++block)
         memory.each_run(memory.slice(block, slices_, slice),
                         [&](const std::byte* data, std::size_t count) { prefetch_pages(data, count * memory.element_bytes); });
-}
-
-void operation::transferred(int index, std::size_t bytes) noexcept {
-    ++done_[static_cast<std::size_t>(index)];
-    --open_transfers_;
-    done_bytes_ += bytes;
 }
 
 void operation::count_early(int index, std::size_t slice) noexcept {
@@ -335,9 +327,9 @@ bool operation::combine_with(std::byte* mine, const std::byte* arrived, std::siz
         else combine(asked.op, asked.type, mine, mine, arrived, count);
         return true;
     } catch (const std::exception& thrown) {
-        owner_->operator_threw(*this, thrown.what());
+        owner_.operator_threw(*this, thrown.what());
     } catch (...) {
-        owner_->operator_threw(*this, "something that is no std::exception");
+        owner_.operator_threw(*this, "something that is no std::exception");
     }
     return false;
 }
@@ -366,12 +358,12 @@ void operation::finish_slice(std::size_t slice) noexcept {
         const part one = output.slice(0, slices_, slice);
         fill_identity(asked.op.kind(), asked.type, output.at(one.first), one.count);
     }
-    average(slice);
+    if (asked.op.kind() == reduce_op::avg) average(slice);
     for (int block = 0; packed_ && block < output.blocks; ++block) unpack(output.slice(block, slices_, slice));
 }
 
 void operation::average(std::size_t slice) noexcept {
-    if (asked.op.kind() != reduce_op::avg || size_ == 1 || !tutti::reduces(asked.kind)) return;
+    if (size_ == 1 || !tutti::reduces(asked.kind)) return;
     if (asked.kind == collective::reduce && asked.root != me_) return;
     const layout& output = space_of(space::output);
     for (int block = 0; block < output.blocks; ++block) {
@@ -380,13 +372,12 @@ void operation::average(std::size_t slice) noexcept {
     }
 }
 
-void operation::cancel() noexcept { owner_->cancel(*this, "it was cancelled"); }
-void operation::abandon() noexcept { owner_->cancel(*this, "its future was dropped before the end"); }
-void operation::overdue() noexcept { owner_->overdue(*this); }
+void operation::cancel() noexcept { owner_.cancel(*this, "it was cancelled"); }
+void operation::abandon() noexcept { owner_.cancel(*this, "its future was dropped before the end"); }
+void operation::overdue() noexcept { owner_.overdue(*this); }
 
 void operation::recycle() noexcept {
-    const auto owner = std::move(owner_);
-    owner->take_back(*this);
+    if (!owner_.take_back(*this)) owner_.put_back(*this);
 }
 
 }  // namespace tutti

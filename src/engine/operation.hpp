@@ -63,14 +63,14 @@ public:
 /// Changed with the engine's guard held. Derives from future_state, so one pooled object serves the caller and the engine.
 class operation final : public detail::future_state {
 public:
-    operation() = default;
+    explicit operation(engine& owner) noexcept : owner_(owner) {}
 
     /// Makes a fresh or recycled object ready.
-    void begin(std::shared_ptr<engine> owner, const request& what);
+    void begin(const request& what);
     /// The same if it was this call before, and has its plan and memory still. False if not, and nothing has changed.
     bool begin_like_before(const request& asking);
     /// The same once more, with plan and memory as they are.
-    void again(std::shared_ptr<engine> owner);
+    void again();
     void plan(std::shared_ptr<const program> plan, rank me, int size, std::size_t slice_bytes, std::size_t segment);
 
     std::uint64_t sequence = 0;
@@ -87,15 +87,19 @@ public:
     operation_list* home = nullptr;         // where it waits for the next call
     detail::repeated_call* call = nullptr;  // that it belongs to
 
-    std::span<send_channel> senders() noexcept { return {senders_.data(), plan_->senders().size()}; }
-    std::span<recv_channel> receivers() noexcept { return {receivers_.data(), plan_->receivers().size()}; }
+    std::span<send_channel> senders() noexcept { return used_senders_; }
+    std::span<recv_channel> receivers() noexcept { return used_receivers_; }
     const program& plan() const noexcept { return *plan_; }
     std::size_t slices() const noexcept { return slices_; }
     /// So many slices go through all rounds before the next ones do.
     std::size_t segment() const noexcept { return segment_; }
 
     /// Whether slice `slice` of a transfer of `round` may begin: slice by slice, all earlier rounds have ended here.
-    bool may_begin(int round, std::size_t slice) noexcept;
+    bool may_begin(int round, std::size_t slice) noexcept {
+        if (round > 0) return ended_[static_cast<std::size_t>(round) - 1] > slice;
+        prepare(slice);
+        return true;
+    }
     /// The same for a send, which is also not more than `ahead` slices ahead of what has ended in its round.
     bool may_send(int round, std::size_t slice, std::size_t ahead) noexcept;
     /// The same where slices end in any order: what has ended counts, wherever it is.
@@ -135,7 +139,11 @@ public:
     /// Slices of a step's transfer that are done.
     std::size_t transferred(int step) const noexcept { return done_[static_cast<std::size_t>(step)]; }
     /// One more slice of a step's transfer is done.
-    void transferred(int step, std::size_t bytes) noexcept;
+    void transferred(int step, std::size_t bytes) noexcept {
+        ++done_[static_cast<std::size_t>(step)];
+        --open_transfers_;
+        done_bytes_ += bytes;
+    }
     /// A slice is, and slices before it are not. It counts later.
     void transferred_early(int step) noexcept { ++early_[static_cast<std::size_t>(step)]; }
     void count_early(int step, std::size_t slice) noexcept;
@@ -172,7 +180,10 @@ private:
     void append_runs(const blocks& what, std::size_t slice, std::vector<std::span<Byte>>& into) const;
     bool advance_all() noexcept;
     bool advance_whole() noexcept;
-    void prepare(std::size_t slice) noexcept;
+    void prepare(std::size_t slice) noexcept {
+        if (prepared_ <= slice) prepare_up_to(slice);
+    }
+    void prepare_up_to(std::size_t slice) noexcept;
     bool transfers_done(int round, std::size_t slice) const noexcept;
     void apply(int round, std::size_t slice) noexcept;
     void apply_reduction(int index, std::size_t slice) noexcept;
@@ -183,7 +194,7 @@ private:
     void pack(part which) noexcept;
     void unpack(part which) noexcept;
 
-    std::shared_ptr<engine> owner_;
+    engine& owner_;  // lives as long as somebody holds this
     std::shared_ptr<const program> plan_;
     bool laid_out_ = false;  // by it, wholly
     rank me_ = 0;
@@ -214,7 +225,21 @@ private:
     std::span<std::size_t> ended_;       // per round: slices ended
     std::vector<send_channel> senders_;
     std::vector<recv_channel> receivers_;
+    std::span<send_channel> used_senders_;  // of those, by this plan
+    std::span<recv_channel> used_receivers_;
     std::uint64_t done_bytes_ = 0;
 };
+
+inline int cursor::step() const noexcept {
+    return of_->plan().step_order()[static_cast<std::size_t>(way_->groups[group_].first + inside_)];
+}
+
+inline void cursor::next() noexcept {
+    if (++inside_ < way_->groups[group_].count) return;
+    inside_ = 0;
+    if (++slice_ == segment_end()) end_group();
+}
+
+inline std::size_t cursor::segment_end() const noexcept { return std::min(of_->slices() - segment_, of_->segment()) + segment_; }
 
 }  // namespace tutti

@@ -89,7 +89,7 @@ void operation::place_input_copy() noexcept {
     }
 }
 
-void operation::prepare(std::size_t slice) noexcept {
+void operation::prepare_up_to(std::size_t slice) noexcept {
     for (; prepared_ <= slice; ++prepared_) {
         const layout& target = space_of(copied_to_);
         const std::size_t origin = target.block(copied_first_).first;

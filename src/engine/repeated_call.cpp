@@ -48,8 +48,8 @@ operation& engine::start_again(detail::repeated_call& call) {
     if (!call.free.first) collect();
     if (!call.free.first) add_to(call, *model.home, model.asked, model.what, model.plan_);
     operation& next = *call.free.first;
-    call.free.remove(next);
-    next.again(shared_from_this());
+    take_out(next, call.free);
+    next.again();
     if (failure_ || shut_) refuse(next);
     else call.last = &next;
     return next;

@@ -1,0 +1,93 @@
+// Where an engine's operations come from and go back to, with the plans, layouts and memory that they keep for the next call.
+#include "engine/engine.hpp"
+#include "engine/repeated_call.hpp"
+
+#include <utility>
+
+namespace tutti {
+
+/// Where a call begins. It stays in its list of free ones, since memory may run out before it is ready.
+operation& engine::first_of(operation_list& free) {
+    if (!free.first) collect();
+    if (!free.first) {
+        owned_.push_back(std::make_unique<operation>(*this));
+        free.push(*owned_.back());
+    }
+    return *free.first;
+}
+
+/// The operation that would be next if this were the last call once more, when it was this call before. Null if not, and nothing has changed.
+operation* engine::like_before(const request& what) noexcept {
+    if (!last_choice_.made || failure_ || shut_) return nullptr;
+    operation_list& free = last_choice_.made->free;
+    if (!free.first) collect();
+    return free.first && free.first->begin_like_before(what) ? free.first : nullptr;
+}
+
+operation& engine::made_of(const request& what) {
+    prepared* const ready = failure_ || shut_ ? nullptr : &prepare(what);
+    operation_list& free = ready ? ready->free : free_;
+    operation& made = first_of(free);
+    if (!ready || !made.begin_like_before(what)) make_ready(made, what, ready ? ready->plan : nullptr);
+    made.what = describe(what);
+    if (ready) made.what.algorithm = ready->algorithm;
+    made.home = &free;
+    return made;
+}
+
+/// Without a plan where nothing can be done any more.
+void engine::make_ready(operation& made, const request& what, const std::shared_ptr<const program>& plan) {
+    made.begin(what);
+    if (plan) made.plan(plan, who_.me, who_.size, settings_.slice_bytes, segment());
+    made.epoch = who_.epoch;
+    made.lanes = lane_of(what);
+}
+
+/// To its caller. Futures may outlive the communicator: while any of these is out, the engine lives.
+operation& engine::take_out(operation& made, operation_list& from) {
+    if (!self_) self_ = shared_from_this();
+    from.remove(made);
+    ++out_;
+    return made;
+}
+
+bool engine::take_back(operation& which) noexcept {
+    operation* last = returned_.load(std::memory_order_relaxed);
+    do {
+        if (last == closed_pool()) return false;
+        which.next = last;
+    } while (!returned_.compare_exchange_weak(last, &which, std::memory_order_release, std::memory_order_relaxed));
+    return true;
+}
+
+void engine::put_back(operation& which) noexcept {
+    std::shared_ptr<engine> self;  // destroyed when the guard is free
+    const std::lock_guard lock(guard_);
+    put(which);
+    if (out_ == 0) self = std::move(self_);
+}
+
+void engine::put(operation& which) noexcept {
+    (which.call ? which.call->free : *which.home).push(which);
+    --out_;
+}
+
+/// Puts operations that have come back where the next calls look for them: the one that came first is taken first, so that calls in turns
+/// find the memory they had.
+void engine::collect(operation* instead) noexcept {
+    if (returned_.load(std::memory_order_relaxed) == closed_pool()) return;
+    operation* first = nullptr;
+    for (operation* last = returned_.exchange(instead, std::memory_order_acquire); last;) {
+        operation* const before = std::exchange(last->next, first);
+        first = std::exchange(last, before);
+    }
+    while (first) put(*std::exchange(first, first->next));
+}
+
+/// From here on operations come back one by one, and with the last of them the engine's hold on itself ends: here, if all are back.
+std::shared_ptr<engine> engine::close_pool() noexcept {
+    collect(closed_pool());
+    return out_ == 0 ? std::move(self_) : nullptr;
+}
+
+}  // namespace tutti
