@@ -106,7 +106,7 @@ complaint check_overlap(const_buffer from, const_buffer to, const void* allowed)
     return std::string("input and output overlap in a way that this operation does not allow");
 }
 
-complaint check_two(const_buffer from, const_buffer to) {
+complaint check_operands_fully(const_buffer from, const_buffer to) {
     const bool same = from.data == to.data && from.count == to.count && from.type == to.type && from.opaque_bytes == to.opaque_bytes;
     if (same) return first_of(check_memory("input", from), check_total(from, from.count, 1));
     return first_of(check_same_type(from, to), check_count("output", to.count, from.count), check_memory("input", from),

@@ -39,10 +39,10 @@ inline bool usual(const_buffer what) noexcept {
 }
 
 /// As many elements of one type in as out, of one rank's: both are right, and lie apart or are one.
-complaint check_two(const_buffer from, const_buffer to);
+complaint check_operands_fully(const_buffer from, const_buffer to);
 inline complaint check_operands(const_buffer from, const_buffer to) {
     const bool same = from.data == to.data && from.count == to.count && from.type == to.type;
-    return same && usual(from) ? complaint() : check_two(from, to);
+    return same && usual(from) ? complaint() : check_operands_fully(from, to);
 }
 
 /// The first complaint of several.

@@ -2,8 +2,6 @@
 
 #include "engine/operation.hpp"
 
-#include <algorithm>
-
 namespace tutti {
 
 bool cursor::last() const noexcept {

@@ -19,17 +19,17 @@ public:
     }
     bool ended() const noexcept { return group_ == way_->groups.size(); }
     int round() const noexcept { return way_->groups[group_].round; }
-    int step() const noexcept;
+    inline int step() const noexcept;
     std::size_t slice() const noexcept { return slice_; }
     bool last() const noexcept;
     /// Goes so many frames on; false when there are fewer.
     bool skip(std::size_t frames) noexcept;
     rank peer() const noexcept { return way_->peer; }
     operation& of() const noexcept { return *of_; }
-    void next() noexcept;
+    inline void next() noexcept;
 
 private:
-    std::size_t segment_end() const noexcept;
+    inline std::size_t segment_end() const noexcept;
     void end_group() noexcept;
 
     operation* of_ = nullptr;

@@ -1,7 +1,6 @@
 #include "engine/engine.hpp"
 
 #include "base/check.hpp"
-#include "engine/repeated_call.hpp"
 #include "runtime/rough_clock.hpp"
 
 #include <fmt/format.h>
@@ -81,9 +80,9 @@ operation& engine::issue(const request& what, duration default_deadline) {
 /// Makes an operation; one that has ended already if there can be none.
 operation& engine::accept(const request& what, duration default_deadline) {
     if (pending_ == settings_.pending_limit) too_many(describe(what));
-    operation* const before = like_before(what);
+    operation* const before = begun_like_before(what);
     operation& made = before ? *before : made_of(what);
-    take_out(made, *made.home);
+    take_out(made);
     if (made.asked.deadline == duration{}) made.asked.deadline = default_deadline;
     if (failure_ || shut_) refuse(made);
     return made;
@@ -137,12 +136,10 @@ lane_kind engine::lane_of(const request& what) const noexcept {
     return vector_bytes(what, who_.size) <= settings_.small_bytes ? lane_kind::small : lane_kind::bulk;
 }
 
-port& engine::port_to(rank peer, lane_kind kind) {
+port& engine::first_port_to(rank peer, lane_kind kind) {
     auto& place = ports_[static_cast<std::size_t>(peer) * lane_kinds + static_cast<std::size_t>(kind)];
-    if (!place) {
-        place = std::make_unique<port>(*this, peer, kind, settings_.lanes);
-        wanted_.push_back({peer, kind});
-    }
+    place = std::make_unique<port>(*this, peer, kind, settings_.lanes);
+    wanted_.push_back({peer, kind});
     return *place;
 }
 
@@ -305,7 +302,7 @@ void engine::tell_observer() noexcept {
 
 void engine::shut_down() noexcept {
     part();
-    std::shared_ptr<engine> self;
+    const auto self = shared_from_this();
     {
         const std::lock_guard lock(guard_);
         if (shut_) return;
@@ -324,7 +321,7 @@ void engine::shut_down() noexcept {
         loop_.withdraw(on_fresh_);
         loop_.withdraw(on_ended_);
         loop_.withdraw(on_news_);
-        self = close_pool();
+        close_pool();
     }
     finish_ended();
     messages_.finish_ended();

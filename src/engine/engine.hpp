@@ -162,13 +162,15 @@ private:
     };
 
     prepared& prepare(const request& what);
-    operation* like_before(const request& what) noexcept;
+    operation* begun_like_before(const request& what) noexcept;
+    operation& made_of(const request& what);
     operation& first_of(operation_list& free);
     void make_ready(operation& made, const request& what, const std::shared_ptr<const program>& plan);
-    operation& take_out(operation& made, operation_list& from);
+    static operation_list& place_of(operation& which) noexcept;
+    void take_out(operation& made);
     void put(operation& which) noexcept;
     void collect(operation* instead = nullptr) noexcept;
-    std::shared_ptr<engine> close_pool() noexcept;
+    void close_pool() noexcept;
     /// Of the list of those that have come back: nobody may add to it any more. No operation lies here.
     operation* closed_pool() noexcept { return reinterpret_cast<operation*>(&returned_); }
     operation& start_again(detail::repeated_call& call);
@@ -177,7 +179,11 @@ private:
     void refuse(operation& made);
     void too_many(const descriptor& next);
     void too_early(const operation& running);
-    port& port_to(rank peer, lane_kind kind);
+    port& port_to(rank peer, lane_kind kind) {
+        const auto& place = ports_[static_cast<std::size_t>(peer) * lane_kinds + static_cast<std::size_t>(kind)];
+        return place ? *place : first_port_to(peer, kind);
+    }
+    port& first_port_to(rank peer, lane_kind kind);
     lane_kind lane_of(const request& what) const noexcept;
     /// Whether lanes of this kind are on several loops, and where one is.
     bool spread(lane_kind kind) const noexcept { return kind == lane_kind::bulk && settings_.lanes > 1 && !further_.empty(); }
@@ -186,7 +192,6 @@ private:
     void admit(rank peer, lane_id which, std::unique_ptr<link> over);
     void part() noexcept;
     std::size_t segment() const noexcept;
-    operation& made_of(const request& what);
     operation& accept(const request& what, duration default_deadline);
     void post_fresh() noexcept;
     void take_fresh() noexcept;
@@ -222,7 +227,7 @@ private:
     operation_list fresh_, live_, ended_, free_;      // free_: of those that were refused
     std::atomic<operation*> returned_{nullptr};       // without the guard; linked by `next`, the last first
     std::size_t out_ = 0;                             // operations that callers, or the engine for them, hold
-    std::shared_ptr<engine> self_;                    // while any is out; when all are back, until it shuts down
+    std::shared_ptr<engine> self_;                    // from the first one on, until it has shut down and all are back
     std::array<descriptor, 64> recent_{};   // by sequence, to name what a straggler speaks of
     std::map<plan_key, prepared> programs_;
     choice last_choice_;  // many calls are like the one before

@@ -16,12 +16,15 @@ operation& engine::first_of(operation_list& free) {
     return *free.first;
 }
 
-/// The operation that would be next if this were the last call once more, when it was this call before. Null if not, and nothing has changed.
-operation* engine::like_before(const request& what) noexcept {
+/// The operation that would be next if this were the last call once more, begun, when it was this call before. Null if not, and nothing has
+/// changed. Where an operator of the user's was there may be another one now, of which the digest tells.
+operation* engine::begun_like_before(const request& what) noexcept {
     if (!last_choice_.made || failure_ || shut_) return nullptr;
     operation_list& free = last_choice_.made->free;
     if (!free.first) collect();
-    return free.first && free.first->begin_like_before(what) ? free.first : nullptr;
+    operation* const next = free.first;
+    if (!next || next->what.digest != (what.digest ^ what.op.digest())) return nullptr;
+    return next->begin_like_before(what) ? next : nullptr;
 }
 
 operation& engine::made_of(const request& what) {
@@ -43,12 +46,14 @@ void engine::make_ready(operation& made, const request& what, const std::shared_
     made.lanes = lane_of(what);
 }
 
+/// Where it is when nobody uses it.
+operation_list& engine::place_of(operation& which) noexcept { return which.call ? which.call->free : *which.home; }
+
 /// To its caller. Futures may outlive the communicator: while any of these is out, the engine lives.
-operation& engine::take_out(operation& made, operation_list& from) {
+void engine::take_out(operation& made) {
     if (!self_) self_ = shared_from_this();
-    from.remove(made);
+    place_of(made).remove(made);
     ++out_;
-    return made;
 }
 
 bool engine::take_back(operation& which) noexcept {
@@ -68,7 +73,7 @@ void engine::put_back(operation& which) noexcept {
 }
 
 void engine::put(operation& which) noexcept {
-    (which.call ? which.call->free : *which.home).push(which);
+    place_of(which).push(which);
     --out_;
 }
 
@@ -84,10 +89,11 @@ void engine::collect(operation* instead) noexcept {
     while (first) put(*std::exchange(first, first->next));
 }
 
-/// From here on operations come back one by one, and with the last of them the engine's hold on itself ends: here, if all are back.
-std::shared_ptr<engine> engine::close_pool() noexcept {
+/// From here on operations come back one by one, and with the last of them the engine's hold on itself ends: here, if all are back. Somebody
+/// else holds it now.
+void engine::close_pool() noexcept {
     collect(closed_pool());
-    return out_ == 0 ? std::move(self_) : nullptr;
+    if (out_ == 0) self_.reset();
 }
 
 }  // namespace tutti

@@ -36,6 +36,10 @@ loan send_channel::take_loan(std::uint32_t frame) noexcept {
 // ---- operation
 
 void operation::begin(const request& asking) {
+    laid_out_ = false;
+    plan_.reset();
+    used_senders_ = {};
+    used_receivers_ = {};
     asked = asking;
     list_.assign(asking.list.begin(), asking.list.end());
     asked.list = list_;
@@ -43,10 +47,6 @@ void operation::begin(const request& asking) {
     asked.counts = counts_;
     recv_counts_.assign(asking.recv_counts.begin(), asking.recv_counts.end());
     asked.recv_counts = recv_counts_;
-    plan_.reset();
-    used_senders_ = {};
-    used_receivers_ = {};
-    laid_out_ = false;
     again();
 }
 

@@ -11,6 +11,7 @@
 #include "engine/request.hpp"
 #include "transport/lane.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>

@@ -48,7 +48,7 @@ operation& engine::start_again(detail::repeated_call& call) {
     if (!call.free.first) collect();
     if (!call.free.first) add_to(call, *model.home, model.asked, model.what, model.plan_);
     operation& next = *call.free.first;
-    take_out(next, call.free);
+    take_out(next);
     next.again();
     if (failure_ || shut_) refuse(next);
     else call.last = &next;
@@ -69,7 +69,10 @@ void engine::too_early(const operation& running) {
 void engine::forget(detail::repeated_call& call) noexcept {
     const std::lock_guard lock(guard_);
     collect();
-    for (operation* each : call.all) each->call = nullptr;
+    for (operation* each : call.all) {
+        each->call = nullptr;
+        each->laid_out_ = false;  // perhaps by a plan that is not chosen any more
+    }
     while (call.free.first) {
         operation& one = *call.free.first;
         call.free.remove(one);

@@ -8,7 +8,7 @@
 
 namespace tutti {
 
-constinit thread_local event_loop* detail::loop_of_this_thread = nullptr;
+constinit thread_local event_loop* detail::current_loop = nullptr;
 
 event_loop::event_loop() : impl_(std::make_unique<impl>(*this)) { impl_->own_io(); }
 
@@ -84,9 +84,9 @@ time_point event_loop::now() const noexcept {
     return impl_->virtual_time ? impl_->virtual_now : time_point(std::chrono::steady_clock::now());
 }
 
-bool event_loop::here() const noexcept { return detail::loop_of_this_thread == this; }
+bool event_loop::here() const noexcept { return detail::current_loop == this; }
 
-event_loop* event_loop::current() noexcept { return detail::loop_of_this_thread; }
+event_loop* event_loop::current() noexcept { return detail::current_loop; }
 
 asio::io_context& event_loop::impl::own_io() {
     if (!io) {

@@ -17,7 +17,7 @@ constexpr int tries_between_polls = 256;
 // Of a coroutine that is about to be suspended; and how many do so before their loop has a turn.
 constexpr int hasty_tries = 32;
 constexpr int most_hastened = 256;
-// As many of these turns are as long as another.
+// So many of their turns count as one, for looks at sockets and at the clock; and those of the owner's as its wait ends.
 constexpr unsigned hasty_turns = 8;
 // At the end it waits for, while somebody else drives.
 constexpr int looks_between_wishes = 1024;
@@ -47,7 +47,7 @@ bool event_loop::impl::called() const noexcept {
 
 /// Whether this thread is the helper's, and not on another loop for a while. That does not change while it is asked.
 bool event_loop::impl::on_helper() const noexcept {
-    const event_loop* const here = detail::loop_of_this_thread;
+    const event_loop* const here = detail::current_loop;
     return here && here->impl_.get() == helper.load(std::memory_order_relaxed);
 }
 
@@ -172,8 +172,10 @@ bool event_loop::impl::hasten(const detail::future_state& end) noexcept {
     impl& other = *helped;
     const detail::shift there(other.self, true);
     if (!there || other.crowded) return false;
-    if (!other.timers.empty() && other.turns % (turns_between_clocks * hasty_turns) == 0) other.fire_timers(other.self.now());
-    if (++other.turns % (turns_between_polls * hasty_turns) == 0) other.poll_io(batch / 4);
+    const bool late = other.time_has_passed.load(std::memory_order_relaxed);
+    if (late) other.time_has_passed.store(false, std::memory_order_relaxed);
+    if (!other.timers.empty() && (late || other.turns % (turns_between_clocks * hasty_turns) == 0)) other.fire_timers(other.self.now());
+    if (++other.turns % (turns_between_polls * hasty_turns) == 0 || late) other.poll_io(batch / 4);
     other.stirred = false;
     for (int tries = 0; tries < hasty_tries && !called() && !other.stopping.load(std::memory_order_relaxed); ++tries) {
         other.take_remote();
@@ -203,11 +205,11 @@ void spin_until(event_loop& loop, const future_state& end) {
 shift::shift(event_loop& loop, bool wished)
     : loop_(loop),
       driving_(loop.inner().begin_shift(wished)),
-      before_(driving_ ? std::exchange(loop_of_this_thread, &loop) : nullptr) {}
+      before_(driving_ ? std::exchange(current_loop, &loop) : nullptr) {}
 
 shift::~shift() {
     if (!driving_) return;
-    loop_of_this_thread = before_;
+    current_loop = before_;
     loop_.inner().end_shift();
 }
 

@@ -9,15 +9,15 @@
 namespace tutti::detail {
 
 /// What `event_loop::current()` says.
-extern constinit thread_local event_loop* loop_of_this_thread;
+extern constinit thread_local event_loop* current_loop;
 
 /// Makes that tell the truth while it lives.
 class presence {
 public:
-    explicit presence(event_loop& loop) noexcept : before_(std::exchange(loop_of_this_thread, &loop)) {}
+    explicit presence(event_loop& loop) noexcept : before_(std::exchange(current_loop, &loop)) {}
     presence(const presence&) = delete;
     presence& operator=(const presence&) = delete;
-    ~presence() { loop_of_this_thread = before_; }
+    ~presence() { current_loop = before_; }
 
 private:
     event_loop* const before_;

@@ -47,8 +47,8 @@ public:
 
     /// Beside the stream, where that is now, between two of its frames; `behind` stands behind the header. False when it does not go as a slip.
     virtual bool send_slip(const frame& head, std::span<const std::span<const std::byte>> behind) noexcept = 0;
-    /// The slip that comes before what the stream brings next. Asked for between two frames: after `peek` has shown something, however
-    /// little, before any of that is taken.
+    /// The slip that comes before what the stream brings next. Asked for at any time; between two frames again after `peek` has shown
+    /// something, however little, before any of that is taken.
     virtual bool take_slip(frame& head, slip_contents& behind) noexcept = 0;
 
     // Lending: the sender of a reference leaves that memory alone until it has been given back. What is lent is given back in order.

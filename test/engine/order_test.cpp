@@ -76,6 +76,26 @@ TEST_CASE("calls that come again in the same order get the operations they had, 
     }
 }
 
+TEST_CASE("another operator where one has been makes another call") {
+    test::table table(2);
+    std::optional<custom_op<float>> op;
+    std::vector<float> data[2]{{1}, {2}};
+    const auto last = [](float, float b) { return b; };
+    for (int round = 0; round < 6; ++round) {
+        op.emplace(round % 3 == 0 ? "one" : "other", round % 3 == 2 ? commutes::no : commutes::yes, last);
+        std::vector<future<>> ends;
+        for (const rank me : {0, 1}) {
+            request what = asking(collective::all_reduce, data[me]);
+            what.op = *op;
+            operation& made = table[me].engine().issue(what, duration::max());
+            CHECK(made.what.digest == describe(what).digest);
+            ends.push_back(future<>(made));
+        }
+        table.settle();
+        for (auto& each : ends) CHECK(!why(each).code);
+    }
+}
+
 TEST_CASE("an operation waits for lanes, and goes on when they are made") {
     test::table table(2);
     table.by_hand();
