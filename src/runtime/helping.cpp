@@ -17,7 +17,7 @@ constexpr int tries_between_polls = 256;
 // Of a coroutine that is about to be suspended; and how many do so before their loop has a turn.
 constexpr int hasty_tries = 32;
 constexpr int most_hastened = 256;
-// So many of their turns count as one, for looks at sockets and at the clock; and those of the owner's as its wait ends.
+// So many turns in which they do so count as one, when it comes to looks at sockets and at the clock.
 constexpr unsigned hasty_turns = 8;
 // At the end it waits for, while somebody else drives.
 constexpr int looks_between_wishes = 1024;
