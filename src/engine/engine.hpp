@@ -174,8 +174,8 @@ private:
     /// Of the list of those that have come back: nobody may add to it any more. No operation lies here.
     operation* closed_pool() noexcept { return reinterpret_cast<operation*>(&returned_); }
     operation& start_again(detail::repeated_call& call);
-    operation& add_to(detail::repeated_call& call, operation_list& from, const request& what, const descriptor& described,
-                      const std::shared_ptr<const program>& plan);
+    void adopt(detail::repeated_call& call, operation& made);
+    void add_to(detail::repeated_call& call);
     void refuse(operation& made);
     void too_many(const descriptor& next);
     void too_early(const operation& running);

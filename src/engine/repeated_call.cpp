@@ -11,27 +11,28 @@ detail::repeated_call::~repeated_call() { owner_->forget(*this); }
 std::unique_ptr<detail::repeated_call> engine::keep(const request& what, duration default_deadline) {
     auto call = std::make_unique<detail::repeated_call>(shared_from_this());
     const std::lock_guard lock(guard_);
-    descriptor described = describe(what);
-    prepared* const ready = failure_ || shut_ ? nullptr : &prepare(what);
-    if (ready) described.algorithm = ready->algorithm;
-    operation& model = add_to(*call, ready ? ready->free : free_, what, described, ready ? ready->plan : nullptr);
+    operation& model = made_of(what);
+    adopt(*call, model);
     if (model.asked.deadline == duration{}) model.asked.deadline = default_deadline;
     return call;
 }
 
-/// An operation becomes the call's when all is made: if memory runs out before, it stays where it was, and is made anew for somebody else.
-operation& engine::add_to(detail::repeated_call& call, operation_list& from, const request& what, const descriptor& described,
-                          const std::shared_ptr<const program>& plan) {
-    call.all.reserve(call.all.size() + 1);
-    operation& made = first_of(from);
-    make_ready(made, what, plan);
-    made.what = described;
-    made.home = &from;
-    from.remove(made);
-    made.call = &call;
+/// A free operation becomes the call's. If memory runs out before, it stays where it was, and is made anew for somebody else.
+void engine::adopt(detail::repeated_call& call, operation& made) {
     call.all.push_back(&made);
+    made.home->remove(made);
+    made.call = &call;
     call.free.push(made);
-    return made;
+}
+
+/// One more like its model.
+void engine::add_to(detail::repeated_call& call) {
+    const operation& model = *call.all.front();
+    operation& made = first_of(*model.home);
+    make_ready(made, model.asked, model.plan_);
+    made.what = model.what;
+    made.home = model.home;
+    adopt(call, made);
 }
 
 operation& engine::issue(detail::repeated_call& call) {
@@ -46,7 +47,7 @@ operation& engine::start_again(detail::repeated_call& call) {
     if (pending_ == settings_.pending_limit) too_many(model.what);
     if (call.last && !call.last->ended) too_early(*call.last);
     if (!call.free.first) collect();
-    if (!call.free.first) add_to(call, *model.home, model.asked, model.what, model.plan_);
+    if (!call.free.first) add_to(call);
     operation& next = *call.free.first;
     take_out(next);
     next.again();
