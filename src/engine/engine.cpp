@@ -184,10 +184,12 @@ void engine::start(operation& which) noexcept {
         left->miss();
         return;
     }
-    which.patience = first_patience;
-    watch(which);
     which.advance();
     progressed(which);
+    for (recv_channel& each : which.receivers()) each.over->look();
+    if (which.ended) return;
+    which.patience = first_patience;
+    watch(which);
 }
 
 // ---- progress
@@ -201,6 +203,12 @@ void engine::progressed(operation& which) noexcept {
 void engine::end(operation& which) noexcept {
     which.ended = true;
     live_.remove(which);
+    if (!spread(which.lanes) && which.finish_unless_awaited()) {
+        --pending_;
+        loop_.stop_timer(which.deadline);
+        which.release();
+        return;
+    }
     if (!ended_.first) loop_.post(on_ended_);
     ended_.push(which);
 }

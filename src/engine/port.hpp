@@ -35,6 +35,10 @@ public:
     void feed() noexcept;
     void sent(send_channel& which) noexcept;
     void sent(parcel& which) noexcept;
+    /// A frame that is there already is taken at once.
+    void look() noexcept {
+        if (alone() && tracks_.front()->over) tracks_.front()->over->look();
+    }
     /// Something changed in an operation: a parked frame of it may be taken.
     void resume() noexcept;
     /// Operations have started: so may frames that came before that.

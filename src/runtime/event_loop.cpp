@@ -117,16 +117,13 @@ void event_loop::impl::wake() {
 
 /// Everything that can be done now. Then, if there was nothing, it waits.
 void event_loop::impl::turn(impl* visitor) {
-    hastened = 0;
+    hastened = begun = 0;
     take_remote();
     run_batch();
-    const bool looks = !visitor || turns % turns_between_clocks == 0 || time_has_passed.load(std::memory_order_relaxed);
-    if (!timers.empty() && looks) {
-        time_has_passed.store(false, std::memory_order_relaxed);
-        fire_timers(self.now());
-    }
+    look_at_clock(visitor ? until_clock : 0);
     if (!visitor && idle() && helped && !waits() && drive_helped()) return;
-    if (++turns % turns_between_polls == 0) poll_io(batch / 4);  // however much is going on
+    turns += whole_turn;
+    if (turns - polled_at >= until_poll) poll_io(batch / 4);  // however much is going on
     if (!idle() || !postponed.empty()) {
         stirred = false;
         if (!eager.empty() || !postponed.empty()) try_eager();
@@ -163,7 +160,17 @@ void event_loop::impl::fire_timers(time_point now) noexcept {
     }
 }
 
+bool event_loop::impl::look_at_clock(unsigned after) noexcept {
+    const bool late = time_has_passed.load(std::memory_order_relaxed);
+    if (!late && (timers.empty() || turns - clocked_at < after)) return false;
+    if (late) time_has_passed.store(false, std::memory_order_relaxed);
+    clocked_at = turns;
+    if (!timers.empty()) fire_timers(self.now());
+    return late;
+}
+
 void event_loop::impl::poll_io(int limit) {
+    polled_at = turns;
     if (!io) return;
     arm_lazy();
     io->restart();

@@ -24,6 +24,13 @@ void future_state::finish(tutti::failure why) noexcept {
     finish();
 }
 
+bool future_state::finish_unless_awaited() noexcept {
+    runnable* seen = nullptr;
+    const bool alone = waiter_.compare_exchange_strong(seen, done_mark(), std::memory_order_acq_rel, std::memory_order_relaxed);
+    TUTTI_CHECK(seen != done_mark(), "an operation ends once");
+    return alone;
+}
+
 bool future_state::wait(runnable& waiter) noexcept {
     runnable* seen = nullptr;
     if (waiter_.compare_exchange_strong(seen, &waiter, std::memory_order_acq_rel, std::memory_order_acquire)) return true;

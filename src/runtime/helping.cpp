@@ -12,13 +12,10 @@ namespace {
 // most twice as long. Looking costs the owner a wake-up, so it looks less and less often.
 constexpr std::chrono::microseconds shortest_patience{200};
 constexpr std::chrono::microseconds longest_patience{10000};
-// Of a thread that spins: the sockets that are not tried, and timers.
-constexpr int tries_between_polls = 256;
-// Of a coroutine that is about to be suspended; and how many do so before their loop has a turn.
+// Of a coroutine that is about to be suspended; and how often it goes on at once, for this or because a call was begun on the spot and may
+// have ended there, before its loop has a turn.
 constexpr int hasty_tries = 32;
 constexpr int most_hastened = 256;
-// So many turns in which they do so count as one, when it comes to looks at sockets and at the clock.
-constexpr unsigned hasty_turns = 8;
 // At the end it waits for, while somebody else drives.
 constexpr int looks_between_wishes = 1024;
 
@@ -122,7 +119,13 @@ bool event_loop::impl::drive_helped() noexcept {
 }
 
 bool event_loop::impl::begin_shift(bool wished) {
-    if (on_helper() && !stopping && take(driver::helper)) return true;
+    if (on_helper()) {
+        if (!wished && ++helper.load(std::memory_order_relaxed)->begun > most_hastened) return false;
+        if (!stopping && take(driver::helper)) {
+            if (!wished) ++turns;
+            return true;
+        }
+    }
     const std::lock_guard lock(mutex);
     if (stopping || !helper) return false;
     if (take(driver::helper)) return true;
@@ -155,13 +158,13 @@ void event_loop::impl::end_shift() {
 /// As many turns as there are until `end` is done.
 void event_loop::impl::rush(const detail::future_state& end) {
     crowded = false;
-    for (int tries = 1; !end.done() && !stopping.load(std::memory_order_relaxed); ++tries) {
+    while (!end.done() && !stopping.load(std::memory_order_relaxed)) {
         take_remote();
         run_batch();
         if (end.done()) return;
         try_eager();
-        if (tries % tries_between_polls != 0) continue;
-        if (!timers.empty()) fire_timers(self.now());
+        if (++turns - polled_at < until_poll) continue;
+        look_at_clock(0);
         poll_io(batch);
     }
 }
@@ -172,10 +175,8 @@ bool event_loop::impl::hasten(const detail::future_state& end) noexcept {
     impl& other = *helped;
     const detail::shift there(other.self, true);
     if (!there || other.crowded) return false;
-    const bool late = other.time_has_passed.load(std::memory_order_relaxed);
-    if (late) other.time_has_passed.store(false, std::memory_order_relaxed);
-    if (!other.timers.empty() && (late || other.turns % (turns_between_clocks * hasty_turns) == 0)) other.fire_timers(other.self.now());
-    if (++other.turns % (turns_between_polls * hasty_turns) == 0 || late) other.poll_io(batch / 4);
+    const bool late = other.look_at_clock(until_clock);
+    if (++other.turns - other.polled_at >= until_poll || late) other.poll_io(batch / 4);
     other.stirred = false;
     for (int tries = 0; tries < hasty_tries && !called() && !other.stopping.load(std::memory_order_relaxed); ++tries) {
         other.take_remote();
@@ -197,6 +198,7 @@ bool hasten(const future_state& end) noexcept {
 void spin_until(event_loop& loop, const future_state& end) {
     event_loop::impl& state = loop.inner();
     while (!end.done()) {
+        if (event_loop* const own = event_loop::current()) own->inner().begun = 0;  // who spins does not want its turns
         if (const shift here(loop, true); here) state.rush(end);
         else for (int looks = 0; looks < looks_between_wishes && !end.done(); ++looks) {}  // somebody else makes the progress
     }

@@ -47,10 +47,12 @@ private:
 struct event_loop::impl {
     /// Work between two looks at timers and sockets.
     static constexpr int batch = 64;
-    /// Turns between two looks at sockets that are not expected to be ready.
-    static constexpr unsigned turns_between_polls = 32;
-    /// Of a helper, whose turns are short: turns without sleep between two looks at the clock, for timers. Asking it costs 25 ns.
-    static constexpr unsigned turns_between_clocks = 8;
+    /// Eighths of turns. What a thread does here in passing counts as one of them, and so does a try of one that spins.
+    static constexpr unsigned whole_turn = 8;
+    /// Between two looks at sockets that are not expected to be ready.
+    static constexpr unsigned until_poll = 32 * whole_turn;
+    /// Of a helper, whose turns are short: without sleep between two looks at the clock, for timers. Asking it costs 25 ns.
+    static constexpr unsigned until_clock = 8 * whole_turn;
 
     explicit impl(event_loop& whose) noexcept : self(whose) {}
     event_loop& self;
@@ -81,11 +83,13 @@ struct event_loop::impl {
     detail::work_list postponed;       // and those that have only left this turn to others
     bool stirred = false;              // bytes have moved
     time_point tired_at{};             // when spinning ends; 0: it has not begun, or bytes have moved since
-    unsigned turns = 0;
+    unsigned turns = 0;                // in eighths
+    unsigned polled_at = 0, clocked_at = 0;
     std::atomic<bool> time_has_passed{false};  // it has slept: timers may be due
     time_point sober_until{};          // no spinning before; 0: there is no such time
     bool crowded = true;               // the last yield gave the core to somebody
     int hastened = 0;                  // futures since the last turn for which somebody tried before being suspended
+    int begun = 0;                     // and calls that were begun on the helped loop at once
     detail::timer_heap timers;
     bool virtual_time = false;
     time_point virtual_now{};
@@ -100,6 +104,8 @@ struct event_loop::impl {
     bool idle() const noexcept { return local.empty() && !remote_waiting.load(std::memory_order_relaxed); }
     /// For what only its own turns see.
     bool waits() const noexcept { return io_used || !eager.empty() || !lazy.empty() || !postponed.empty(); }
+    /// When it is time, which it is at once after a sleep. Whether there was one.
+    bool look_at_clock(unsigned after) noexcept;
     void take_remote() noexcept;
     void wake();
     void turn(impl* visitor);

@@ -361,7 +361,11 @@ void lane::pump_recv() noexcept {
             if (!recv_more(budget)) break;
             continue;
         }
-        if (state_ == state::parked && give_slip(budget)) continue;
+        if (state_ == state::parked && give_slip(budget)) {
+            if (state_ == state::ended || owner_.awaits()) continue;
+            wait_readable();
+            break;
+        }
         if (state_ == state::parked && !ask_owner()) {
             if (state_ == state::parked && send_code_) fail(send_code_);
             break;

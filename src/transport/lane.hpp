@@ -111,6 +111,8 @@ public:
     }
     /// Asks about a parked frame again, and starts reading.
     void resume() noexcept;
+    /// Takes what the other side has sent by now, where memory tells.
+    void look() noexcept;
     /// Drops what is queued and touches no payload any more. On any thread. No call to the owner or to queued frames comes afterwards.
     void stop() noexcept;
     /// Stops, and ends the link.

@@ -3,6 +3,7 @@
 #include "transport/lane.hpp"
 
 #include "base/prefetch.hpp"
+#include "transport/copy_runs.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -19,22 +20,6 @@ static_assert([] {
             return false;
     return true;
 }());
-
-/// From runs to runs of as many bytes.
-template <class Byte>
-static void copy_runs(std::span<const std::span<std::byte>> targets, std::span<const std::span<Byte>> sources) noexcept {
-    auto target = targets.begin();
-    std::size_t at = 0;
-    for (auto source : sources) {
-        while (!source.empty()) {
-            if (at == target->size()) ++target, at = 0;
-            const std::size_t bytes = std::min(source.size(), target->size() - at);
-            if (bytes > 0) std::memcpy(target->data() + at, source.data(), bytes);
-            source = source.subspan(bytes);
-            at += bytes;
-        }
-    }
-}
 
 // ---- sending
 
@@ -166,6 +151,12 @@ const std::byte* lane::next_header() noexcept {
     const moved there = near_->peek(shown);
     drained_ = there.bytes == 0 && !there.code;
     return shown.size() >= frame_bytes ? shown.data() : nullptr;
+}
+
+void lane::look() noexcept {
+    if (!near_ || !waiting_readable_ || spread_ || !near_->end_wait()) return;
+    waiting_readable_ = false;
+    pump_recv();
 }
 
 /// Whether the owner has taken a short frame as it came.

@@ -51,6 +51,9 @@ public:
     /// something, however little, before any of that is taken.
     virtual bool take_slip(frame& head, slip_contents& behind) noexcept = 0;
 
+    /// Ends the wait of `when_readable`, if there is one that may end: its work is not called. Whether there was.
+    virtual bool end_wait() noexcept = 0;
+
     // Lending: the sender of a reference leaves that memory alone until it has been given back. What is lent is given back in order.
     /// Whether each side has a core of its own: what the other reads stays in its cache, and is slow to write here as long as it does.
     virtual bool undisturbed() const noexcept = 0;

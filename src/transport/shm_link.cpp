@@ -1,6 +1,7 @@
 #include "transport/shm_link.hpp"
 
 #include "runtime/attempt.hpp"
+#include "transport/copy_runs.hpp"
 #include "transport/near_link.hpp"
 #include "transport/shm_ring.hpp"
 #include "transport/slots.hpp"
@@ -10,8 +11,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstring>
+#include <array>
 #include <new>
 #include <optional>
 #include <thread>
@@ -48,6 +48,7 @@ public:
         work_ = &work;
         wait();
     }
+    bool waits() const noexcept { return work_ != nullptr; }
     void forget() noexcept {
         if (std::exchange(work_, nullptr) != nullptr) stop_waiting();
     }
@@ -206,6 +207,11 @@ private:
         reader_.stir();
         return true;
     }
+    bool end_wait() noexcept override {
+        if (!reader_.waits() || !receiver_ || !receiver_->ready()) return false;
+        reader_.forget();
+        return true;
+    }
     bool undisturbed() const noexcept override { return reader_.undisturbed(); }
     std::span<std::byte> spare() noexcept override { return own_; }
     std::optional<reference> locate(std::span<const std::byte> run) noexcept override {
@@ -245,30 +251,19 @@ private:
         if (in_) in_->writing.store(0);
     }
     bool write_back(std::span<const reference> where, std::span<const std::span<const std::byte>> what) noexcept override {
+        std::array<std::span<std::byte>, most_references> targets;
+        if (where.size() > targets.size()) return false;
         std::size_t missing = 0;
         for (const auto& each : what) missing += each.size();
-        for (const reference& each : where) {
-            if (borrow(each).size() != each.bytes || each.bytes > missing) return false;
-            missing -= static_cast<std::size_t>(each.bytes);
+        for (std::size_t index = 0; index < where.size(); ++index) {
+            targets[index] = borrow(where[index]);
+            if (targets[index].size() != where[index].bytes || where[index].bytes > missing) return false;
+            missing -= targets[index].size();
         }
-        if (missing > 0) return false;
-        if (!begin_writing()) return false;
-        copy_to(where, what);
+        if (missing > 0 || !begin_writing()) return false;
+        copy_runs(std::span<const std::span<std::byte>>(targets), what);
         end_writing();
         return true;
-    }
-    void copy_to(std::span<const reference> where, std::span<const std::span<const std::byte>> what) noexcept {
-        auto target = where.begin();
-        std::size_t at = 0;
-        for (auto part : what) {
-            while (!part.empty()) {
-                const std::size_t bytes = std::min(part.size(), static_cast<std::size_t>(target->bytes) - at);
-                std::memcpy(borrow(*target).data() + at, part.data(), bytes);
-                part = part.subspan(bytes);
-                at += bytes;
-                if (at == target->bytes) ++target, at = 0;
-            }
-        }
     }
     void revoke() noexcept override {
         if (!out_) return;

@@ -96,6 +96,32 @@ task<> spin_for_each(communicator& world) {
     co_return;
 }
 
+task<> take_turns(int& turns, const bool& over) {
+    while (!over) {
+        ++turns;
+        co_await sleep_for(std::chrono::microseconds(10));
+    }
+}
+
+task<> call_again_and_again(communicator& world, int& at_once, bool& over) {
+    std::vector<int> data(1, 1);
+    const auto limit = steady::now() + std::chrono::minutes(1);
+    while (at_once < 5000 && steady::now() < limit) {
+        auto summing = world.all_reduce(data, sum);
+        at_once += summing.ready() ? 1 : 0;
+        co_await std::move(summing);
+    }
+    over = true;
+}
+
+task<> leave_turns_to_others(communicator& world) {
+    int turns = 0, at_once = 0;
+    bool over = false;
+    co_await when_all(take_turns(turns, over), call_again_and_again(world, at_once, over));
+    CHECK(at_once == 5000);
+    CHECK(turns > 5000 / 300);
+}
+
 task<> compute_meanwhile(communicator& world) {
     std::vector<float> data(1 * MiB, 1);
     auto summing = world.all_reduce(data, sum);
@@ -200,6 +226,10 @@ TEST_CASE("memory that ranks of a host share serves like any other, over every t
 }
 
 TEST_CASE("a thread may spin until an operation ends, well or not") { run_over_each(2, spin_for_each); }
+
+TEST_CASE("a call that can end at once has ended when it returns, and its loop has turns for others all the same") {
+    run_over({"helped", transport_kind::automatic, 1, true}, 1, leave_turns_to_others);
+}
 
 TEST_CASE("a collective ends while its caller computes and never yields") { run_over_each(2, compute_meanwhile); }
 

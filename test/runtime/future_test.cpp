@@ -83,6 +83,28 @@ TEST_CASE("a future that has ended is awaited without suspension") {
     CHECK(run(loop, await(std::move(f))) == 7);
 }
 
+TEST_CASE("a state for which nobody waits is ended at once, and one for which somebody does is left as it is") {
+    struct waiter final : detail::runnable {
+        void run() noexcept override { ++runs; }
+        int runs = 0;
+    } waits;
+    pooled_state state;
+    const auto first = state.issue();
+    CHECK(state.finish_unless_awaited());
+    CHECK(first.ready());
+    CHECK_FALSE(state.wait(waits));
+    pooled_state other;
+    const auto second = other.issue();
+    REQUIRE(other.wait(waits));
+    CHECK_FALSE(other.finish_unless_awaited());
+    CHECK_FALSE(second.ready());
+    CHECK(waits.runs == 0);
+    other.finish();
+    CHECK(waits.runs == 1);
+    state.release();
+    other.release();
+}
+
 namespace {
 struct nobody final : detail::task_owner {
     void ended(detail::promise_base&) noexcept override {}

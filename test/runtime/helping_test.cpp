@@ -235,6 +235,42 @@ TEST_CASE("who is about to be suspended tries first, where nothing else waits fo
     }
 }
 
+TEST_CASE("calls are begun on a helped loop until the helper's should have a turn, or does not want one") {
+    struct calls final : detail::runnable {
+        explicit calls(pair& where) : both(where) {}
+        void run() noexcept override {
+            begun[0] = begin();
+            auto [waited, source] = detail::make_future<>();
+            ending work;
+            work.source = &source;
+            both.other.post(work);
+            detail::spin_until(both.other, *waited.take_state().get());
+            begun[1] = begin();
+            both.mine.stop();
+        }
+        int begin() {
+            int count = 0;
+            for (int i = 0; i < 1000; ++i) count += detail::shift(both.other) ? 1 : 0;
+            return count;
+        }
+        pair& both;
+        int begun[2]{};
+    };
+    pair both;
+    int before = 0, after = 0;
+    for (int turn = 0; turn < 50; ++turn) {
+        calls some(both);
+        both.mine.post(some);
+        both.mine.run();
+        CHECK(some.begun[0] <= 256);
+        CHECK(some.begun[1] <= 256);
+        before += some.begun[0];
+        after += some.begun[1];
+    }
+    CHECK(before > 0);
+    CHECK(after > 0);
+}
+
 TEST_CASE("one loop helps another once, and virtual time helps nobody") {
     pair both;
     event_loop second, frozen{event_loop::virtual_time};

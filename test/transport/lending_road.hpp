@@ -63,6 +63,7 @@ private:
         if (!found && no_slip) no_slip();
         return found;
     }
+    bool end_wait() noexcept override { return near_->end_wait(); }
     bool undisturbed() const noexcept override { return alone.value_or(near_->undisturbed()); }
     std::span<std::byte> spare() noexcept override { return near_->spare(); }
     std::optional<reference> locate(std::span<const std::byte> run) noexcept override { return near_->locate(run); }

@@ -107,6 +107,7 @@ public:
         if (when_landed) when_landed();
     }
     void lent(const frame&, const loan& what) noexcept override { loans.push_back(what); }
+    bool awaits() const noexcept override { return awaited; }
     void lost(std::error_code why) noexcept override {
         ++losses;
         code = why;
@@ -116,6 +117,7 @@ public:
     std::uint64_t refuses = ~std::uint64_t{0};
     std::uint64_t takes_every = 0;
     int taken_at_once = 0;
+    bool awaited = false;
     int asked = 0;
     int losses = 0;
     std::error_code code;
@@ -165,6 +167,10 @@ struct road {
     void resume() {
         const std::lock_guard lock(guard);
         far.resume();
+    }
+    void look() {
+        const std::lock_guard lock(guard);
+        far.look();
     }
     void check_all_arrived() {
         REQUIRE(there.heads.size() == parcels.size());

@@ -177,6 +177,54 @@ TEST_CASE("a short frame goes at once where nothing goes before it, and is taken
     CHECK(on.way->there.taken_at_once > 100);
 }
 
+TEST_CASE("who looks takes what has come, and looks for more only where something is due") {
+    for (const bool awaited : {false, true}) {
+        CAPTURE(awaited);
+        lending_road on;
+        road& way = *on.way;
+        way.there.takes_every = 1;
+        way.there.awaited = awaited;
+        int looks_in_vain = 0;
+        on.far_end->no_slip = [&] { ++looks_in_vain; };
+        for (int index = 0; index < 100; ++index) {
+            way.look();
+            CHECK(way.there.heads.size() == way.parcels.size());
+            REQUIRE(way.send_now(way.add(4)));
+            CHECK(way.there.heads.size() + 1 == way.parcels.size());
+            way.look();
+            if (index % 10 == 0) on.settle();
+        }
+        way.check_all_arrived();
+        CHECK((looks_in_vain >= 100) == awaited);
+        way.send(way.add(1000));
+        way.flush();
+        way.look();
+        way.check_all_arrived();
+    }
+    memory_road far;
+    far.way.look();
+}
+
+TEST_CASE("who looks at a lane that has left others the turn does not disturb it") {
+    struct glance final : tutti::detail::runnable {
+        explicit glance(lending_road& where) : on(where) {}
+        void run() noexcept override {
+            on.way->look();
+            on.loop.post(*this);
+        }
+        lending_road& on;
+    };
+    lending_road on;
+    std::deque<lent> frames;
+    for (std::uint64_t index = 0; index < 6; ++index) on.send(frames.emplace_back(*on.mine, index, random_bytes(1 * MiB, index + 1)));
+    glance often(on);
+    on.loop.post(often);
+    on.settle();
+    on.loop.withdraw(often);
+    REQUIRE(on.way->there.payloads.size() == frames.size());
+    for (std::size_t index = 0; index < frames.size(); ++index) CHECK(on.way->there.payloads[index] == frames[index].now());
+}
+
 TEST_CASE("nothing overtakes a frame that is queued, and no short frame goes at once over a network or a lane that has ended") {
     lending_road on;
     on.way->send(on.way->add(4));

@@ -23,6 +23,8 @@ public:
     // For the engine. Any thread; it still holds its reference while it calls.
     void finish() noexcept;
     void finish(tutti::failure why) noexcept;
+    /// The same, well, if nobody waits yet. False when somebody does, and nothing has changed.
+    bool finish_unless_awaited() noexcept;
 
     // For the one who waits. Any thread, one waiter.
     bool done() const noexcept { return waiter_.load(std::memory_order_acquire) == done_mark(); }

@@ -1,0 +1,27 @@
+// Copying between memory in several places.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <span>
+
+namespace tutti {
+
+/// From runs to runs of as many bytes.
+template <class Byte>
+void copy_runs(std::span<const std::span<std::byte>> targets, std::span<const std::span<Byte>> sources) noexcept {
+    auto target = targets.begin();
+    std::size_t at = 0;
+    for (auto source : sources) {
+        while (!source.empty()) {
+            if (at == target->size()) ++target, at = 0;
+            const std::size_t bytes = std::min(source.size(), target->size() - at);
+            if (bytes > 0) std::memcpy(target->data() + at, source.data(), bytes);
+            source = source.subspan(bytes);
+            at += bytes;
+        }
+    }
+}
+
+}  // namespace tutti
