@@ -72,6 +72,7 @@ transfer recv_from(Data&& to, rank peer, message_tag tag = 0, received* told = n
 struct call_options {
     duration deadline{};          // until the end, from the call, kept to 10 ms or so; 0: the communicator's default
     const char* label = nullptr;  // told in messages; outlives the operation
+    bool allocated = false;       // a hint, the same on all ranks: the memory of every rank's buffers comes from `allocate`
     persistent* keep = nullptr;   // for the library: where the call is kept, instead of being issued; see persistent.hpp
 };
 
@@ -113,7 +114,8 @@ public:
     std::string route(tutti::rank peer) const;
 
     /// `count` zeros in memory that the ranks of this host can read where it is: what is sent from there is not copied first. Any buffer may
-    /// be given to any operation; this one costs less. Where ranks share no memory it is ordinary memory. Throws std::bad_alloc.
+    /// be given to any operation; this one costs less, the least where all ranks' buffers are of this kind and call_options::allocated says
+    /// so. Where ranks share no memory it is ordinary memory. Throws std::bad_alloc.
     template <element T>
     shared_array<T> allocate(std::size_t count) {
         return shared_array<T>(allocate_bytes(count, sizeof(T)), count);

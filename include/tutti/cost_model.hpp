@@ -17,6 +17,7 @@ struct cost_model {
     double spread_byte = 0.08e-9;    // more for what is sent to others than the peer that gets most: links share caches
     double spread_from = 0;          // bytes of the vector beyond which that counts: shorter ones stay in the caches all the same
     double answered = 0;             // a part of `moved_byte`, saved where a peer writes back into memory that was sent to it
+    double allocated = 0;            // a part of `moved_byte`, saved with all of `spread_byte` in calls with call_options::allocated
     double far_round = 25e-6;        // as `round`, when it comes from another host
     double far_byte = 0.85e-9;       // as `moved_byte`, to or from another host, the larger of both; all ranks of a host share one card
     double cores = 0;                // of a host, for all its ranks; 0: each rank has its own
@@ -27,6 +28,6 @@ struct cost_model {
 /// The same where the ranks of a host share memory.
 inline constexpr cost_model shared_memory_costs{
     .round = 0.7e-6, .message = 0.3e-6, .moved_byte = 0.045e-9, .reduced_byte = 0.04e-9, .spread_byte = 0.01e-9, .spread_from = 1.5 * MiB,
-    .answered = 0.5};
+    .answered = 0.5, .allocated = 1};
 
 }  // namespace tutti

@@ -17,6 +17,7 @@ constexpr field fields[] = {{"round", &cost_model::round},
                             {"spread_byte", &cost_model::spread_byte},
                             {"spread_from", &cost_model::spread_from},
                             {"answered", &cost_model::answered},
+                            {"allocated", &cost_model::allocated},
                             {"far_round", &cost_model::far_round},
                             {"far_byte", &cost_model::far_byte},
                             {"cores", &cost_model::cores}};
@@ -28,7 +29,8 @@ bool assign(cost_model& costs, std::string_view name, std::string_view value) {
         const char* const end = value.data() + value.size();
         const auto [last, error] = std::from_chars(value.data(), end, number);
         if (error != std::errc() || last != end || !std::isfinite(number) || number < 0) return false;
-        if (each.value == &cost_model::answered && number > 1) return false;  // a part
+        const bool part = each.value == &cost_model::answered || each.value == &cost_model::allocated;
+        if (part && number > 1) return false;
         costs.*each.value = number;
         return true;
     }

@@ -17,6 +17,13 @@ inline constexpr std::size_t default_slice_bytes = 512 * KiB;
 /// hosts enough is under way to hide the delay of a round.
 inline std::size_t default_segment(const host_map& hosts) noexcept { return hosts.count() == 1 ? 1 : 16; }
 
+/// The same where the memory of all ranks comes from communicator::allocate: what is sent is not copied first.
+inline cost_model costs_of_allocated(cost_model costs) noexcept {
+    if (costs.allocated > 0) costs.spread_byte = 0;
+    costs.moved_byte *= 1 - costs.allocated;
+    return costs;
+}
+
 /// The first slice goes along the longest chain through the plans of all ranks; the others follow it, each as long as the busiest rank
 /// needs for a slice without its hops. Lanes keep segments apart: where a plan comes back to a lane, the next segment waits until it is free,
 /// and what hops take meanwhile is hidden by the other slices of the segment only. In groups of more than `most_chained` ranks the chain is that of the busiest rank's rounds, as if

@@ -78,6 +78,7 @@ request make(collective kind, const_buffer shape, const void* input, void* outpu
     what.output = output;
     what.deadline = options.deadline;
     what.label = options.label;
+    what.allocated = options.allocated;
     what.keep = options.keep;
     return what;
 }

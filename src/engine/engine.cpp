@@ -12,8 +12,9 @@ namespace tutti {
 /// Of deadlines: so long a one may come by a tick of the clock early.
 static constexpr duration rough_from = std::chrono::seconds(1);
 
-static chooser chooser_of(const engine_settings& settings, const engine_identity& who) {
-    return chooser(who.size, settings.costs, settings.forced, default_slice_bytes, settings.deterministic, who.hosts);
+static chooser chooser_of(const engine_settings& settings, const engine_identity& who, bool allocated = false) {
+    return chooser(who.size, allocated ? costs_of_allocated(settings.costs) : settings.costs, settings.forced, default_slice_bytes,
+                   settings.deterministic, who.hosts);
 }
 
 engine::engine(event_loop& loop, engine_identity who, engine_settings settings, engine_observer& observer, std::vector<event_loop*> further)
@@ -44,6 +45,7 @@ void engine::reprice(const cost_model& costs) {
     TUTTI_CHECK(pending_ == 0, "costs change while nothing is under way");
     settings_.costs = costs;
     choose_ = std::move(choose);
+    choose_allocated_.reset();
     last_choice_ = {};
     for (auto& each : owned_) each->laid_out_ = false;  // by a plan that may not be chosen any more
 }
@@ -55,18 +57,21 @@ std::size_t engine::segment() const noexcept {
     return default_segment(who_.hosts);
 }
 
+const chooser& engine::chooser_for(const request& what) {
+    if (!what.allocated || settings_.costs.allocated == 0) return choose_;
+    if (!choose_allocated_) choose_allocated_.emplace(chooser_of(settings_, who_, true));
+    return *choose_allocated_;
+}
+
 engine::prepared& engine::prepare(const request& what) {
-    const std::size_t bytes = vector_bytes(what, who_.size);
-    const bool ordered = what.op.ordered();
-    choice& last = last_choice_;
-    if (last.made && last.kind == what.kind && last.ordered == ordered && last.root == what.root && last.vector_bytes == bytes)
-        return *last.made;
-    const algorithm& chosen = choose_.choose(what.kind, bytes, ordered);
+    const choice asked{what.kind, what.op.ordered(), what.allocated, what.root, vector_bytes(what, who_.size)};
+    if (last_choice_.made && last_choice_.asked == asked) return *last_choice_.made;
+    const algorithm& chosen = chooser_for(what).choose(asked.kind, asked.vector_bytes, asked.ordered);
     const auto number = static_cast<std::uint8_t>(tutti::number(chosen));
     prepared& found = programs_[{what.kind, number, what.root}];
     if (!found.plan) found.plan = compile(chosen, {who_.me, who_.size, what.root, &who_.hosts});
     found.algorithm = number;
-    last = {what.kind, ordered, what.root, bytes, &found};
+    last_choice_ = {asked, &found};
     return found;
 }
 

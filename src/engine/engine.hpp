@@ -104,7 +104,10 @@ public:
     std::optional<report> failed() noexcept;
     const engine_identity& who() const noexcept { return who_; }
     const engine_settings& settings() const noexcept { return settings_; }
-    const algorithm& chosen(collective kind, std::size_t vector_bytes) const noexcept { return choose_.choose(kind, vector_bytes); }
+    /// `allocated`: as of a call that says so, once there has been one.
+    const algorithm& chosen(collective kind, std::size_t vector_bytes, bool allocated = false) const noexcept {
+        return (allocated && choose_allocated_ ? *choose_allocated_ : choose_).choose(kind, vector_bytes);
+    }
     /// On all ranks between the same two operations, while nothing is under way: algorithms are chosen by other costs from now on.
     void reprice(const cost_model& costs);
 
@@ -136,12 +139,17 @@ private:
         operation_list free;
     };
 
-    /// What a plan is chosen by, and what was chosen.
+    /// What a plan is chosen by.
     struct choice {
         collective kind{};
         bool ordered = false;
+        bool allocated = false;
         rank root = 0;
         std::size_t vector_bytes = 0;
+        friend bool operator==(const choice&, const choice&) = default;
+    };
+    struct choice_made {
+        choice asked;
         prepared* made = nullptr;
     };
 
@@ -161,6 +169,7 @@ private:
         std::unique_lock<std::mutex> lock_;
     };
 
+    const chooser& chooser_for(const request& what);
     prepared& prepare(const request& what);
     operation* begun_like_before(const request& what) noexcept;
     operation& made_of(const request& what);
@@ -218,6 +227,7 @@ private:
     const engine_identity who_;
     engine_settings settings_;
     chooser choose_;
+    std::optional<chooser> choose_allocated_;  // once it has been needed
     engine_observer* observer_;
 
     std::mutex guard_;
@@ -230,7 +240,7 @@ private:
     std::shared_ptr<engine> self_;                    // from the first one on, until it has shut down and all are back
     std::array<descriptor, 64> recent_{};   // by sequence, to name what a straggler speaks of
     std::map<plan_key, prepared> programs_;
-    choice last_choice_;  // many calls are like the one before
+    choice_made last_choice_;                   // many calls are like the one before
     std::vector<std::unique_ptr<port>> ports_;  // by peer and kind; null until used
     std::optional<report> failure_;
     bool ahead_ = false;                    // a lane keeps a frame of an operation that has not started here

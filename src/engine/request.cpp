@@ -16,7 +16,9 @@ static std::uint64_t digest_of(std::span<const std::size_t> counts) noexcept {
 
 bool repeats(const request& before, const request& now) noexcept {
     if (before.kind != now.kind || before.type != now.type || before.opaque_bytes != now.opaque_bytes || before.op != now.op) return false;
-    if (before.root != now.root || before.count != now.count || before.input != now.input || before.output != now.output) return false;
+    if (before.allocated != now.allocated || before.root != now.root || before.count != now.count || before.input != now.input ||
+        before.output != now.output)
+        return false;
     for (const request* each : {&before, &now})
         if (!each->list.empty() || !each->counts.empty() || !each->recv_counts.empty()) return false;
     return true;

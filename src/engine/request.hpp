@@ -26,6 +26,7 @@ struct request {
     void* output = nullptr;
     std::span<const buffer> list;    // instead of input and output: `count` elements in all, worked on in place; borrowed for the call
     std::uint64_t digest = 0;        // of what the ranks must have alike beside the rest; 0 where there is nothing
+    bool allocated = false;          // every rank's memory comes from communicator::allocate, as the caller believes
     persistent* keep = nullptr;      // where the call is kept, instead of being issued
     duration deadline{};             // 0: the communicator's default
     const char* label = nullptr;     // outlives the operation

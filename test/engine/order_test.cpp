@@ -96,6 +96,40 @@ TEST_CASE("another operator where one has been makes another call") {
     }
 }
 
+TEST_CASE("calls that say that all memory is allocated have algorithms of their own, and all ranks must say so") {
+    engine_settings settings;
+    settings.costs = shared_memory_costs;
+    settings.costs.cores = 2;
+    std::vector<std::vector<float>> data(4, std::vector<float>(1 * MiB, 1));
+    test::table table(4, settings);
+    const auto call = [&](rank me, bool allocated) -> operation& {
+        request what = asking(collective::all_reduce, data[static_cast<std::size_t>(me)]);
+        what.allocated = allocated;
+        return table[me].engine().issue(what, duration::max());
+    };
+    float expected = 1;
+    for (const bool allocated : {false, true, true, false, true}) {
+        std::vector<future<>> ends;
+        for (rank me = 0; me < 4; ++me) {
+            operation& made = call(me, allocated);
+            CHECK(catalogue()[made.what.algorithm].name == (allocated ? "direct" : "halving_doubling"));
+            CHECK(&catalogue()[made.what.algorithm] == &table[me].engine().chosen(collective::all_reduce, 4 * MiB, allocated));
+            ends.push_back(future<>(made));
+        }
+        table.settle();
+        expected *= 4;
+        for (auto& each : ends) CHECK(!why(each).code);
+        for (const auto& each : data) CHECK(each == std::vector<float>(1 * MiB, expected));
+    }
+    std::vector<future<>> ends;
+    for (rank me = 0; me < 4; ++me) ends.push_back(future<>(call(me, me != 0)));
+    table.settle();
+    REQUIRE(table[0].failures.size() == 1);
+    CHECK(table[0].failures[0].code == error::mismatch);
+    CHECK(table[0].failures[0].cause.starts_with("rank 0 called all_reduce f32 sum count 1048576 by halving_doubling where rank"));
+    CHECK(table[0].failures[0].cause.ends_with("called all_reduce f32 sum count 1048576 by direct (operation #6)"));
+}
+
 TEST_CASE("an operation waits for lanes, and goes on when they are made") {
     test::table table(2);
     table.by_hand();

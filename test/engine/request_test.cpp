@@ -27,19 +27,15 @@ TEST_CASE("a call repeats another only with the same of everything, on the same 
         const char* what;
         std::function<void(request&)> change;
     };
-    for (const row& other : {row{"kind", [](request& made) { made.kind = collective::scan; }},
-                             row{"type", [](request& made) { made.type = data_type::i32; }},
-                             row{"element", [](request& made) { made.opaque_bytes = 12; }},
-                             row{"operator", [](request& made) { made.op = reduce_op::max; }},
-                             row{"factor", [](request& made) { made.op = premul_sum(0.5); }},
-                             row{"own operator", [](request& made) { made.op = latest; }},
-                             row{"root", [](request& made) { made.root = 1; }},
-                             row{"count", [](request& made) { made.count = 6; }},
-                             row{"input", [&](request& made) { made.input = second.data(); }},
-                             row{"output", [&](request& made) { made.output = second.data(); }},
-                             row{"list", [&](request& made) { made.list = list; }},
-                             row{"counts", [](request& made) { made.counts = counts; }},
-                             row{"recv counts", [](request& made) { made.recv_counts = counts; }}}) {
+    for (const row& other :
+         {row{"kind", [](request& made) { made.kind = collective::scan; }}, row{"type", [](request& made) { made.type = data_type::i32; }},
+          row{"element", [](request& made) { made.opaque_bytes = 12; }}, row{"operator", [](request& made) { made.op = reduce_op::max; }},
+          row{"factor", [](request& made) { made.op = premul_sum(0.5); }}, row{"own operator", [](request& made) { made.op = latest; }},
+          row{"root", [](request& made) { made.root = 1; }}, row{"count", [](request& made) { made.count = 6; }},
+          row{"memory", [](request& made) { made.allocated = true; }}, row{"input", [&](request& made) { made.input = second.data(); }},
+          row{"output", [&](request& made) { made.output = second.data(); }}, row{"list", [&](request& made) { made.list = list; }},
+          row{"counts", [](request& made) { made.counts = counts; }},
+          row{"recv counts", [](request& made) { made.recv_counts = counts; }}}) {
         CAPTURE(other.what);
         request made = before;
         other.change(made);

@@ -57,9 +57,9 @@ struct alone {
     }
 };
 
-std::string_view algorithm_of(const subject& what, std::uint64_t bytes, const engine& inside) {
+std::string_view algorithm_of(const subject& what, std::uint64_t bytes, bool arena, const engine& inside) {
     if (!what.kind) return "messages";
-    return inside.chosen(*what.kind, *what.kind == collective::all_to_all_v ? 0 : bytes).name;  // no rank knows all its counts
+    return inside.chosen(*what.kind, *what.kind == collective::all_to_all_v ? 0 : bytes, arena).name;  // no rank knows all its counts
 }
 
 row row_of(const options& given, const trial& what, int size, const engine& inside) {
@@ -70,7 +70,7 @@ row row_of(const options& given, const trial& what, int size, const engine& insi
     made.type = name(given.type);
     made.reduce_op = given.reduces() ? operator_name(given.reduce) : "none";
     made.ranks = size;
-    made.algorithm = algorithm_of(*given.what, what.bytes(), inside);
+    made.algorithm = algorithm_of(*given.what, what.bytes(), given.arena, inside);
     made.bus_factor = given.what->bus_factor(size);
     return made;
 }

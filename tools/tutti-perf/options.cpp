@@ -103,7 +103,7 @@ void add_options(CLI::App& app, words& typed, options& given) {
         ->check(CLI::Range(0.001, 3600.0))
         ->capture_default_str();
     app.add_flag("--in-place", given.in_place, "The output is the input's memory");
-    app.add_flag("--arena", given.arena, "Memory from communicator::allocate, which the ranks of a host read where it is");
+    app.add_flag("--arena", given.arena, "Memory from communicator::allocate, which the ranks of a host read where it is; calls say so");
     app.add_option("--list", given.list,
                    "Tensors instead of sizes: resnet50, or a file with an element count a line. Reduced one by one, all in flight, in "
                    "buckets of 25 MiB, and as one vector")

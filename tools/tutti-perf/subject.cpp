@@ -33,26 +33,36 @@ origin its_rank_for_me(rank me, int, int part) { return {part, part + 1, me}; }
 origin my_left(rank me, int size, int) { return {(me + size - 1) % size, (me + size - 1) % size + 1, 0}; }
 origin my_partner(rank me, int size, int) { return {partner_of(me, size), partner_of(me, size) + 1, 0}; }
 
-future<> all_reduce(communicator& world, const operands& with) { return world.all_reduce(with.input, with.output, with.op); }
-future<> broadcast(communicator& world, const operands& with) { return world.broadcast(with.output, root); }
-future<> reduce(communicator& world, const operands& with) { return world.reduce(with.input, with.output, with.op, root); }
-future<> all_gather(communicator& world, const operands& with) { return world.all_gather(with.input, with.output); }
-future<> reduce_scatter(communicator& world, const operands& with) { return world.reduce_scatter(with.input, with.output, with.op); }
-future<> all_to_all(communicator& world, const operands& with) { return world.all_to_all(with.input, with.output); }
-future<> gather(communicator& world, const operands& with) { return world.gather(with.input, with.output, root); }
-future<> scatter(communicator& world, const operands& with) { return world.scatter(with.input, with.output, root); }
-future<> scan(communicator& world, const operands& with) { return world.scan(with.input, with.output, with.op); }
-future<> exclusive_scan(communicator& world, const operands& with) { return world.exclusive_scan(with.input, with.output, with.op); }
-future<> barrier(communicator& world, const operands&) { return world.barrier(); }
-
-future<> all_gather_v(communicator& world, const operands& with) { return world.all_gather_v(with.input, with.output, with.counts); }
-future<> reduce_scatter_v(communicator& world, const operands& with) {
-    return world.reduce_scatter_v(with.input, with.output, with.counts, with.op);
+future<> all_reduce(communicator& world, const operands& with) { return world.all_reduce(with.input, with.output, with.op, with.options); }
+future<> broadcast(communicator& world, const operands& with) { return world.broadcast(with.output, root, with.options); }
+future<> reduce(communicator& world, const operands& with) { return world.reduce(with.input, with.output, with.op, root, with.options); }
+future<> all_gather(communicator& world, const operands& with) { return world.all_gather(with.input, with.output, with.options); }
+future<> reduce_scatter(communicator& world, const operands& with) {
+    return world.reduce_scatter(with.input, with.output, with.op, with.options);
 }
-future<> gather_v(communicator& world, const operands& with) { return world.gather_v(with.input, with.output, with.counts, root); }
-future<> scatter_v(communicator& world, const operands& with) { return world.scatter_v(with.input, with.output, with.counts, root); }
+future<> all_to_all(communicator& world, const operands& with) { return world.all_to_all(with.input, with.output, with.options); }
+future<> gather(communicator& world, const operands& with) { return world.gather(with.input, with.output, root, with.options); }
+future<> scatter(communicator& world, const operands& with) { return world.scatter(with.input, with.output, root, with.options); }
+future<> scan(communicator& world, const operands& with) { return world.scan(with.input, with.output, with.op, with.options); }
+future<> exclusive_scan(communicator& world, const operands& with) {
+    return world.exclusive_scan(with.input, with.output, with.op, with.options);
+}
+future<> barrier(communicator& world, const operands& with) { return world.barrier(with.options); }
+
+future<> all_gather_v(communicator& world, const operands& with) {
+    return world.all_gather_v(with.input, with.output, with.counts, with.options);
+}
+future<> reduce_scatter_v(communicator& world, const operands& with) {
+    return world.reduce_scatter_v(with.input, with.output, with.counts, with.op, with.options);
+}
+future<> gather_v(communicator& world, const operands& with) {
+    return world.gather_v(with.input, with.output, with.counts, root, with.options);
+}
+future<> scatter_v(communicator& world, const operands& with) {
+    return world.scatter_v(with.input, with.output, with.counts, root, with.options);
+}
 future<> all_to_all_v(communicator& world, const operands& with) {
-    return world.all_to_all_v(with.input, with.output, with.counts, with.counts);
+    return world.all_to_all_v(with.input, with.output, with.counts, with.counts, with.options);
 }
 
 future<> send_recv(communicator& world, const operands& with) {

@@ -18,6 +18,7 @@ struct operands {
     tutti::buffer output;
     tutti::reduction op;
     std::span<const std::size_t> counts;  // of this rank's parts
+    tutti::call_options options;
 };
 
 /// Where a part of an output comes from: it is `part` of the inputs of ranks `first` to `last` - 1, combined if they are several; what

@@ -52,7 +52,7 @@ trial::trial(const options& given, std::uint64_t count, communicator& world)
       counts_(counts_of(what_, me_, size_, count)),
       first_(world, given.arena, bytes()),
       second_(in_place_ ? memory() : memory(world, given.arena, bytes())),
-      operands_{input(), output(), op(), counts_} {
+      operands_{input(), output(), op(), counts_, {.allocated = given.arena}} {
     clear();
 }
 

@@ -46,7 +46,7 @@ void print_costs(std::size_t bytes, const std::vector<candidate>& all, const alg
 void choose(const choose_options& given) {
     const collective kind = collective_named(given.kind);
     const auto [first, last] = kind == collective::barrier ? std::pair<std::size_t, std::size_t>{} : range_in(given.bytes);
-    const cost_model costs = costs_given(given.costs);
+    const cost_model known = costs_given(given.costs), costs = given.allocated ? costs_of_allocated(known) : known;
     const std::size_t slice_bytes = slice_in(given.slice);
     const host_map hosts = hosts_given(given.hosts, given.size);
     const chooser choices(given.size, costs, {}, slice_bytes, given.deterministic, hosts);

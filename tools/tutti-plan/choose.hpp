@@ -12,6 +12,7 @@ struct choose_options {
     std::string costs, hosts;
     std::string slice = "512KiB";
     bool deterministic = false;
+    bool allocated = false;
 };
 
 void choose(const choose_options& given);
