@@ -104,7 +104,7 @@ public:
     std::optional<report> failed() noexcept;
     const engine_identity& who() const noexcept { return who_; }
     const engine_settings& settings() const noexcept { return settings_; }
-    /// `allocated`: as of a call that says so, once there has been one.
+    /// While nobody issues. `allocated`: as of a call that says so, once there has been one.
     const algorithm& chosen(collective kind, std::size_t vector_bytes, bool allocated = false) const noexcept {
         return (allocated && choose_allocated_ ? *choose_allocated_ : choose_).choose(kind, vector_bytes);
     }

@@ -80,7 +80,7 @@ public:
     request asked;
     time_point started{};
     std::string name() const { return to_string(what); }
-    bool ended = false;  // its end is decided; the caller hears of it on the loop
+    bool ended = false;  // its end is decided; the caller, if it waits already, hears of it on the loop
     std::optional<tutti::failure> failed;
     operation* next = nullptr;  // in one of the engine's lists
     operation* previous = nullptr;

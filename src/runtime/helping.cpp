@@ -51,9 +51,7 @@ bool event_loop::impl::on_helper() const noexcept {
 /// The wheel, if it is free.
 bool event_loop::impl::take(driver which) noexcept {
     driver before = driver::nobody;
-    if (!driven_by.compare_exchange_strong(before, which)) return false;
-    if (which == driver::helper) shifts.store(shifts.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    return true;
+    return driven_by.compare_exchange_strong(before, which);
 }
 
 /// The wheel is free. The helper, which may be about to sleep, looks again.
@@ -118,17 +116,21 @@ bool event_loop::impl::drive_helped() noexcept {
     return true;
 }
 
+/// The owner takes note of shifts that were wished only: in others the loop's turns are not run.
 bool event_loop::impl::begin_shift(bool wished) {
+    const auto begin = [this, wished] {
+        if (!take(driver::helper)) return false;
+        if (wished) shifts.store(shifts.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        else ++turns;
+        return true;
+    };
     if (on_helper()) {
         if (!wished && ++helper.load(std::memory_order_relaxed)->begun > most_hastened) return false;
-        if (!stopping && take(driver::helper)) {
-            if (!wished) ++turns;
-            return true;
-        }
+        if (!stopping && begin()) return true;
     }
     const std::lock_guard lock(mutex);
     if (stopping || !helper) return false;
-    if (take(driver::helper)) return true;
+    if (begin()) return true;
     // Another thread than the helper's does not wish itself into the helper's place.
     if (wished && (driven_by == driver::owner || on_helper())) {
         wanted = true;

@@ -71,7 +71,7 @@ struct event_loop::impl {
     std::atomic<bool> wanted{false};   // the helper asks the owner for it
     bool needed = false;               // somebody else than the helper has posted while nobody drove
     std::atomic<bool> resting{false};  // the owner waits without a limit, because the helper sleeps
-    std::atomic<std::uint64_t> shifts{0};  // of the helper so far; counted by who has the wheel
+    std::atomic<std::uint64_t> shifts{0};  // so far, in which turns were run; counted by who has the wheel
     std::atomic<impl*> helper{nullptr};
     std::condition_variable rest;      // of the owner
     bool nudged = false;               // of a helper: the wheel is free

@@ -362,7 +362,7 @@ void lane::pump_recv() noexcept {
             continue;
         }
         if (state_ == state::parked && give_slip(budget)) {
-            if (state_ == state::ended || owner_.awaits()) continue;
+            if (state_ == state::ended || send_code_ || owner_.awaits()) continue;
             wait_readable();
             break;
         }

@@ -156,6 +156,7 @@ const std::byte* lane::next_header() noexcept {
 void lane::look() noexcept {
     if (!near_ || !waiting_readable_ || spread_ || !near_->end_wait()) return;
     waiting_readable_ = false;
+    take_returned();
     pump_recv();
 }
 

@@ -122,6 +122,23 @@ task<> leave_turns_to_others(communicator& world) {
     CHECK(turns > 5000 / 300);
 }
 
+task<> call_beside(communicator& world) {
+    const auto alone = co_await world.split(world.rank(), 0);
+    for (int turn = 0; turn < 20; ++turn) {
+        std::vector<float> data(1 * MiB, 1);
+        auto summing = world.all_reduce(data, sum);
+        const auto limit = steady::now() + std::chrono::minutes(1);
+        while (!summing.ready() && steady::now() < limit) {
+            co_await alone->barrier();
+            co_await yield();
+        }
+        CHECK(summing.ready());
+        co_await std::move(summing);
+        CHECK(data.back() == static_cast<float>(world.size()));
+    }
+    co_await alone->close();
+}
+
 task<> compute_meanwhile(communicator& world) {
     std::vector<float> data(1 * MiB, 1);
     auto summing = world.all_reduce(data, sum);
@@ -230,6 +247,8 @@ TEST_CASE("a thread may spin until an operation ends, well or not") { run_over_e
 TEST_CASE("a call that can end at once has ended when it returns, and its loop has turns for others all the same") {
     run_over({"helped", transport_kind::automatic, 1, true}, 1, leave_turns_to_others);
 }
+
+TEST_CASE("a collective ends while its caller makes other calls, which end at once") { run_over_each(2, call_beside); }
 
 TEST_CASE("a collective ends while its caller computes and never yields") { run_over_each(2, compute_meanwhile); }
 

@@ -225,6 +225,21 @@ TEST_CASE("who looks at a lane that has left others the turn does not disturb it
     for (std::size_t index = 0; index < frames.size(); ++index) CHECK(on.way->there.payloads[index] == frames[index].now());
 }
 
+TEST_CASE("who cannot send any more takes the slip that has come, and then is told of the loss") {
+    lending_road on;
+    on.settle();
+    road& way = *on.way;
+    way.there.takes_every = 1;
+    REQUIRE(way.send_now(way.add(4)));
+    on.far_end->broken = true;
+    parcel answer(7, random_bytes(4, 1), 1);
+    on.send_back(answer);
+    CHECK(way.there.heads.size() == 1);
+    CHECK(way.there.losses == 1);
+    on.settle();
+    CHECK(way.there.losses == 1);
+}
+
 TEST_CASE("nothing overtakes a frame that is queued, and no short frame goes at once over a network or a lane that has ended") {
     lending_road on;
     on.way->send(on.way->add(4));

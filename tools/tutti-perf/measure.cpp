@@ -62,7 +62,7 @@ std::string_view algorithm_of(const subject& what, std::uint64_t bytes, bool are
     return inside.chosen(*what.kind, *what.kind == collective::all_to_all_v ? 0 : bytes, arena).name;  // no rank knows all its counts
 }
 
-row row_of(const options& given, const trial& what, int size, const engine& inside) {
+row row_of(const options& given, const trial& what, int size) {
     row made;
     made.op = given.what->name;
     made.bytes = what.bytes();
@@ -70,7 +70,6 @@ row row_of(const options& given, const trial& what, int size, const engine& insi
     made.type = name(given.type);
     made.reduce_op = given.reduces() ? operator_name(given.reduce) : "none";
     made.ranks = size;
-    made.algorithm = algorithm_of(*given.what, what.bytes(), given.arena, inside);
     made.bus_factor = given.what->bus_factor(size);
     return made;
 }
@@ -112,9 +111,10 @@ task<> measure_beside(communicator& world, const options& given, int local_ranks
 
 template <class Work>
 task<row> measure_work(communicator& world, const options& given, trial& what, Work& work, const engine& inside) {
-    row made = row_of(given, what, world.size(), inside);
+    row made = row_of(given, what, world.size());
     if (given.check) made.wrong = co_await count_wrong(world, what, work);
     made.times = co_await measured(world, work, given, what.bytes());
+    made.algorithm = algorithm_of(*given.what, what.bytes(), given.arena, inside);
     made.transport = used_transport(world);
     co_return made;
 }
@@ -141,7 +141,7 @@ task<> measure_list(communicator& world, const options& given, const engine& ins
     for (const std::uint64_t each : tensors) count += each;
     trial what(in_place, count, world);
     for (const way how : ways) {
-        training_step work(world, what.output(), tensors, how, what.op());
+        training_step work(world, what.output(), tensors, how, what.op(), {.allocated = given.arena});
         row made = co_await measure_work(world, in_place, what, work, inside);
         made.algorithm = name(how);
         tell(made, "");

@@ -18,10 +18,12 @@ std::vector<std::size_t> together(const std::vector<std::uint64_t>& tensors, way
 
 }  // namespace
 
-training_step::training_step(communicator& world, buffer memory, const std::vector<std::uint64_t>& tensors, way how, reduction op)
+training_step::training_step(communicator& world, buffer memory, const std::vector<std::uint64_t>& tensors, way how, reduction op,
+                             call_options options)
     : world_(world),
       how_(how),
-      op_(op) {
+      op_(op),
+      options_(options) {
     auto* place = static_cast<std::byte*>(memory.data);
     auto next = tensors.begin();
     for (std::size_t left : together(tensors, how, size_of(memory.type))) {
@@ -36,7 +38,8 @@ training_step::training_step(communicator& world, buffer memory, const std::vect
 }
 
 future<> training_step::start(const std::vector<buffer>& call) {
-    return call.size() == 1 ? world_.all_reduce(call.front(), op_) : world_.all_reduce(std::span<const buffer>(call), op_);
+    return call.size() == 1 ? world_.all_reduce(call.front(), op_, options_)
+                            : world_.all_reduce(std::span<const buffer>(call), op_, options_);
 }
 
 task<> training_step::operator()() {

@@ -19,8 +19,8 @@ constexpr std::string_view name(way how) noexcept {
 /// The tensors stand behind each other in `memory`. A bucket is one call with a list of them; all of them fused are one vector.
 class training_step {
 public:
-    training_step(tutti::communicator& world, tutti::buffer memory, const std::vector<std::uint64_t>& tensors, way how,
-                  tutti::reduction op);
+    training_step(tutti::communicator& world, tutti::buffer memory, const std::vector<std::uint64_t>& tensors, way how, tutti::reduction op,
+                  tutti::call_options options = {});
 
     /// All of them, in flight together unless one by one.
     tutti::task<> operator()();
@@ -34,6 +34,7 @@ private:
     tutti::communicator& world_;
     const way how_;
     const tutti::reduction op_;
+    const tutti::call_options options_;
     std::vector<std::vector<tutti::buffer>> calls_;
     std::vector<tutti::future<>> going_;
 };

@@ -13,8 +13,8 @@
 
 namespace tutti::detail {
 
-/// Ends exactly once, by `finish`. Two references to begin with: the future's and the engine's; each is given back with `release`,
-/// the engine's after `finish`, the future's with `drop`.
+/// Ends exactly once, by `finish` in one of its forms. Two references to begin with: the future's and the engine's; each is given back with
+/// `release`, the engine's after that, the future's with `drop`.
 class future_state {
 public:
     future_state(const future_state&) = delete;
