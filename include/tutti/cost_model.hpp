@@ -21,13 +21,20 @@ struct cost_model {
     double far_round = 25e-6;        // as `round`, when it comes from another host
     double far_byte = 0.85e-9;       // as `moved_byte`, to or from another host, the larger of both; all ranks of a host share one card
     double cores = 0;                // of a host, for all its ranks; 0: each rank has its own
+    double crowded = 1;              // times `round` and `message` where a host has more ranks than cores: they have to be switched to
 
     friend bool operator==(const cost_model&, const cost_model&) = default;
 };
 
 /// The same where the ranks of a host share memory.
-inline constexpr cost_model shared_memory_costs{
-    .round = 0.7e-6, .message = 0.3e-6, .moved_byte = 0.045e-9, .reduced_byte = 0.04e-9, .spread_byte = 0.01e-9, .spread_from = 1.5 * MiB,
-    .answered = 0.5, .allocated = 1};
+inline constexpr cost_model shared_memory_costs{.round = 0.175e-6,
+                                                .message = 0.075e-6,
+                                                .moved_byte = 0.045e-9,
+                                                .reduced_byte = 0.04e-9,
+                                                .spread_byte = 0.01e-9,
+                                                .spread_from = 1.5 * MiB,
+                                                .answered = 0.5,
+                                                .allocated = 1,
+                                                .crowded = 4};
 
 }  // namespace tutti

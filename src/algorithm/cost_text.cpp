@@ -20,7 +20,8 @@ constexpr field fields[] = {{"round", &cost_model::round},
                             {"allocated", &cost_model::allocated},
                             {"far_round", &cost_model::far_round},
                             {"far_byte", &cost_model::far_byte},
-                            {"cores", &cost_model::cores}};
+                            {"cores", &cost_model::cores},
+                            {"crowded", &cost_model::crowded}};
 
 bool assign(cost_model& costs, std::string_view name, std::string_view value) {
     for (const field& each : fields) {

@@ -9,10 +9,24 @@ namespace {
 
 constexpr double received_message = 1.0 / 3;  // of a send, whose call carries it as far as the receiver's queue
 
+std::size_t on_host(int number, int size, const host_map& hosts) {
+    return hosts.count() == 1 ? static_cast<std::size_t>(size) : hosts.ranks(number).size();
+}
+
+/// `costs` where a host has more ranks than cores.
+cost_model crowded(cost_model costs, int size, const host_map& hosts) {
+    std::size_t most = 0;
+    for (int number = 0; number < hosts.count(); ++number) most = std::max(most, on_host(number, size, hosts));
+    if (costs.cores <= 0 || static_cast<double>(most) <= costs.cores) return costs;
+    costs.round *= costs.crowded;
+    costs.message *= costs.crowded;
+    return costs;
+}
+
 }  // namespace
 
 estimate::estimate(const algorithm& entry, int size, const cost_model& model, std::size_t slice_bytes, const host_map& hosts)
-    : model_(model),
+    : model_(crowded(model, size, hosts)),
       chained_(size <= most_chained),
       segment_(static_cast<double>(default_segment(hosts))) {
     std::vector<schedule> plans;
@@ -36,8 +50,8 @@ estimate::estimate(const algorithm& entry, int size, const cost_model& model, st
     ranks_.erase(std::unique(ranks_.begin(), ranks_.end()), ranks_.end());
     if (chained_)
         first_ = chain(plans,
-                       {model.round, model.message, received_message * model.message, model.moved_byte, model.reduced_byte, model.far_round,
-                        model.far_byte},
+                       {model_.round, model_.message, received_message * model_.message, model_.moved_byte, model_.reduced_byte,
+                        model_.far_round, model_.far_byte},
                        hosts);
 }
 
@@ -75,7 +89,7 @@ void estimate::count_hosts(const host_map& hosts, const std::vector<rank>& count
     for (std::size_t number = 0; number < found.size(); ++number) {
         const host& of = found[number];
         if (of.ranks == 0) continue;
-        const std::size_t there = hosts.count() == 1 ? static_cast<std::size_t>(size) : hosts.ranks(static_cast<int>(number)).size();
+        const std::size_t there = on_host(static_cast<int>(number), size, hosts);
         if (of.ranks == there) card_share_ = std::max(card_share_, ranks_[0].bytes(std::max(of.all.far_sent, of.all.far_received), 1));
         if (model_.cores <= 0 || static_cast<double>(there) <= model_.cores) continue;
         const double share = static_cast<double>(there) / static_cast<double>(of.ranks) / model_.cores;

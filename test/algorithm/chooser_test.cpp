@@ -55,7 +55,8 @@ TEST_CASE("on two cores the defaults choose what was measured to be fastest") {
     check(over_tcp, on_two_cores({}));
     const row in_memory[] = {
         {2, all_reduce, 4, "recursive_doubling"},
-        {2, all_reduce, 16 * KiB, "recursive_doubling"},
+        {2, all_reduce, 8 * KiB, "recursive_doubling"},
+        {2, all_reduce, 16 * KiB, "ring"},
         {2, all_reduce, 256 * KiB, "ring"},
         {4, all_reduce, 4 * KiB, "star"},
         {4, all_reduce, 256 * KiB, "direct"},

@@ -106,6 +106,27 @@ TEST_CASE("ranks that share cores take as long as all their work does there, and
     CHECK(takes(size, 1, 0) == Approx(size * (size - 1)));
 }
 
+TEST_CASE("rounds and messages take longer where any host has more ranks than cores, and only there") {
+    cost_model costs = simple();
+    costs.message = 2;
+    costs.cores = 2;
+    const auto takes = [&](int size, double crowded, double bytes, const host_map& hosts = {}) {
+        costs.crowded = crowded;
+        return estimate(line, size, costs, default_slice_bytes, hosts).seconds(bytes);
+    };
+    const std::vector<int> two_each{0, 0, 1, 1}, fuller{0, 0, 0, 1};
+    CHECK(takes(2, 5, 0) == takes(2, 1, 0));
+    CHECK(takes(4, 5, 0, host_map(two_each)) == takes(4, 1, 0, host_map(two_each)));
+    CHECK(takes(3, 5, 0) == Approx(5 * takes(3, 1, 0)));
+    CHECK(takes(3, 5, 1000) == Approx(takes(3, 1, 1000) + 4 * takes(3, 1, 0)));  // bytes as long as before
+    costs.far_round = 0;
+    CHECK(takes(4, 5, 0, host_map(fuller)) == Approx(5 * takes(4, 1, 0, host_map(fuller))));
+    const int large = 2 * estimate::most_chained;
+    CHECK(takes(large, 5, 0) == Approx(5 * takes(large, 1, 0)));
+    costs.cores = 0;
+    CHECK(takes(large, 5, 0) == takes(large, 1, 0));
+}
+
 TEST_CASE("between hosts a line costs their hops and bytes, in small groups and large ones") {
     cost_model costs = simple();
     costs.far_round = 10;
