@@ -33,10 +33,11 @@ inline int checked(int value, const char* what) {
     return value;
 }
 
-/// Two ends of a TCP connection.
-inline std::array<int, 2> connected_pair() {
+/// Two ends of a TCP connection; `choose` is called with both sockets before it stands.
+inline std::array<int, 2> connected_pair(const std::function<void(int)>& choose) {
     const int listener = checked(::socket(AF_INET, SOCK_STREAM, 0), "socket"),
               caller = checked(::socket(AF_INET, SOCK_STREAM, 0), "socket");
+    for (const int each : {listener, caller}) choose(each);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

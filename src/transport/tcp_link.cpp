@@ -167,7 +167,7 @@ std::unique_ptr<link> make_tcp_link(event_loop& loop, tcp::socket socket) {
     const auto theirs = socket.remote_endpoint(ignored);
     const auto mine = socket.local_endpoint(ignored);
     const bool same_host = theirs.address().is_loopback() || theirs.address() == mine.address();
-    if (same_host) choose_host_congestion_control(handle);
+    if (!same_host) choose_network_congestion_control(handle);
     return std::make_unique<tcp_link>(loop, std::move(socket), to_string(theirs), same_host);
 }
 

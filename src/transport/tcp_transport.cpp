@@ -1,5 +1,6 @@
 #include "transport/tcp_transport.hpp"
 
+#include "transport/congestion_control.hpp"
 #include "transport/tcp_address.hpp"
 #include "transport/tcp_link.hpp"
 
@@ -30,6 +31,7 @@ void keep_from_children(int handle) noexcept { ::fcntl(handle, F_SETFD, FD_CLOEX
 bool begin_connect(tcp::socket& socket, const tcp::endpoint& where, boost::system::error_code& code) {
     if (socket.open(where.protocol(), code)) return false;
     keep_from_children(socket.native_handle());
+    choose_host_congestion_control(socket.native_handle());
     if (socket.non_blocking(true, code)) return false;
     if (::connect(socket.native_handle(), where.data(), static_cast<socklen_t>(where.size())) == 0 || errno == EINPROGRESS ||
         errno == EINTR)
@@ -58,6 +60,7 @@ result<std::unique_ptr<tcp_transport>> tcp_transport::listen(event_loop& loop, c
     tcp::acceptor acceptor(executor_of(loop));
     if (acceptor.open(where.protocol(), code)) return refused_by_system(to_string(where), code);
     keep_from_children(acceptor.native_handle());
+    choose_host_congestion_control(acceptor.native_handle());
     acceptor.set_option(tcp::acceptor::reuse_address(true), code);
     if (acceptor.bind(where, code) || acceptor.listen(options.backlog, code) || acceptor.non_blocking(true, code))
         return refused_by_system(to_string(where), code);

@@ -1,9 +1,11 @@
 #include "transport/tcp_transport.hpp"
 
 #include "stage.hpp"
+#include "support/congestion_control.hpp"
 
 #include <doctest/doctest.h>
 
+#include <arpa/inet.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -49,7 +51,32 @@ private:
     rlimit before_{};
 };
 
+/// This process's IPv4 sockets at this port: who listens there, and both ends of every connection.
+std::vector<int> sockets_at(std::uint16_t port) {
+    std::vector<int> found;
+    for (int handle = 0; handle < 1024; ++handle)
+        for (const auto name : {&::getsockname, &::getpeername}) {
+            sockaddr_in address{};
+            socklen_t size = sizeof address;
+            if (name(handle, reinterpret_cast<sockaddr*>(&address), &size) != 0 || address.sin_family != AF_INET ||
+                ntohs(address.sin_port) != port)
+                continue;
+            found.push_back(handle);
+            break;
+        }
+    return found;
+}
+
 }  // namespace
+
+TEST_CASE("within a host neither who listens nor either end of a link paces, where one may choose") {
+    event_loop loop;
+    const auto one = listen_on(loop, "127.0.0.1"), other = listen_on(loop, "127.0.0.1");
+    const auto ends = run(loop, open(loop, *one, *other));
+    const auto sockets = sockets_at(port_of(*other));
+    CHECK(sockets.size() == 3);
+    for (const int each : sockets) CHECK(congestion_control_of(each) == host_congestion_control());
+}
 
 TEST_CASE("a transport on port 0 tells the port it got, and an IPv6 address stands in brackets") {
     event_loop loop;
