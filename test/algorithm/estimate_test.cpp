@@ -25,6 +25,7 @@ cost_model simple() {
     costs.round = 1;
     costs.message = costs.reduced_byte = costs.spread_byte = 0;
     costs.moved_byte = 0.01;
+    costs.crowded = 1;
     return costs;
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 struct seen {
     std::vector<cost_model> costs, children;
-    std::vector<std::string_view> choices;  // of an all_reduce of 100 kB
+    std::vector<std::string_view> choices;  // of an all_reduce of 200 kB
     std::vector<std::size_t> slices;        // bytes
     explicit seen(int size) : costs(static_cast<std::size_t>(size)), children(costs.size()), choices(costs.size()), slices(costs.size()) {}
 };
@@ -33,7 +33,7 @@ task<> one_rank(context& home, rank me, int size, std::shared_ptr<store> meeting
     const auto at = static_cast<std::size_t>(me);
     all.costs[at] = settings_of(mine).costs;
     all.slices[at] = settings_of(mine).slice_bytes;
-    all.choices[at] = mine.engine().chosen(collective::all_reduce, 100'000).name;
+    all.choices[at] = mine.engine().chosen(collective::all_reduce, 200'000).name;
     auto splitting = joined->split(me % 2, me);
     const auto child = co_await std::move(splitting);
     all.children[at] = settings_of(*home.inner().groups().back()).costs;
