@@ -3,7 +3,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <iterator>
@@ -14,19 +13,9 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::string_view of_a_host[] = {"cubic"sv, "reno"sv};  // that do not pace, the best first
+constexpr std::string_view unpaced[] = {"cubic"sv, "reno"sv};  // the better one first
 
-class control {
-public:
-    explicit control(int handle) noexcept {
-        socklen_t size = sizeof name_ - 1;
-        ::getsockopt(handle, IPPROTO_TCP, TCP_CONGESTION, name_, &size);
-    }
-    std::string_view name() const noexcept { return name_; }
-
-private:
-    char name_[32] = {};  // the system's are shorter
-};
+bool paces(std::string_view name) noexcept { return name.starts_with("bbr"); }
 
 bool choose(int handle, std::string_view name) noexcept {
     return ::setsockopt(handle, IPPROTO_TCP, TCP_CONGESTION, name.data(), static_cast<socklen_t>(name.size())) == 0;
@@ -34,22 +23,23 @@ bool choose(int handle, std::string_view name) noexcept {
 
 }  // namespace
 
-std::string choose_host_congestion_control(int handle) {
-    for (const auto name : of_a_host)
-        if (choose(handle, name)) break;
-    return std::string(control(handle).name());
+std::string congestion_control_of(int handle) {
+    char name[32] = {};  // the system's names are shorter
+    socklen_t size = sizeof name - 1;
+    ::getsockopt(handle, IPPROTO_TCP, TCP_CONGESTION, name, &size);
+    return name;
 }
 
-void choose_network_congestion_control(int handle) noexcept {
-    // One that came with the route stays.
-    if (std::ranges::find(of_a_host, control(handle).name()) == std::end(of_a_host)) return;
-    int domain = AF_INET;
-    socklen_t size = sizeof domain;
-    ::getsockopt(handle, SOL_SOCKET, SO_DOMAIN, &domain, &size);
-    const int fresh = ::socket(domain, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fresh < 0) return;
-    choose(handle, control(fresh).name());
-    ::close(fresh);
+std::string choose_host_congestion_control(int handle) {
+    if (paces(congestion_control_of(handle)))
+        for (const auto name : unpaced)
+            if (choose(handle, name)) break;
+    return congestion_control_of(handle);
+}
+
+void choose_network_congestion_control(int handle, const std::string& usual) {
+    // Where the usual one does not pace nothing was chosen; and what came with the route is not one of these.
+    if (paces(usual) && std::ranges::find(unpaced, congestion_control_of(handle)) != std::end(unpaced)) choose(handle, usual);
 }
 
 }  // namespace tutti

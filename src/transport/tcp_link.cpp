@@ -156,9 +156,18 @@ private:
 
 void set(int handle, int level, int name, int value) noexcept { ::setsockopt(handle, level, name, &value, sizeof value); }
 
+/// An IPv4 address that looks like one of IPv6 as what it is.
+asio::ip::address plain(const asio::ip::address& from) {
+    return from.is_v6() && from.to_v6().is_v4_mapped() ? asio::ip::make_address_v4(asio::ip::v4_mapped, from.to_v6()) : from;
+}
+
 }  // namespace
 
-std::unique_ptr<link> make_tcp_link(event_loop& loop, tcp::socket socket) {
+bool on_same_host(const asio::ip::address& mine, const asio::ip::address& theirs) {
+    return plain(theirs).is_loopback() || plain(theirs) == plain(mine);
+}
+
+std::unique_ptr<link> make_tcp_link(event_loop& loop, tcp::socket socket, const std::string& usual_control) {
     boost::system::error_code ignored;  // a socket that broke meanwhile says so at the first use
     socket.non_blocking(true, ignored);
     const int handle = socket.native_handle();
@@ -166,8 +175,8 @@ std::unique_ptr<link> make_tcp_link(event_loop& loop, tcp::socket socket) {
     set(handle, SOL_SOCKET, SO_KEEPALIVE, 1);
     const auto theirs = socket.remote_endpoint(ignored);
     const auto mine = socket.local_endpoint(ignored);
-    const bool same_host = theirs.address().is_loopback() || theirs.address() == mine.address();
-    if (!same_host) choose_network_congestion_control(handle);
+    const bool same_host = on_same_host(mine.address(), theirs.address());
+    if (!same_host) choose_network_congestion_control(handle, usual_control);
     return std::make_unique<tcp_link>(loop, std::move(socket), to_string(theirs), same_host);
 }
 

@@ -32,7 +32,7 @@ struct bare_peer {
         mine.connect(acceptor.local_endpoint());
         handle = mine.native_handle();
         acceptor.accept(theirs);
-        over = make_tcp_link(loop, std::move(mine));
+        over = make_tcp_link(loop, std::move(mine), "");
     }
 
     asio::io_context others;
@@ -122,6 +122,21 @@ TEST_CASE("waiting for a socket allocates nothing once it has waited before") {
     const auto before = allocations();
     ping_pong{on.loop(), pair.ends, 1'000}.run();
     CHECK(allocations() == before);
+}
+
+TEST_CASE("ends are on the same host where one is a loopback address or both are the same, be it as IPv4 or as IPv6") {
+    struct row {
+        const char *mine, *theirs;
+        bool same;
+    };
+    for (const row& each : {row{"127.0.0.1", "127.0.0.1", true}, row{"127.0.0.1", "127.0.0.2", true}, row{"10.0.0.1", "10.0.0.1", true},
+                            row{"10.0.0.1", "10.0.0.2", false}, row{"::1", "::1", true}, row{"fd00::1", "fd00::1", true},
+                            row{"fd00::1", "fd00::2", false}, row{"::ffff:127.0.0.2", "::ffff:127.0.0.1", true},
+                            row{"::ffff:10.0.0.1", "::ffff:10.0.0.1", true}, row{"::ffff:10.0.0.1", "::ffff:10.0.0.2", false}}) {
+        CAPTURE(each.mine);
+        CAPTURE(each.theirs);
+        CHECK(on_same_host(asio::ip::make_address(each.mine), asio::ip::make_address(each.theirs)) == each.same);
+    }
 }
 
 TEST_CASE("a TCP link sends at once, and notices a vanished host") {

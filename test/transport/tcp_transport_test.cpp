@@ -1,15 +1,17 @@
 #include "transport/tcp_transport.hpp"
 
 #include "stage.hpp"
-#include "support/congestion_control.hpp"
+#include "transport/congestion_control.hpp"
 
 #include <doctest/doctest.h>
 
 #include <arpa/inet.h>
+#include <netinet/tcp.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -67,9 +69,27 @@ std::vector<int> sockets_at(std::uint16_t port) {
     return found;
 }
 
+/// This process's TCP sockets that are about to connect.
+std::vector<int> connecting_sockets() {
+    std::vector<int> found;
+    for (int handle = 0; handle < 1024; ++handle) {
+        tcp_info info{};
+        socklen_t size = sizeof info;
+        if (::getsockopt(handle, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 && info.tcpi_state == TCP_SYN_SENT) found.push_back(handle);
+    }
+    return found;
+}
+
+/// What a socket has after it was chosen for within a host.
+std::string host_congestion_control() {
+    asio::io_context unused;
+    tcp::socket fresh(unused, tcp::v4());
+    return choose_host_congestion_control(fresh.native_handle());
+}
+
 }  // namespace
 
-TEST_CASE("within a host neither who listens nor either end of a link paces, where one may choose") {
+TEST_CASE("who listens and both ends of a link within a host have a congestion control for that") {
     event_loop loop;
     const auto one = listen_on(loop, "127.0.0.1"), other = listen_on(loop, "127.0.0.1");
     const auto ends = run(loop, open(loop, *one, *other));
@@ -176,7 +196,18 @@ TEST_CASE("a connect to a host that does not answer ends at the deadline") {
     }
     const auto address = "127.0.0.1:" + std::to_string(deaf.local_endpoint().port());
     const auto deadline = loop.now() + milliseconds{100};
+    // What does not pace has to be chosen before the first packet.
+    std::size_t connecting = 0;
+    const auto look = [&] {
+        for (const int each : connecting_sockets()) {
+            if (std::any_of(waiting.begin(), waiting.end(), [each](auto& other) { return other.native_handle() == each; })) continue;
+            ++connecting;
+            CHECK(congestion_control_of(each) == host_congestion_control());
+        }
+    };
+    const later early{loop, milliseconds{20}, look}, late{loop, milliseconds{80}, look};
     const auto nothing = run(loop, client->connect(address, deadline));
+    CHECK(connecting > 0);
     REQUIRE_FALSE(nothing);
     const std::string text = nothing.failure().what();
     CAPTURE(text);
