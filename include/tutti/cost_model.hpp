@@ -21,7 +21,7 @@ struct cost_model {
     double far_round = 25e-6;        // as `round`, when it comes from another host
     double far_byte = 0.85e-9;       // as `moved_byte`, to or from another host, the larger of both; all ranks of a host share one card
     double cores = 0;                // of a host, for all its ranks; 0: each rank has its own
-    double crowded = 1.8;            // times `round` and `message` where a host has more ranks than cores: they have to be switched to
+    double crowded = 1.8;            // times `round` and `message` where a host has more ranks of the group than cores: 1 or more
 
     friend bool operator==(const cost_model&, const cost_model&) = default;
 };

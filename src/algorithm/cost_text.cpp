@@ -32,6 +32,7 @@ bool assign(cost_model& costs, std::string_view name, std::string_view value) {
         if (error != std::errc() || last != end || !std::isfinite(number) || number < 0) return false;
         const bool part = each.value == &cost_model::answered || each.value == &cost_model::allocated;
         if (part && number > 1) return false;
+        if (each.value == &cost_model::crowded && number < 1) return false;
         costs.*each.value = number;
         return true;
     }

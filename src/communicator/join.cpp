@@ -58,7 +58,7 @@ bool read_members(std::string_view text, membership& into) {
     const auto yes_or_no = [](char digit) { return digit == '0' || digit == '1'; };
     if (rest.size() < 3 || !yes_or_no(rest[0]) || !yes_or_no(rest[1]) || rest[2] != ' ') return false;
     const auto costs = costs_in(rest.substr(3));
-    if (!costs) return false;
+    if (!costs || to_string(*costs) != rest.substr(3)) return false;  // another build may know other numbers, and would choose otherwise
     into.calibrate = rest[0] == '1';
     into.settings.deterministic = rest[1] == '1';
     into.settings.costs = *costs;
@@ -148,7 +148,9 @@ task<std::unique_ptr<communicator>> join_over(std::shared_ptr<context::state> ho
     membership mine;
     mine.me = who.me;
     if (const auto& costs = home->options().costs; costs && !costs_in(to_string(*costs)))
-        throw not_joined(mine, error::invalid_argument, fmt::format("costs are finite and not negative, these are {}", to_string(*costs)));
+        throw not_joined(mine, error::invalid_argument,
+                         fmt::format("costs are finite and not negative, parts of others at most 1, crowded at least 1; these are {}",
+                                     to_string(*costs)));
     if (home->options().lanes < 1 || home->options().lanes > most_lanes)
         throw not_joined(mine, error::invalid_argument, fmt::format("lanes are 1 to {}, these are {}", most_lanes, home->options().lanes));
     if (const int threads = home->options().threads; threads < 1 || threads > most_lanes)

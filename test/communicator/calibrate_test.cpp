@@ -223,6 +223,7 @@ TEST_CASE("costs that are none are refused before anything is sent") {
         FAIL("joined");
     } catch (const failure& why) {
         CHECK(why.code() == error::invalid_argument);
-        CHECK(why.details().cause.starts_with("costs are finite and not negative, these are round="));
+        CHECK(why.details().cause.starts_with(
+            "costs are finite and not negative, parts of others at most 1, crowded at least 1; these are round="));
     }
 }

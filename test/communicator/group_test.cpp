@@ -205,6 +205,22 @@ TEST_CASE("ranks that do not come are named on all ranks that came, when the tim
     }
 }
 
+TEST_CASE("a list of members by another build, with other costs than this one knows, is refused") {
+    event_loop loop(event_loop::virtual_time);
+    memory_network network;
+    memory_table table;
+    const auto meeting = memory_store(table);
+    REQUIRE(run(loop, meeting->set("job/members", "524288 8192 1 00 round=1e-06,message=1e-06\n0 a\n0 b\n", loop.now() + 1s)));
+    context home(loop, std::make_unique<memory_transport>(loop, network));
+    try {
+        run(loop, home.join(test::world_of(1, 2), memory_store(table), "job"));
+        FAIL("joined");
+    } catch (const failure& why) {
+        CHECK(why.code() == error::protocol_error);
+        CHECK(contains(why.what(), "the list of members in the store is not one of this version"));
+    }
+}
+
 TEST_CASE("a rank that leaves before the others need it is named, whether they wait already or not") {
     for (const duration pause : {duration(0s), duration(50ms)}) {
         CAPTURE(pause.count());
