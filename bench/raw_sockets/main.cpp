@@ -179,6 +179,7 @@ int run(options given) {
     std::vector<std::vector<int>> sockets(ranks, std::vector<int>(ranks, -1));
     for (std::size_t low = 0; low < ranks; ++low)
         for (std::size_t high = low + 1; high < ranks; ++high) {
+            // As Tutti's links have it.
             const auto ends = raw_sockets::connected_pair([&](int each) { given.control = tutti::choose_host_congestion_control(each); });
             sockets[low][high] = ends[0];
             sockets[high][low] = ends[1];

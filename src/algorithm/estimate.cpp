@@ -13,11 +13,13 @@ std::size_t on_host(int number, int size, const host_map& hosts) {
     return hosts.count() == 1 ? static_cast<std::size_t>(size) : hosts.ranks(number).size();
 }
 
-/// `costs` where a host has more ranks than cores.
+bool share_cores(std::size_t ranks, const cost_model& costs) { return costs.cores > 0 && static_cast<double>(ranks) > costs.cores; }
+
+/// `costs`, with what rounds and messages take where the ranks of any host share cores.
 cost_model crowded(cost_model costs, int size, const host_map& hosts) {
     std::size_t most = 0;
     for (int number = 0; number < hosts.count(); ++number) most = std::max(most, on_host(number, size, hosts));
-    if (costs.cores <= 0 || static_cast<double>(most) <= costs.cores) return costs;
+    if (!share_cores(most, costs)) return costs;
     costs.round *= costs.crowded;
     costs.message *= costs.crowded;
     return costs;
@@ -91,7 +93,7 @@ void estimate::count_hosts(const host_map& hosts, const std::vector<rank>& count
         if (of.ranks == 0) continue;
         const std::size_t there = on_host(static_cast<int>(number), size, hosts);
         if (of.ranks == there) card_share_ = std::max(card_share_, ranks_[0].bytes(std::max(of.all.far_sent, of.all.far_received), 1));
-        if (model_.cores <= 0 || static_cast<double>(there) <= model_.cores) continue;
+        if (!share_cores(there, model_)) continue;
         const double share = static_cast<double>(there) / static_cast<double>(of.ranks) / model_.cores;
         crowds_.push_back({of.cores.once * share, of.cores.slice * share, of.cores.byte * share, of.cores.beyond * share});
     }

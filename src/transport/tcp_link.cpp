@@ -167,7 +167,7 @@ bool on_same_host(const asio::ip::address& mine, const asio::ip::address& theirs
     return plain(theirs).is_loopback() || plain(theirs) == plain(mine);
 }
 
-std::unique_ptr<link> make_tcp_link(event_loop& loop, tcp::socket socket, const std::string& usual_control) {
+std::unique_ptr<link> make_tcp_link(event_loop& loop, tcp::socket socket, const std::string& usual_congestion_control) {
     boost::system::error_code ignored;  // a socket that broke meanwhile says so at the first use
     socket.non_blocking(true, ignored);
     const int handle = socket.native_handle();
@@ -176,7 +176,7 @@ std::unique_ptr<link> make_tcp_link(event_loop& loop, tcp::socket socket, const 
     const auto theirs = socket.remote_endpoint(ignored);
     const auto mine = socket.local_endpoint(ignored);
     const bool same_host = on_same_host(mine.address(), theirs.address());
-    if (!same_host) choose_network_congestion_control(handle, usual_control);
+    if (!same_host) choose_network_congestion_control(handle, usual_congestion_control);
     return std::make_unique<tcp_link>(loop, std::move(socket), to_string(theirs), same_host);
 }
 

@@ -60,20 +60,20 @@ result<std::unique_ptr<tcp_transport>> tcp_transport::listen(event_loop& loop, c
     tcp::acceptor acceptor(executor_of(loop));
     if (acceptor.open(where.protocol(), code)) return refused_by_system(to_string(where), code);
     keep_from_children(acceptor.native_handle());
-    std::string usual_control = congestion_control_of(acceptor.native_handle());
+    std::string usual_congestion_control = congestion_control_of(acceptor.native_handle());
     choose_host_congestion_control(acceptor.native_handle());
     acceptor.set_option(tcp::acceptor::reuse_address(true), code);
     if (acceptor.bind(where, code) || acceptor.listen(options.backlog, code) || acceptor.non_blocking(true, code))
         return refused_by_system(to_string(where), code);
-    return std::unique_ptr<tcp_transport>(new tcp_transport(loop, std::move(acceptor), std::move(usual_control)));
+    return std::unique_ptr<tcp_transport>(new tcp_transport(loop, std::move(acceptor), std::move(usual_congestion_control)));
 }
 
-tcp_transport::tcp_transport(event_loop& loop, tcp::acceptor acceptor, std::string usual_control)
+tcp_transport::tcp_transport(event_loop& loop, tcp::acceptor acceptor, std::string usual_congestion_control)
     : loop_(loop),
       address_(to_string(acceptor.local_endpoint())),
-      usual_control_(std::move(usual_control)),
+      usual_congestion_control_(std::move(usual_congestion_control)),
       door_(loop, std::move(acceptor),
-            [this](event_loop& on, tcp::socket came) { return make_tcp_link(on, std::move(came), usual_control_); }),
+            [this](event_loop& on, tcp::socket came) { return make_tcp_link(on, std::move(came), usual_congestion_control_); }),
       entrance_(loop, {&door_}) {}
 
 task<result<std::unique_ptr<link>>> tcp_transport::connect(std::string address, time_point deadline) {
@@ -94,7 +94,7 @@ task<result<std::unique_ptr<link>>> tcp_transport::connect(std::string address, 
                 if (!co_await tries.worked()) co_return tries.why();
                 code = end_connect(socket);
             }
-            if (!code) co_return make_tcp_link(loop_, std::move(socket), usual_control_);
+            if (!code) co_return make_tcp_link(loop_, std::move(socket), usual_congestion_control_);
             reason = code.message();
         }
         co_await tries.again(std::move(reason));

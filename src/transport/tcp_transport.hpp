@@ -43,11 +43,11 @@ public:
 private:
     using tcp = asio::ip::tcp;
 
-    tcp_transport(event_loop& loop, tcp::acceptor acceptor, std::string usual_control);
+    tcp_transport(event_loop& loop, tcp::acceptor acceptor, std::string usual_congestion_control);
 
     event_loop& loop_;
     const std::string address_;
-    const std::string usual_control_;  // of congestion
+    const std::string usual_congestion_control_;
     socket_listener<tcp> door_;
     entrance entrance_;
     open_attempts connecting_;
