@@ -72,6 +72,7 @@ TESTED_ELSEWHERE = {
     "src/gpu/workplace.cpp": "test/gpu/lifecycle_test.cpp",
     "src/runtime/family.cpp": "test/runtime/scope_test.cpp",
     "src/runtime/stack_pool.cpp": "test/runtime/fiber_test.cpp",
+    "src/transport/lane_receiving.cpp": "test/transport/lane_test.cpp",
     "src/transport/attempts.cpp": "test/transport/conformance_test.cpp, for every kind of transport, as are the other small parts",
     "src/transport/host_transport.cpp": "test/transport/shm_transport_test.cpp, as are the parts below it",
     "src/transport/listener.cpp": "test/transport/conformance_test.cpp",

@@ -160,11 +160,14 @@ void engine::take_fresh() noexcept {
 
 /// New operations take their places at the ports, in the order of their calls.
 void engine::start_fresh() noexcept {
-    while (fresh_.first) {
-        operation& next = *fresh_.first;
-        fresh_.remove(next);
-        live_.push(next);
-        start(next);
+    {
+        const cork::held together(cork_);
+        while (fresh_.first) {
+            operation& next = *fresh_.first;
+            fresh_.remove(next);
+            live_.push(next);
+            start(next);
+        }
     }
     if (!std::exchange(ahead_, false)) return;
     for (auto& each : ports_)

@@ -231,6 +231,7 @@ private:
     engine_observer* observer_;
 
     std::mutex guard_;
+    cork cork_;  // of all its lanes
     std::uint64_t next_sequence_ = 1;
     std::uint64_t started_ = 0;             // every collective up to this one has been registered at its ports
     std::size_t pending_ = 0;

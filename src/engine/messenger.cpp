@@ -18,6 +18,7 @@ messenger::messenger(engine& owner) : engine_(owner), matcher_(owner.who().size)
 
 event_loop& messenger::loop() const noexcept { return engine_.loop_; }
 std::mutex& messenger::guard() const noexcept { return engine_.guard_; }
+cork& messenger::together() const noexcept { return engine_.cork_; }
 const message_settings& messenger::limits() const noexcept { return engine_.settings().messages; }
 std::size_t messenger::slice_bytes() const noexcept { return engine_.settings().slice_bytes; }
 rank messenger::me() const noexcept { return engine_.who().me; }

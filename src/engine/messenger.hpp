@@ -53,6 +53,7 @@ public:
 
     event_loop& loop() const noexcept;
     std::mutex& guard() const noexcept;
+    cork& together() const noexcept;
     const message_settings& limits() const noexcept;
     std::size_t slice_bytes() const noexcept;
     rank me() const noexcept;

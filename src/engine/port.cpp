@@ -51,7 +51,7 @@ void port::attach(int index, std::unique_ptr<link> over) {
     track& at = *tracks_[static_cast<std::size_t>(index)];
     if (!alone()) over->share();
     const auto how = spread() ? lane::kind::spread : alone() ? lane::kind::single : lane::kind::shared;
-    at.attach(owner_.loop_of({kind_, index}), owner_.guard_, std::move(over), how);
+    at.attach(owner_.loop_of({kind_, index}), owner_.guard_, std::move(over), how, owner_.cork_);
     window_ = std::min(window_, at.over->window());
     if (said_goodbye_) say_goodbye(at);
     feed();

@@ -32,8 +32,8 @@ public:
     track(port& owner, int index) : owner_(owner), index_(index) {}
 
     int index() const noexcept { return index_; }
-    void attach(event_loop& loop, std::mutex& guard, std::unique_ptr<link> link, lane::kind how) {
-        over = std::make_unique<lane>(loop, guard, std::move(link), *this, how);
+    void attach(event_loop& loop, std::mutex& guard, std::unique_ptr<link> link, lane::kind how, cork& together) {
+        over = std::make_unique<lane>(loop, guard, std::move(link), *this, how, &together);
     }
     bounce* free_bounce(std::size_t bytes);
     bounce* bounce_of(const operation& whose, int step, std::size_t slice) noexcept;

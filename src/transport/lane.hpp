@@ -5,6 +5,7 @@
 #include <tutti/event_loop.hpp>
 #include <tutti/transport.hpp>
 
+#include "transport/cork.hpp"
 #include "transport/frame.hpp"
 #include "transport/near_link.hpp"
 #include "transport/next_turn.hpp"
@@ -97,12 +98,14 @@ public:
     /// What its owner sends and receives goes over this lane alone; or over others too; or over others on other loops.
     enum class kind { single, shared, spread };
 
-    lane(event_loop& loop, std::mutex& guard, std::unique_ptr<tutti::link> over, lane_owner& owner, kind how = kind::single);
+    /// `together`, if not null: what other lanes leave together with, over a network.
+    lane(event_loop& loop, std::mutex& guard, std::unique_ptr<tutti::link> over, lane_owner& owner, kind how = kind::single,
+         cork* together = nullptr);
     ~lane();
 
     /// Sends a short frame at once. False, and nothing has happened, when it is to be queued as others are.
     bool send_now(const frame& head, std::span<const std::byte> payload) noexcept;
-    /// Queues `what`; `flush` gives it to the kernel.
+    /// Queues `what`; `flush` gives it to the kernel, or soon, where somebody holds the cork.
     void send(outgoing& what) noexcept;
     void flush() noexcept;
     /// The owner awaits a frame. A spread lane hears of that when it waits for the next one.
@@ -142,6 +145,8 @@ public:
     std::string peer() const { return link_->peer(); }
 
 private:
+    friend class cork;
+
     enum class state { header, references, parked, payload, ended };
 
     /// While it lives others have the guard of a spread lane.
@@ -187,6 +192,7 @@ private:
     void await_return() noexcept;
     void pump_send() noexcept;
     void pump_recv() noexcept;
+    bool uncork() noexcept;
     void gather_batch();
     void append(std::size_t place, std::span<const std::byte> run);
     void wait_readable() noexcept;
@@ -215,6 +221,9 @@ private:
     near_link* const near_;  // null over a network
     lane_owner& owner_;
     const bool spread_;
+    cork* const cork_;
+    lane* next_kept_ = nullptr;  // of those that the cork keeps back
+    bool kept_ = false;
     std::mutex call_;  // of a spread lane: held while bytes move; taken with the guard held
     bool going_ = false;    // go_ is posted
     bool closing_ = false;
@@ -225,6 +234,8 @@ private:
     detail::callback<&lane::repaid> repaid_{*this};
     next_turn send_turn_;
     next_turn recv_turn_;
+
+    static constexpr std::size_t turn_bytes = 1 * MiB;  // then others on the loop have their turn
 
     // Sending: a queue, of which the first frames form the current batch; `offset_` bytes of the first are gone already.
     // Headers and short payloads are copied next to each other: one run for many small frames.

@@ -1,0 +1,196 @@
+// The receiving half of a lane.
+#include "transport/lane.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace tutti {
+
+void lane::resume() noexcept {
+    if (reading_ || waiting_readable_ || state_ == state::ended) return;
+    if (spread_) wake();
+    else pump_recv();
+}
+
+void lane::readable() noexcept {
+    const std::lock_guard lock(guard_);
+    waiting_readable_ = false;
+    take_returned();
+    if (!waiting_writable_) pump_send();
+    pump_recv();
+}
+
+bool lane::read_header(const std::byte* from) noexcept {
+    frame_header bytes;  // of its own: what is shown could still be changed
+    std::memcpy(bytes.data(), from, frame_bytes);
+    if (!decode(bytes, head_)) return false;
+    if (begin_ == end_) near_->skip(frame_bytes);
+    else begin_ += frame_bytes;
+    return true;
+}
+
+/// Whether a whole header has been taken, of the stream or of a slip.
+bool lane::take_header() noexcept {
+    const bool may_slip = near_ && begin_ == end_;
+    slipped_ = may_slip && near_->take_slip(head_, slip_);
+    const std::byte* const from = slipped_ ? nullptr : next_header();
+    if (may_slip && !slipped_ && !drained_) slipped_ = near_->take_slip(head_, slip_);  // it comes before what has been shown since
+    if (!slipped_ && !from) return false;
+    if (slipped_ ? !is_possible(head_) || !fits_slip(head_) : !read_header(from)) {
+        fail(error::protocol_error);
+        return false;
+    }
+    state_ = state::parked;
+    if (head_.references == 0 && !head_.in_place) return true;
+    if (!near_) {
+        fail(error::protocol_error);
+        return false;
+    }
+    if (head_.references > 0) state_ = state::references;
+    return true;
+}
+
+/// Whether the owner took the frame.
+bool lane::ask_owner() noexcept {
+    runs_.clear();
+    through_ = false;
+    switch (owner_.arrived(head_, runs_)) {
+        case landing::park: return false;
+        case landing::refuse: state_ = state::ended; return false;
+        case landing::through:
+            through_ = true;
+            begin_ = end_ = 0;  // the payload has not been read ahead
+            break;
+        case landing::here: break;
+    }
+    if (state_ == state::ended) return false;  // the owner closed the lane
+    run_ = 0;
+    missing_ = head_.in_place ? 0 : static_cast<std::size_t>(head_.payload_bytes);
+    state_ = state::payload;
+    return true;
+}
+
+void lane::fill_from_buffer() noexcept {
+    while (missing_ > 0 && begin_ < end_) {
+        auto& run = runs_[run_];
+        const std::size_t bytes = std::min(run.size(), end_ - begin_);
+        std::memcpy(run.data(), buffer_.data() + begin_, bytes);
+        begin_ += bytes;
+        missing_ -= bytes;
+        run = run.subspan(bytes);
+        if (run.empty()) ++run_;
+    }
+}
+
+/// An end, or one has to wait. False.
+bool lane::nothing_came(std::error_code code) noexcept {
+    const bool between = state_ == state::header && begin_ == end_;
+    if (near_ && !between && near_->take_slip(head_, slip_)) code = error::protocol_error;  // in the middle of a frame
+    if (code || send_code_) {
+        fail(code ? code : send_code_);
+        return false;
+    }
+    wait_readable();
+    return false;
+}
+
+void lane::wait_readable() noexcept {
+    waiting_readable_ = true;
+    link_->expect(owner_.awaits());
+    link_->when_readable(readable_);
+}
+
+/// One call to the link: the rest of the payload, then what follows it into the buffer. False when there was nothing or an end.
+bool lane::recv_more(std::size_t& budget) noexcept {
+    if (begin_ == end_) begin_ = end_ = 0;
+    if (begin_ > 0) {
+        std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+        end_ -= begin_;
+        begin_ = 0;
+    }
+    if (std::exchange(drained_, false) && missing_ == 0 && end_ == 0 && !send_code_) {
+        wait_readable();
+        return false;
+    }
+    std::size_t ahead = missing_ >= long_payload ? frame_bytes : buffer_bytes - end_;
+    // What the link shows need not be read ahead, only what lies there in two pieces.
+    if (near_) ahead = missing_ > 0 ? 0 : (state_ == state::references ? reference_bytes(head_) : frame_bytes) - end_;
+    const std::size_t asked = missing_ + ahead;
+    runs_.emplace_back(buffer_.data() + end_, ahead);
+    const auto [bytes, code] = outside([this] { return link_->try_recv(std::span<const std::span<std::byte>>(runs_).subspan(run_)); });
+    runs_.pop_back();
+    if (state_ == state::ended) return false;
+    if (bytes == 0) return nothing_came(code);
+    drained_ = bytes < asked;
+    budget -= std::min(budget, bytes);
+    std::size_t payload = std::min(bytes, missing_);
+    end_ += bytes - payload;
+    missing_ -= payload;
+    while (payload > 0) {
+        auto& run = runs_[run_];
+        const std::size_t part = std::min(payload, run.size());
+        run = run.subspan(part);
+        payload -= part;
+        if (run.empty()) ++run_;
+    }
+    return true;
+}
+
+/// Sends what is kept back before a call that may take long. False when the lane has ended meanwhile.
+bool lane::uncork() noexcept {
+    if (cork_) cork_->send_kept();
+    return state_ != state::ended;
+}
+
+void lane::pump_recv() noexcept {
+    std::optional<cork::held> together;  // what answers frames that have come together
+    if (cork_) together.emplace(*cork_);
+    reading_ = true;
+    std::size_t budget = turn_bytes;
+    while (state_ != state::ended) {
+        if ((state_ == state::header && !take_header()) || (state_ == state::references && !take_references())) {
+            if (state_ == state::ended) break;
+            runs_.clear();
+            run_ = 0;
+            missing_ = 0;
+            if (!uncork() || !recv_more(budget)) break;
+            continue;
+        }
+        if (state_ == state::parked && give_slip(budget)) {
+            if (state_ == state::ended || send_code_ || owner_.awaits()) continue;
+            wait_readable();
+            break;
+        }
+        if (state_ == state::parked && !ask_owner()) {
+            if (state_ == state::parked && send_code_) fail(send_code_);
+            break;
+        }
+        if (budget == 0 && !send_code_) {
+            waiting_readable_ = true;
+            recv_turn_.start(readable_);
+            break;
+        }
+        if (slots_ && !slots_->empty() && !unstage(budget)) break;
+        if (head_.references > 0) {
+            if (!take_lent(budget)) break;
+        } else if (slipped_) {
+            if (!take_slip_payload(budget)) break;
+        } else if (!through_) {
+            fill_from_buffer();
+        }
+        if (missing_ == 0) {
+            if (spread_ && head_.payload_bytes > 0 && !head_.in_place) {
+                outside([this] { owner_.settle(head_); });
+                if (state_ == state::ended) break;
+            }
+            state_ = state::header;
+            owner_.landed(head_);
+            continue;
+        }
+        if (!uncork() || !(through_ ? pass_through(budget) : recv_more(budget))) break;
+    }
+    reading_ = false;
+}
+
+}  // namespace tutti
