@@ -24,6 +24,7 @@ engine::engine(event_loop& loop, engine_identity who, engine_settings settings, 
       settings_(std::move(settings)),
       choose_(chooser_of(settings_, who_)),
       observer_(&observer),
+      admission_(most_under_way()),
       ports_(static_cast<std::size_t>(who_.size) * lane_kinds) {}
 
 engine::~engine() { TUTTI_CHECK(shut_, "an engine is shut down before it is destroyed"); }
@@ -55,6 +56,13 @@ std::size_t engine::segment() const noexcept {
     if (settings_.lanes > 1) return std::numeric_limits<std::size_t>::max();
     if (settings_.segment > 0) return settings_.segment;
     return default_segment(who_.hosts);
+}
+
+/// Within a host what is under way passes through the caches that all ranks share, and more than that has to be fetched from memory again and
+/// again. Between hosts it hides the delay.
+std::size_t engine::most_under_way() const noexcept {
+    if (settings_.most_under_way > 0) return settings_.most_under_way;
+    return who_.hosts.count() == 1 ? 1 * MiB : std::numeric_limits<std::size_t>::max();
 }
 
 const chooser& engine::chooser_for(const request& what) {
@@ -104,6 +112,7 @@ engine::issuing::~issuing() {
 void engine::issuing::enter(operation& made) noexcept {
     made.started = made.asked.deadline < rough_from ? of_.loop_.now() : roughly_now(of_.loop_);
     made.sequence = of_.next_sequence_++;
+    of_.recent_[made.sequence % of_.recent_.size()] = made.what;
     of_.fresh_.push(made);
     // A user's function is not run inside of a call.
     const bool alone = ++of_.pending_ == 1 && !of_.fresh_posted_ && made.lanes != lane_kind::bulk && !made.asked.op.user();
@@ -113,7 +122,7 @@ void engine::issuing::enter(operation& made) noexcept {
 }
 
 void engine::post_fresh() noexcept {
-    if (fresh_posted_ || shut_ || !fresh_.first) return;
+    if (fresh_posted_ || shut_) return;
     fresh_posted_ = true;
     loop_.post(on_fresh_);
 }
@@ -158,20 +167,42 @@ void engine::take_fresh() noexcept {
     tell_observer();
 }
 
-/// New operations take their places at the ports, in the order of their calls.
+/// What has been called meanwhile, and what may begin now.
 void engine::start_fresh() noexcept {
     {
         const cork::held together(cork_);
+        start_next();
         while (fresh_.first) {
             operation& next = *fresh_.first;
+            const auto lanes = next.lanes;
+            const std::uint64_t sequence = next.sequence;
             fresh_.remove(next);
-            live_.push(next);
-            start(next);
+            admission_.queue(next, next.asked.kind == collective::all_to_all_v ? next.asked.count * next.asked.element_bytes()
+                                                                               : vector_bytes(next.asked, who_.size));
+            start_next();
+            if (!admission_.keeps(lanes, sequence)) continue;
+            next.patience = first_patience;
+            watch(next);
         }
     }
     if (!std::exchange(ahead_, false)) return;
     for (auto& each : ports_)
         if (each) each->resume_ahead();
+}
+
+/// Operations take their places at the ports, on each kind of lane in the order of their calls.
+void engine::start_next() noexcept {
+    while (operation* const next = admission_.next()) {
+        live_.push(*next);
+        start(*next);
+    }
+}
+
+bool engine::called(std::uint64_t sequence) const noexcept { return sequence < next_sequence_; }
+
+/// Whether it has been registered at its ports.
+bool engine::started(lane_kind lanes, std::uint64_t sequence) const noexcept {
+    return called(sequence) && !(fresh_.first && fresh_.first->sequence <= sequence) && !admission_.keeps(lanes, sequence);
 }
 
 /// The port that the channel has joined if its peer has left, else what was known before.
@@ -183,8 +214,6 @@ port* engine::join(Channel& channel, lane_kind kind, port* left) noexcept {
 }
 
 void engine::start(operation& which) noexcept {
-    recent_[which.sequence % recent_.size()] = which.what;
-    started_ = which.sequence;
     port* left = nullptr;
     for (send_channel& each : which.senders()) left = join(each, which.lanes, left);
     for (recv_channel& each : which.receivers()) left = join(each, which.lanes, left);
@@ -195,7 +224,7 @@ void engine::start(operation& which) noexcept {
     which.advance();
     progressed(which);
     for (recv_channel& each : which.receivers()) each.over->look();
-    if (which.ended) return;
+    if (which.ended || which.deadline.started()) return;
     which.patience = first_patience;
     watch(which);
 }
@@ -211,6 +240,8 @@ void engine::progressed(operation& which) noexcept {
 void engine::end(operation& which) noexcept {
     which.ended = true;
     live_.remove(which);
+    admission_.leave(which);
+    if (!admission_.empty()) post_fresh();
     if (!spread(which.lanes) && which.finish_unless_awaited()) {
         --pending_;
         loop_.stop_timer(which.deadline);

@@ -5,6 +5,7 @@
 #include <tutti/event_loop.hpp>
 
 #include "algorithm/chooser.hpp"
+#include "engine/admission.hpp"
 #include "engine/messenger.hpp"
 #include "engine/operation_list.hpp"
 #include "engine/port.hpp"
@@ -25,6 +26,7 @@ namespace tutti {
 struct engine_settings {
     std::size_t slice_bytes = default_slice_bytes;  // a transfer travels in pieces of about this size
     std::size_t segment = 0;                    // slices that go through all rounds before the next ones do; 0: as engine::segment says
+    std::size_t most_under_way = 0;             // bytes of the vectors that are reduced at once; 0: as engine::most_under_way says
     std::size_t small_bytes = 64 * KiB;         // up to here an operation uses the small lane
     int lanes = 1;                              // for bulk data between two ranks, at most most_lanes
     cost_model costs;
@@ -201,10 +203,14 @@ private:
     void admit(rank peer, lane_id which, std::unique_ptr<link> over);
     void part() noexcept;
     std::size_t segment() const noexcept;
+    std::size_t most_under_way() const noexcept;
     operation& accept(const request& what, duration default_deadline);
     void post_fresh() noexcept;
     void take_fresh() noexcept;
     void start_fresh() noexcept;
+    void start_next() noexcept;
+    bool called(std::uint64_t sequence) const noexcept;
+    bool started(lane_kind lanes, std::uint64_t sequence) const noexcept;
     template <class Channel>
     port* join(Channel& channel, lane_kind kind, port* left) noexcept;
     void start(operation& which) noexcept;
@@ -215,6 +221,7 @@ private:
     void disagreed(rank peer, std::uint64_t sequence, const descriptor& mine, const descriptor& theirs) noexcept;
     void watch(operation& which) noexcept;
     report report_of(const operation& which) const;
+    operation& begun_before(operation& which) const noexcept;
     std::string waited_for(operation& which, std::vector<rank>& peers) const;
     void finish_ended() noexcept;
     void post_news() noexcept;
@@ -233,9 +240,9 @@ private:
     std::mutex guard_;
     cork cork_;  // of all its lanes
     std::uint64_t next_sequence_ = 1;
-    std::uint64_t started_ = 0;             // every collective up to this one has been registered at its ports
     std::size_t pending_ = 0;
-    operation_list fresh_, live_, ended_, free_;      // free_: of those that were refused
+    operation_list fresh_, live_, ended_, free_;      // fresh_: the loop has not heard of them; free_: of those that were refused
+    admission admission_;                             // between fresh_ and live_
     std::atomic<operation*> returned_{nullptr};       // without the guard; linked by `next`, the last first
     std::size_t out_ = 0;                             // operations that callers, or the engine for them, hold
     std::shared_ptr<engine> self_;                    // from the first one on, until it has shut down and all are back

@@ -46,6 +46,7 @@ void engine::drop() noexcept {
 }
 
 void engine::end_all() noexcept {
+    while (operation* const waiting = admission_.drop()) live_.push(*waiting);
     for (operation_list* from : {&live_, &fresh_})
         while (from->first) {
             operation& next = *from->first;
@@ -97,6 +98,14 @@ void engine::operator_threw(operation& which, const char* what) noexcept {
     fail_locked(std::move(why), true);
 }
 
+/// The operation itself if it has begun, else the first of those that it waits for.
+operation& engine::begun_before(operation& which) const noexcept {
+    if (!admission_.keeps(which.lanes, which.sequence)) return which;
+    operation* first = live_.first;
+    while (first->lanes != which.lanes) first = first->next;
+    return *first;
+}
+
 std::string engine::waited_for(operation& which, std::vector<rank>& peers) const {
     for (const recv_channel& each : which.receivers())
         if (!each.at.ended()) peers.push_back(each.at.peer());
@@ -120,8 +129,11 @@ void engine::overdue(operation& which) noexcept {
             report why;
             why.code = error::timed_out;
             const auto waited = std::chrono::duration<double>(which.asked.deadline).count();
-            why.cause =
-                fmt::format("rank {} waited {:g} s in {} #{} for {}", who_.me, waited, which.name(), which.sequence, waited_for(which, why.peers));
+            operation& slow = begun_before(which);
+            const std::string behind =
+                &slow == &which ? "" : fmt::format(", which begins when {} #{} has ended,", slow.name(), slow.sequence);
+            why.cause = fmt::format("rank {} waited {:g} s in {} #{}{} for {}", who_.me, waited, which.name(), which.sequence, behind,
+                                    waited_for(slow, why.peers));
             fail_locked(std::move(why), true);
             return;
         }
@@ -134,7 +146,7 @@ void engine::overdue(operation& which) noexcept {
 
 void engine::compare(rank peer, std::uint64_t sequence, const descriptor& theirs) noexcept {
     const std::lock_guard lock(guard_);
-    if (sequence == 0 || sequence > started_ || started_ - sequence >= recent_.size()) return;  // not called here yet, or forgotten
+    if (sequence == 0 || !called(sequence) || next_sequence_ - sequence > recent_.size()) return;  // not called here yet, or forgotten
     const descriptor& mine = recent_[sequence % recent_.size()];
     if (mine != theirs) disagreed(peer, sequence, mine, theirs);
 }

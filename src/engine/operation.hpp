@@ -85,6 +85,7 @@ public:
     operation* next = nullptr;  // in one of the engine's lists
     operation* previous = nullptr;
     lane_kind lanes = lane_kind::small;     // that it travels on
+    std::size_t share = 0;                  // of what may be under way there
     operation_list* home = nullptr;         // where it waits for the next call
     detail::repeated_call* call = nullptr;  // that it belongs to
 

@@ -11,8 +11,8 @@ namespace tutti {
 landing port::unexpected(const frame& head) noexcept {
     recv_channel* front = receivers_.first;
     const auto& recent = owner_.recent_;
-    const bool started = head.sequence <= owner_.started_;
-    if (started && owner_.started_ - head.sequence < recent.size()) {
+    const bool started = owner_.started(kind_, head.sequence);
+    if (started && owner_.next_sequence_ - head.sequence <= recent.size()) {
         const descriptor& mine = recent[head.sequence % recent.size()];
         if (mine != head.what) return disagreed(mine, head);
     }
