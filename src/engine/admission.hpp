@@ -8,7 +8,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 namespace tutti {
 
@@ -20,39 +19,41 @@ class admission {
 public:
     explicit admission(std::size_t most_bytes) noexcept : most_bytes_(most_bytes) {}
 
-    /// `bytes`: of the operation's vector.
-    void queue(operation& one, std::size_t bytes) noexcept {
-        one.share = std::min(bytes, most_bytes_ / 2);
-        at(one.lanes).waiting.push(one);
-    }
-    /// The next that may begin, which it has then; null if there is none.
-    operation* next() noexcept {
-        for (kind& each : kinds_)
-            if (operation* const first = each.waiting.first; first && each.under_way < most_bytes_) {
-                each.waiting.remove(*first);
-                each.under_way += first->share;
-                return first;
-            }
-        return nullptr;
+    /// What an operation on a vector of so many bytes takes of that.
+    std::size_t share_of(std::size_t bytes) const noexcept { return std::min(bytes, most_bytes_ / 2); }
+    /// Whether it begins now. If not, it waits.
+    bool enter(operation& one) noexcept {
+        kind& there = at(one.lanes);
+        if (there.waiting.first || there.under_way >= most_bytes_) {
+            there.waiting.push(one);
+            ++waiting_;
+            return false;
+        }
+        there.under_way += one.share;
+        return true;
     }
     /// It has begun before, and ended.
-    void leave(operation& one) noexcept { at(one.lanes).under_way -= std::exchange(one.share, 0); }
+    void leave(const operation& one) noexcept { at(one.lanes).under_way -= one.share; }
 
-    bool empty() const noexcept {
-        return std::none_of(kinds_.begin(), kinds_.end(), [](const kind& each) { return each.waiting.first; });
-    }
-    /// Whether an operation on such a lane that has been called has not begun.
+    bool anyone_waits() const noexcept { return waiting_ > 0; }
+    /// Whether one waits on such a lane that was called then, or before.
     bool keeps(lane_kind lanes, std::uint64_t sequence) const noexcept {
         const operation* const first = at(lanes).waiting.first;
         return first && first->sequence <= sequence;
     }
-    /// Forgets one that waits.
+    /// The next that begins now; null if there is none.
+    operation* next() noexcept {
+        for (kind& each : kinds_)
+            if (each.waiting.first && each.under_way < most_bytes_) {
+                each.under_way += each.waiting.first->share;
+                return take(each);
+            }
+        return nullptr;
+    }
+    /// One that never begins.
     operation* drop() noexcept {
         for (kind& each : kinds_)
-            if (operation* const first = each.waiting.first) {
-                each.waiting.remove(*first);
-                return first;
-            }
+            if (each.waiting.first) return take(each);
         return nullptr;
     }
 
@@ -61,10 +62,17 @@ private:
         operation_list waiting;
         std::size_t under_way = 0;  // shares
     };
+    operation* take(kind& from) noexcept {
+        operation* const first = from.waiting.first;
+        from.waiting.remove(*first);
+        --waiting_;
+        return first;
+    }
     kind& at(lane_kind lanes) noexcept { return kinds_[static_cast<std::size_t>(lanes)]; }
     const kind& at(lane_kind lanes) const noexcept { return kinds_[static_cast<std::size_t>(lanes)]; }
 
     const std::size_t most_bytes_;
+    std::size_t waiting_ = 0;
     std::array<kind, lane_kinds> kinds_;
 };
 

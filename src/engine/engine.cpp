@@ -24,8 +24,8 @@ engine::engine(event_loop& loop, engine_identity who, engine_settings settings, 
       settings_(std::move(settings)),
       choose_(chooser_of(settings_, who_)),
       observer_(&observer),
-      admission_(most_under_way()),
-      ports_(static_cast<std::size_t>(who_.size) * lane_kinds) {}
+      ports_(static_cast<std::size_t>(who_.size) * lane_kinds),
+      admission_(most_under_way()) {}
 
 engine::~engine() { TUTTI_CHECK(shut_, "an engine is shut down before it is destroyed"); }
 
@@ -111,14 +111,19 @@ engine::issuing::~issuing() {
 /// at once.
 void engine::issuing::enter(operation& made) noexcept {
     made.started = made.asked.deadline < rough_from ? of_.loop_.now() : roughly_now(of_.loop_);
+    made.patience = first_patience;
     made.sequence = of_.next_sequence_++;
     of_.recent_[made.sequence % of_.recent_.size()] = made.what;
-    of_.fresh_.push(made);
     // A user's function is not run inside of a call.
     const bool alone = ++of_.pending_ == 1 && !of_.fresh_posted_ && made.lanes != lane_kind::bulk && !made.asked.op.user();
     if (alone) here_.emplace(of_.loop_);
-    if (here_ && *here_) of_.start_fresh();
-    else of_.post_fresh();
+    if (here_ && *here_) {
+        of_.admit(made);
+        of_.resume_ahead();
+    } else {
+        of_.fresh_.push(made);
+        of_.post_fresh();
+    }
 }
 
 void engine::post_fresh() noexcept {
@@ -145,9 +150,12 @@ void engine::too_many(const descriptor& next) {
     fail_locked(std::move(why), true);
 }
 
-lane_kind engine::lane_of(const request& what) const noexcept {
-    if (what.kind == collective::all_to_all_v) return lane_kind::bulk;
-    return vector_bytes(what, who_.size) <= settings_.small_bytes ? lane_kind::small : lane_kind::bulk;
+/// The kind of lanes that it takes, and how much of what may be under way there. Of all_to_all_v each rank knows its own counts only.
+void engine::assign_lanes(operation& made, const request& what) const noexcept {
+    const bool own = what.kind == collective::all_to_all_v;
+    const std::size_t bytes = own ? what.count * what.element_bytes() : vector_bytes(what, who_.size);
+    made.lanes = !own && bytes <= settings_.small_bytes ? lane_kind::small : lane_kind::bulk;
+    made.share = admission_.share_of(bytes);
 }
 
 port& engine::first_port_to(rank peer, lane_kind kind) {
@@ -171,31 +179,26 @@ void engine::take_fresh() noexcept {
 void engine::start_fresh() noexcept {
     {
         const cork::held together(cork_);
-        start_next();
+        while (operation* const next = admission_.anyone_waits() ? admission_.next() : nullptr) begin(*next);
         while (fresh_.first) {
             operation& next = *fresh_.first;
-            const auto lanes = next.lanes;
-            const std::uint64_t sequence = next.sequence;
             fresh_.remove(next);
-            admission_.queue(next, next.asked.kind == collective::all_to_all_v ? next.asked.count * next.asked.element_bytes()
-                                                                               : vector_bytes(next.asked, who_.size));
-            start_next();
-            if (!admission_.keeps(lanes, sequence)) continue;
-            next.patience = first_patience;
-            watch(next);
+            admit(next);
         }
     }
+    resume_ahead();
+}
+
+void engine::admit(operation& next) noexcept {
+    if (admission_.enter(next)) begin(next);
+    else watch(next);
+}
+
+/// Frames that came before their operations began.
+void engine::resume_ahead() noexcept {
     if (!std::exchange(ahead_, false)) return;
     for (auto& each : ports_)
         if (each) each->resume_ahead();
-}
-
-/// Operations take their places at the ports, on each kind of lane in the order of their calls.
-void engine::start_next() noexcept {
-    while (operation* const next = admission_.next()) {
-        live_.push(*next);
-        start(*next);
-    }
 }
 
 bool engine::called(std::uint64_t sequence) const noexcept { return sequence < next_sequence_; }
@@ -213,7 +216,9 @@ port* engine::join(Channel& channel, lane_kind kind, port* left) noexcept {
     return at.left() ? &at : left;
 }
 
-void engine::start(operation& which) noexcept {
+/// It takes its places at the ports.
+void engine::begin(operation& which) noexcept {
+    live_.push(which);
     port* left = nullptr;
     for (send_channel& each : which.senders()) left = join(each, which.lanes, left);
     for (recv_channel& each : which.receivers()) left = join(each, which.lanes, left);
@@ -224,9 +229,7 @@ void engine::start(operation& which) noexcept {
     which.advance();
     progressed(which);
     for (recv_channel& each : which.receivers()) each.over->look();
-    if (which.ended || which.deadline.started()) return;
-    which.patience = first_patience;
-    watch(which);
+    if (!which.ended && !which.deadline.started()) watch(which);
 }
 
 // ---- progress
@@ -241,7 +244,7 @@ void engine::end(operation& which) noexcept {
     which.ended = true;
     live_.remove(which);
     admission_.leave(which);
-    if (!admission_.empty()) post_fresh();
+    if (admission_.anyone_waits()) post_fresh();
     if (!spread(which.lanes) && which.finish_unless_awaited()) {
         --pending_;
         loop_.stop_timer(which.deadline);

@@ -195,7 +195,7 @@ private:
         return place ? *place : first_port_to(peer, kind);
     }
     port& first_port_to(rank peer, lane_kind kind);
-    lane_kind lane_of(const request& what) const noexcept;
+    void assign_lanes(operation& made, const request& what) const noexcept;
     /// Whether lanes of this kind are on several loops, and where one is.
     bool spread(lane_kind kind) const noexcept { return kind == lane_kind::bulk && settings_.lanes > 1 && !further_.empty(); }
     event_loop& loop_of(lane_id which) noexcept;
@@ -208,12 +208,13 @@ private:
     void post_fresh() noexcept;
     void take_fresh() noexcept;
     void start_fresh() noexcept;
-    void start_next() noexcept;
     bool called(std::uint64_t sequence) const noexcept;
     bool started(lane_kind lanes, std::uint64_t sequence) const noexcept;
     template <class Channel>
     port* join(Channel& channel, lane_kind kind, port* left) noexcept;
-    void start(operation& which) noexcept;
+    void admit(operation& next) noexcept;
+    void begin(operation& which) noexcept;
+    void resume_ahead() noexcept;
     void progressed(operation& which) noexcept;
     void end(operation& which) noexcept;
     void end_all() noexcept;
@@ -242,7 +243,6 @@ private:
     std::uint64_t next_sequence_ = 1;
     std::size_t pending_ = 0;
     operation_list fresh_, live_, ended_, free_;      // fresh_: the loop has not heard of them; free_: of those that were refused
-    admission admission_;                             // between fresh_ and live_
     std::atomic<operation*> returned_{nullptr};       // without the guard; linked by `next`, the last first
     std::size_t out_ = 0;                             // operations that callers, or the engine for them, hold
     std::shared_ptr<engine> self_;                    // from the first one on, until it has shut down and all are back
@@ -268,6 +268,7 @@ private:
     };
     std::vector<wish> wanted_;
     std::vector<std::unique_ptr<operation>> owned_;
+    admission admission_;  // between fresh_ and live_
     messenger messages_{*this};
     detail::callback<&engine::take_fresh> on_fresh_{*this};
     detail::callback<&engine::finish_ended> on_ended_{*this};

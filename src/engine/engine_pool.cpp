@@ -43,7 +43,7 @@ void engine::make_ready(operation& made, const request& what, const std::shared_
     made.begin(what);
     if (plan) made.plan(plan, who_.me, who_.size, settings_.slice_bytes, segment());
     made.epoch = who_.epoch;
-    made.lanes = lane_of(what);
+    assign_lanes(made, what);
 }
 
 /// Where it is when nobody uses it.

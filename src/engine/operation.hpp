@@ -85,7 +85,6 @@ public:
     operation* next = nullptr;  // in one of the engine's lists
     operation* previous = nullptr;
     lane_kind lanes = lane_kind::small;     // that it travels on
-    std::size_t share = 0;                  // of what may be under way there
     operation_list* home = nullptr;         // where it waits for the next call
     detail::repeated_call* call = nullptr;  // that it belongs to
 
@@ -161,7 +160,8 @@ public:
     /// Fires on the loop when the operation has taken too long, or so long that it asks whether the others wait in the same one.
     void overdue() noexcept;
     detail::alarm<&operation::overdue> deadline{*this};
-    duration patience{};  // from the start until it asks next
+    duration patience{};    // from the call until it asks next
+    std::size_t share = 0;  // of what may be under way, for `admission`
 
 private:
     friend class engine;

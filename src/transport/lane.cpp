@@ -107,7 +107,7 @@ void lane::send(outgoing& what) noexcept {
 }
 
 void lane::flush() noexcept {
-    if (pumping_ || waiting_writable_) return;
+    if (flushed() || pumping_ || waiting_writable_) return;
     if (spread_) wake();
     else if (!cork_ || !cork_->keep(*this)) pump_send();
 }

@@ -192,6 +192,7 @@ private:
     void await_return() noexcept;
     void pump_send() noexcept;
     void pump_recv() noexcept;
+    void pump_recv_each() noexcept;
     bool uncork() noexcept;
     void gather_batch();
     void append(std::size_t place, std::span<const std::byte> run);

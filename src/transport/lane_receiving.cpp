@@ -143,9 +143,14 @@ bool lane::uncork() noexcept {
     return state_ != state::ended;
 }
 
+/// What answers frames that have come together leaves together.
 void lane::pump_recv() noexcept {
-    std::optional<cork::held> together;  // what answers frames that have come together
-    if (cork_) together.emplace(*cork_);
+    if (!cork_) return pump_recv_each();
+    const cork::held together(*cork_);
+    pump_recv_each();
+}
+
+void lane::pump_recv_each() noexcept {
     reading_ = true;
     std::size_t budget = turn_bytes;
     while (state_ != state::ended) {
