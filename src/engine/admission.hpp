@@ -35,7 +35,10 @@ public:
     /// It has begun before, and ended.
     void leave(const operation& one) noexcept { at(one.lanes).under_way -= one.share; }
 
-    bool anyone_waits() const noexcept { return waiting_ > 0; }
+    /// Whether one that waits may begin now.
+    bool has_next() const noexcept {
+        return waiting_ > 0 && std::any_of(kinds_.begin(), kinds_.end(), [this](const kind& each) { return may_begin(each); });
+    }
     /// Whether one waits on such a lane that was called then, or before.
     bool keeps(lane_kind lanes, std::uint64_t sequence) const noexcept {
         const operation* const first = at(lanes).waiting.first;
@@ -43,8 +46,9 @@ public:
     }
     /// The next that begins now; null if there is none.
     operation* next() noexcept {
+        if (waiting_ == 0) return nullptr;
         for (kind& each : kinds_)
-            if (each.waiting.first && each.under_way < most_bytes_) {
+            if (may_begin(each)) {
                 each.under_way += each.waiting.first->share;
                 return take(each);
             }
@@ -62,6 +66,7 @@ private:
         operation_list waiting;
         std::size_t under_way = 0;  // shares
     };
+    bool may_begin(const kind& each) const noexcept { return each.waiting.first && each.under_way < most_bytes_; }
     operation* take(kind& from) noexcept {
         operation* const first = from.waiting.first;
         from.waiting.remove(*first);

@@ -6,11 +6,15 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <numeric>
 
 namespace tutti {
 
 /// Of deadlines: so long a one may come by a tick of the clock early.
 static constexpr duration rough_from = std::chrono::seconds(1);
+
+/// What is kept back while operations begin: in more than that a call to the system does not count any more.
+static constexpr std::size_t most_kept = 64 * KiB;
 
 static chooser chooser_of(const engine_settings& settings, const engine_identity& who, bool allocated = false) {
     return chooser(who.size, allocated ? costs_of_allocated(settings.costs) : settings.costs, settings.forced, default_slice_bytes,
@@ -118,7 +122,7 @@ void engine::issuing::enter(operation& made) noexcept {
     const bool alone = ++of_.pending_ == 1 && !of_.fresh_posted_ && made.lanes != lane_kind::bulk && !made.asked.op.user();
     if (alone) here_.emplace(of_.loop_);
     if (here_ && *here_) {
-        of_.admit(made);
+        of_.let_in(made);
         of_.resume_ahead();
     } else {
         of_.fresh_.push(made);
@@ -150,10 +154,17 @@ void engine::too_many(const descriptor& next) {
     fail_locked(std::move(why), true);
 }
 
-/// The kind of lanes that it takes, and how much of what may be under way there. Of all_to_all_v each rank knows its own counts only.
+/// Bytes of all blocks that a rank sends and receives in all_to_all_v, as only it knows.
+static std::size_t own_bytes(const request& what) noexcept {
+    std::size_t count = 0;
+    for (const auto each : {what.counts, what.recv_counts}) count = std::accumulate(each.begin(), each.end(), count);
+    return count * what.element_bytes();
+}
+
+/// The kind of lanes that it takes, and how much of what may be under way there.
 void engine::assign_lanes(operation& made, const request& what) const noexcept {
     const bool own = what.kind == collective::all_to_all_v;
-    const std::size_t bytes = own ? what.count * what.element_bytes() : vector_bytes(what, who_.size);
+    const std::size_t bytes = own ? own_bytes(what) : vector_bytes(what, who_.size);
     made.lanes = !own && bytes <= settings_.small_bytes ? lane_kind::small : lane_kind::bulk;
     made.share = admission_.share_of(bytes);
 }
@@ -179,17 +190,22 @@ void engine::take_fresh() noexcept {
 void engine::start_fresh() noexcept {
     {
         const cork::held together(cork_);
-        while (operation* const next = admission_.anyone_waits() ? admission_.next() : nullptr) begin(*next);
+        while (operation* const next = admission_.next()) begin(*next);
+        std::size_t kept = 0;  // bytes of vectors, of which frames may be kept back
         while (fresh_.first) {
             operation& next = *fresh_.first;
             fresh_.remove(next);
-            admit(next);
+            kept += next.share;
+            let_in(next);
+            if (kept < most_kept) continue;
+            cork_.send_kept();
+            kept = 0;
         }
     }
     resume_ahead();
 }
 
-void engine::admit(operation& next) noexcept {
+void engine::let_in(operation& next) noexcept {
     if (admission_.enter(next)) begin(next);
     else watch(next);
 }
@@ -204,7 +220,7 @@ void engine::resume_ahead() noexcept {
 bool engine::called(std::uint64_t sequence) const noexcept { return sequence < next_sequence_; }
 
 /// Whether it has been registered at its ports.
-bool engine::started(lane_kind lanes, std::uint64_t sequence) const noexcept {
+bool engine::has_begun(lane_kind lanes, std::uint64_t sequence) const noexcept {
     return called(sequence) && !(fresh_.first && fresh_.first->sequence <= sequence) && !admission_.keeps(lanes, sequence);
 }
 
@@ -244,7 +260,7 @@ void engine::end(operation& which) noexcept {
     which.ended = true;
     live_.remove(which);
     admission_.leave(which);
-    if (admission_.anyone_waits()) post_fresh();
+    if (admission_.has_next()) post_fresh();
     if (!spread(which.lanes) && which.finish_unless_awaited()) {
         --pending_;
         loop_.stop_timer(which.deadline);

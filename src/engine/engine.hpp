@@ -26,7 +26,7 @@ namespace tutti {
 struct engine_settings {
     std::size_t slice_bytes = default_slice_bytes;  // a transfer travels in pieces of about this size
     std::size_t segment = 0;                    // slices that go through all rounds before the next ones do; 0: as engine::segment says
-    std::size_t most_under_way = 0;             // bytes of the vectors that are reduced at once; 0: as engine::most_under_way says
+    std::size_t most_under_way = 0;             // bytes for `admission`, each rank's own; 0: as engine::most_under_way says
     std::size_t small_bytes = 64 * KiB;         // up to here an operation uses the small lane
     int lanes = 1;                              // for bulk data between two ranks, at most most_lanes
     cost_model costs;
@@ -209,10 +209,10 @@ private:
     void take_fresh() noexcept;
     void start_fresh() noexcept;
     bool called(std::uint64_t sequence) const noexcept;
-    bool started(lane_kind lanes, std::uint64_t sequence) const noexcept;
+    bool has_begun(lane_kind lanes, std::uint64_t sequence) const noexcept;
     template <class Channel>
     port* join(Channel& channel, lane_kind kind, port* left) noexcept;
-    void admit(operation& next) noexcept;
+    void let_in(operation& next) noexcept;
     void begin(operation& which) noexcept;
     void resume_ahead() noexcept;
     void progressed(operation& which) noexcept;
@@ -222,7 +222,7 @@ private:
     void disagreed(rank peer, std::uint64_t sequence, const descriptor& mine, const descriptor& theirs) noexcept;
     void watch(operation& which) noexcept;
     report report_of(const operation& which) const;
-    operation& begun_before(operation& which) const noexcept;
+    operation* first_live(lane_kind lanes) const noexcept;
     std::string waited_for(operation& which, std::vector<rank>& peers) const;
     void finish_ended() noexcept;
     void post_news() noexcept;

@@ -98,12 +98,11 @@ void engine::operator_threw(operation& which, const char* what) noexcept {
     fail_locked(std::move(why), true);
 }
 
-/// The operation itself if it has begun, else the first of those that it waits for.
-operation& engine::begun_before(operation& which) const noexcept {
-    if (!admission_.keeps(which.lanes, which.sequence)) return which;
+/// The first under way on such lanes; null if there is none.
+operation* engine::first_live(lane_kind lanes) const noexcept {
     operation* first = live_.first;
-    while (first->lanes != which.lanes) first = first->next;
-    return *first;
+    while (first && first->lanes != lanes) first = first->next;
+    return first;
 }
 
 std::string engine::waited_for(operation& which, std::vector<rank>& peers) const {
@@ -129,9 +128,9 @@ void engine::overdue(operation& which) noexcept {
             report why;
             why.code = error::timed_out;
             const auto waited = std::chrono::duration<double>(which.asked.deadline).count();
-            operation& slow = begun_before(which);
-            const std::string behind =
-                &slow == &which ? "" : fmt::format(", which begins when {} #{} has ended,", slow.name(), slow.sequence);
+            operation* const before = admission_.keeps(which.lanes, which.sequence) ? first_live(which.lanes) : nullptr;
+            operation& slow = before ? *before : which;
+            const std::string behind = before ? fmt::format(", which begins when {} #{} has ended,", slow.name(), slow.sequence) : "";
             why.cause = fmt::format("rank {} waited {:g} s in {} #{}{} for {}", who_.me, waited, which.name(), which.sequence, behind,
                                     waited_for(slow, why.peers));
             fail_locked(std::move(why), true);
@@ -139,7 +138,7 @@ void engine::overdue(operation& which) noexcept {
         }
         which.patience *= 2;
         watch(which);
-        if (&which != live_.first) return;  // what waits for another operation is not the one to ask about
+        if (&which != first_live(which.lanes)) return;  // what waits for another operation is not the one to ask about
     }
     observer_->waits(which.sequence, which.what);
 }

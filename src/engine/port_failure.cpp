@@ -11,8 +11,8 @@ namespace tutti {
 landing port::unexpected(const frame& head) noexcept {
     recv_channel* front = receivers_.first;
     const auto& recent = owner_.recent_;
-    const bool started = owner_.started(kind_, head.sequence);
-    if (started && owner_.next_sequence_ - head.sequence <= recent.size()) {
+    const bool begun = owner_.has_begun(kind_, head.sequence);
+    if (begun && owner_.next_sequence_ - head.sequence <= recent.size()) {
         const descriptor& mine = recent[head.sequence % recent.size()];
         if (mine != head.what) return disagreed(mine, head);
     }
@@ -20,7 +20,7 @@ landing port::unexpected(const frame& head) noexcept {
         return refuse(error::mismatch,
                       fmt::format("rank {} called {} (operation #{}), for which rank {} sends nothing: it is at {} #{}", owner_.who_.me,
                                   front->at.of().name(), front->at.of().sequence, peer_, to_string(head.what), head.sequence));
-    if (!started) return landing::park;
+    if (!begun) return landing::park;
     return refuse(error::protocol_error, fmt::format("rank {} sent a frame of {} #{} that the plan of rank {} does not contain", peer_,
                                                      to_string(head.what), head.sequence, owner_.who_.me));
 }

@@ -27,7 +27,8 @@ public:
 
     /// Whether frames are kept back now. Then this lane sends its own later.
     bool keep(lane& one) noexcept;
-    /// Sends all that has been kept back. Before whoever holds the cork makes a call that takes long.
+    /// Sends all that has been kept back. Before whoever holds the cork makes a call to the system. A user's operator, however long it takes,
+    /// is not one: of frames that came together all are combined first.
     void send_kept() noexcept;
 
 private:

@@ -21,7 +21,7 @@ lane::lane(event_loop& loop, std::mutex& guard, std::unique_ptr<tutti::link> ove
       near_(link_->near()),
       owner_(owner),
       spread_(how == kind::spread),
-      cork_(near_ || spread_ ? nullptr : together),
+      cork_(near_ || how != kind::single ? nullptr : together),
       send_turn_(loop),
       recv_turn_(loop),
       staging_(staging_bytes),

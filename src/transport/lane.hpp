@@ -98,7 +98,7 @@ public:
     /// What its owner sends and receives goes over this lane alone; or over others too; or over others on other loops.
     enum class kind { single, shared, spread };
 
-    /// `together`, if not null: what other lanes leave together with, over a network.
+    /// `together`, if not null: frames leave together with those of other lanes, over a network, where they do not share them.
     lane(event_loop& loop, std::mutex& guard, std::unique_ptr<tutti::link> over, lane_owner& owner, kind how = kind::single,
          cork* together = nullptr);
     ~lane();

@@ -1,9 +1,11 @@
 // Operations that wait until others have ended: how many begin, in which order, and how they end when those do not.
 #include "engine/put.hpp"
+#include "engine/repeated_call.hpp"
 #include "engine/table.hpp"
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <random>
 
 using namespace tutti;
@@ -46,7 +48,7 @@ struct half {
 }  // namespace
 
 TEST_CASE("operations begin while those under way are short, and on each kind of lane by itself") {
-    for (const std::size_t bytes : {4, 32, 64, 128, 400}) {
+    for (const std::size_t bytes : {4U, 32U, 64U, 128U, 400U}) {
         CAPTURE(bytes);
         half all;
         std::vector<std::vector<float>> data(100, std::vector<float>(bytes / sizeof(float)));
@@ -99,6 +101,45 @@ TEST_CASE("whatever waits for whatever else, all operations end, with the right 
                 for (std::size_t index = 0; index < operations; ++index)
                     CHECK(of_rank[index] == std::vector<float>(counts[index], counts[index] % 2 == 0 ? static_cast<float>(size) : 1.0F));
         }
+    }
+}
+
+TEST_CASE("persistent calls wait for their turn each time they start") {
+    test::table table(2, narrow());
+    std::vector<std::vector<float>> data(12, std::vector<float>(100));
+    std::vector<std::unique_ptr<tutti::detail::repeated_call>> kept;
+    for (std::size_t index = 0; index < data.size(); ++index)
+        kept.push_back(table[static_cast<rank>(index % 2)].engine().keep(asking(collective::all_reduce, data[index]), duration::max()));
+    for (int start = 1; start <= 3; ++start) {
+        CAPTURE(start);
+        for (auto& each : data) each.assign(100, 1);
+        std::vector<future<>> calls;
+        for (std::size_t index = 0; index < data.size(); ++index)
+            calls.emplace_back(table[static_cast<rank>(index % 2)].engine().issue(*kept[index]));
+        table.settle();
+        for (auto& each : calls) REQUIRE(!why(each).code);
+        for (const auto& each : data) CHECK(each == std::vector<float>(100, 2));
+    }
+}
+
+TEST_CASE("where nothing is said a MiB is under way within a host, and whatever was called between hosts") {
+    constexpr std::size_t elements = 16 * KiB, called = 40;  // of 64 KiB
+    constexpr std::array apart{0, 1};
+    const std::pair<host_map, std::size_t> cases[] = {{host_map(), 16}, {host_map(apart), called}};
+    for (const auto& [hosts, begun] : cases) {
+        CAPTURE(begun);
+        engine_settings settings;
+        settings.forced = {find(collective::all_reduce, "recursive_doubling")};
+        test::table table(2, settings, 64 * MiB, hosts);
+        table.by_hand();
+        const auto played = table.play(0, 1, lane_kind::small);
+        std::vector<std::vector<float>> data(called, std::vector<float>(elements));
+        std::vector<future<>> calls;
+        for (auto& each : data) calls.push_back(table[0].issue(asking(collective::all_reduce, each)));
+        table.settle();
+        std::vector<std::byte> all(64 * MiB);
+        const std::span<std::byte> part(all);
+        CHECK(played->try_recv(std::span(&part, 1)).bytes == begun * (frame_bytes + elements * sizeof(float)));
     }
 }
 

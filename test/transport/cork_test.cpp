@@ -10,12 +10,11 @@ namespace {
 
 /// One rank's lanes to two others, of one guard and one cork, and the others' ends.
 struct crossing {
-    crossing() {
+    explicit crossing(lane::kind how = lane::kind::single) {
         for (arm& each : arms) {
             auto ends = make_memory_links({loop, "here"}, {loop, "there"}, 256 * KiB);
             each.counted = new counting_link(std::move(ends.first), ~std::size_t{0});
-            each.here =
-                std::make_unique<lane>(loop, guard, std::unique_ptr<tutti::link>(each.counted), each.mine, lane::kind::single, &together);
+            each.here = std::make_unique<lane>(loop, guard, std::unique_ptr<tutti::link>(each.counted), each.mine, how, &together);
             each.there = std::make_unique<lane>(loop, guard, std::move(ends.second), each.theirs);
         }
         const std::lock_guard lock(guard);
@@ -129,5 +128,15 @@ TEST_CASE("a lane that has ended keeps nothing back") {
     }
     CHECK(all.calls(0) == 0);
     CHECK(all.sent.front().times_sent == 0);
+    CHECK(all.calls(1) == 1);
+}
+
+TEST_CASE("lanes that share the frames of a port keep nothing back: each takes the next when it has sent the one before") {
+    crossing all(lane::kind::shared);
+    const std::lock_guard lock(all.guard);
+    const cork::held together(all.together);
+    all.send(0);
+    all.send(1);
+    CHECK(all.calls(0) == 1);
     CHECK(all.calls(1) == 1);
 }
