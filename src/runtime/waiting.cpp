@@ -114,11 +114,16 @@ bool event_loop::impl::spin(const impl* visitor) {
         if (self.now() < sober_until) return false;
         sober_until = {};
     }
+    bool late = false;  // what has come during the last yield is still tried: others may have had the core for longer than all of this
     for (int tries = 1, yields = 0;; ++tries) {
         stirred = false;
         try_eager();
         if (stirred) tired_at = {};
         if (stirred || !idle() || stopping.load(std::memory_order_relaxed) || (visitor && visitor->called())) return true;
+        if (late) {
+            tired_at = {};
+            return false;
+        }
         if (!crowded && tries % tries_between_yields != 0) continue;
         if (++yields % yields_between_polls == 0) {
             poll_io(batch);
@@ -130,10 +135,7 @@ bool event_loop::impl::spin(const impl* visitor) {
         const auto after = self.now();
         crowded = after - before > short_yield;
         if (after - before > long_yield) sober_until = after + sober_time;
-        if (after >= tired_at) {
-            tired_at = {};
-            return false;
-        }
+        late = after >= tired_at;
     }
 }
 

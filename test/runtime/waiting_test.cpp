@@ -1,8 +1,27 @@
 #include "runtime/attempt.hpp"
 
 #include <doctest/doctest.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
 
 using namespace tutti;
+
+namespace {
+
+/// Every yield in this program takes as long at least.
+std::atomic<duration> yields_take{};
+
+}  // namespace
+
+int sched_yield() noexcept {
+    const auto until = std::chrono::steady_clock::now() + yields_take.load();
+    do ::syscall(SYS_sched_yield);
+    while (std::chrono::steady_clock::now() < until);
+    return 0;
+}
 
 namespace {
 
@@ -57,6 +76,18 @@ TEST_CASE("what is expected soon is tried until it is ready") {
     CHECK(one.ended);
     CHECK(one.tries >= 1);
     CHECK(one.tries <= 3);
+}
+
+TEST_CASE("what has come while others had the core is tried, and the kernel is not asked") {
+    yields_take = std::chrono::milliseconds{1};
+    event_loop loop;
+    probe one(loop, 2);
+    one.expect(true);
+    one.wait();
+    loop.run();
+    yields_take = duration{};
+    CHECK(one.tries == 2);
+    CHECK(one.asked == 0);
 }
 
 TEST_CASE("an expectation may come and go while one waits") {
