@@ -1,5 +1,5 @@
-// Which elements a block, and a slice of a block, is. Blocks are near-equal neighbouring parts, the longer ones first, or of sizes that
-// the caller gave; slices are always near-equal parts of their block.
+// Which elements a block, and a slice of a block, is. Blocks are neighbouring parts: equal ones, one for each rank, or near-equal ones, or of
+// sizes that the caller gave; slices are near-equal parts of their block. What is near-equal fills whole packets where that is asked for.
 #pragma once
 
 #include <tutti/types.hpp>
@@ -19,11 +19,24 @@ struct part {
     friend bool operator==(const part&, const part&) = default;
 };
 
-/// The `index`-th of `parts` parts of `count` elements.
+/// The `index`-th of `parts` parts of `count` elements, the longer ones first.
 constexpr part part_of(std::size_t count, std::size_t parts, std::size_t index) noexcept {
     if (parts == 1) return {0, count};
     const std::size_t base = count / parts, longer = count % parts;
     return {index * base + std::min(index, longer), base + (index < longer ? 1 : 0)};
+}
+
+/// The same, but as many as can be are multiples of `grain`: then the last ones are longer, by at most a quarter of it.
+constexpr part part_of(std::size_t count, std::size_t parts, std::size_t index, std::size_t grain) noexcept {
+    const std::size_t base = count / parts;
+    if (parts == 1 || grain < 4 || base < grain) return part_of(count, parts, index);
+    const std::size_t whole = base - base % grain, rest = count - parts * whole, quarter = grain / 4;
+    const std::size_t longer = (rest + quarter - 1) / quarter;
+    if (longer >= parts) return part_of(count, parts, index);
+    const std::size_t equal = parts - longer;
+    if (index < equal) return {index * whole, whole};
+    const part more = part_of(rest, longer, index - equal);
+    return {index * whole + more.first, whole + more.count};
 }
 
 /// Memory of `count` elements that is cut into `blocks` blocks.
@@ -32,23 +45,30 @@ struct layout {
     std::size_t count = 0;
     std::size_t element_bytes = 1;
     int blocks = 1;
-    const std::size_t* starts = nullptr;  // of blocks of given sizes: where each begins, and where the last ends. Null: near-equal blocks
+    const std::size_t* starts = nullptr;  // of blocks of given sizes: where each begins, and where the last ends. Null: others
+    bool equal = false;                   // blocks are, since each is a rank's; else they are near-equal
+    std::size_t grain = 0;                // near-equal parts are multiples of it where they can be; 0: of nothing
     const pieces* scattered = nullptr;    // where the elements are, when they are not behind each other from `data`
 
     part block(int index) const noexcept {
         if (starts) return {starts[index], starts[index + 1] - starts[index]};
-        return part_of(count, static_cast<std::size_t>(blocks), static_cast<std::size_t>(index));
+        return part_of(count, static_cast<std::size_t>(blocks), static_cast<std::size_t>(index), equal ? 0 : grain);
     }
     /// Elements of the longest block.
     std::size_t longest() const noexcept {
-        std::size_t most = 0;
-        for (int index = 0; index < (starts ? blocks : std::min(blocks, 1)); ++index) most = std::max(most, block(index).count);
+        if (blocks == 0) return 0;
+        std::size_t most = std::max(block(0).count, block(blocks - 1).count);
+        for (int index = 1; starts && index < blocks; ++index) most = std::max(most, block(index).count);
         return most;
+    }
+    /// The same, but as if there were no grain: it makes some blocks a little longer, and not more slices.
+    std::size_t usual() const noexcept {
+        return starts || blocks == 0 ? longest() : part_of(count, static_cast<std::size_t>(blocks), 0).count;
     }
     /// Slice `index` of `slices` of block `block_index`, from the start of the memory.
     part slice(int block_index, std::size_t slices, std::size_t index) const noexcept {
         const part whole = block(block_index);
-        const part inside = part_of(whole.count, slices, index);
+        const part inside = part_of(whole.count, slices, index, grain);
         return {whole.first + inside.first, inside.count};
     }
     /// Where an element of memory in one place is.

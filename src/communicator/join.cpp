@@ -8,6 +8,7 @@
 #include "algorithm/cost_text.hpp"
 #include "base/bytes.hpp"
 #include "transport/local_socket.hpp"
+#include "transport/tcp_link.hpp"
 
 #include <fmt/format.h>
 
@@ -32,8 +33,8 @@ std::string contact(const context_options& options, rank me, const std::string& 
 
 /// One line of settings, then for each rank the number of its host and its address; or '!' and what went wrong.
 std::string write_members(const membership& all) {
-    std::string text = fmt::format("{} {} {} {}{} {}\n", all.settings.slice_bytes, all.settings.small_bytes, all.settings.lanes, int{all.calibrate},
-                                   int{all.settings.deterministic}, to_string(all.settings.costs));
+    std::string text = fmt::format("{} {} {} {} {}{} {}\n", all.settings.slice_bytes, all.settings.packet_bytes, all.settings.small_bytes,
+                                   all.settings.lanes, int{all.calibrate}, int{all.settings.deterministic}, to_string(all.settings.costs));
     for (std::size_t each = 0; each < all.addresses.size(); ++each)
         text += fmt::format("{} {}\n", all.hosts.host(static_cast<rank>(each)), all.addresses[each]);
     return text;
@@ -50,7 +51,9 @@ bool read_members(std::string_view text, membership& into) {
     const char* const last = settings.data() + settings.size();
     const auto slice = std::from_chars(settings.data(), last, into.settings.slice_bytes);
     if (slice.ec != std::errc{} || slice.ptr == last) return false;
-    const auto small = std::from_chars(slice.ptr + 1, last, into.settings.small_bytes);
+    const auto packet = std::from_chars(slice.ptr + 1, last, into.settings.packet_bytes);
+    if (packet.ec != std::errc{} || packet.ptr == last) return false;
+    const auto small = std::from_chars(packet.ptr + 1, last, into.settings.small_bytes);
     if (small.ec != std::errc{} || small.ptr == last || into.settings.slice_bytes == 0) return false;
     const auto lanes = std::from_chars(small.ptr + 1, last, into.settings.lanes);
     if (lanes.ec != std::errc{} || lanes.ptr == last || into.settings.lanes < 1 || into.settings.lanes > most_lanes) return false;
@@ -96,11 +99,16 @@ cost_model usual_costs(const membership& all, const context::state& home) {
     return costs;
 }
 
+/// Whether any ranks are joined by sockets of their host.
+bool loops_back(const membership& all, const context::state& home) {
+    return static_cast<std::size_t>(all.hosts.count()) < all.addresses.size() && home.own_network() && !share_memory(all);
+}
+
 /// What rank 0 takes when nobody says otherwise. The system's copy of what two ranks send each other over sockets of their host is made in
 /// memory that the other one has just read; the longer they send before they receive, the less of that is still in the other's cache. More
 /// ranks than two need their caches for more blocks.
 std::size_t usual_slice_bytes(const membership& all, const context::state& home) {
-    const bool sockets_of_two = all.addresses.size() == 2 && all.hosts.count() == 1 && home.own_network() && !share_memory(all);
+    const bool sockets_of_two = all.addresses.size() == 2 && loops_back(all, home);
     return sockets_of_two && all.settings.lanes == 1 ? 2 * default_slice_bytes : default_slice_bytes;
 }
 
@@ -125,6 +133,7 @@ task<> collect(store& meeting, const std::string& job, membership& all, const st
     all.hosts = host_map(hosts);
     all.settings.costs = usual_costs(all, home);
     if (home.options().slice_bytes == 0) all.settings.slice_bytes = usual_slice_bytes(all, home);
+    if (loops_back(all, home)) all.settings.packet_bytes = loopback_packet_bytes;
     std::string text = write_members(all);
     if (!missing.empty()) text = fmt::format("!of {} ranks these did not come in time: {}", all.addresses.size(), missing);
     auto published = co_await meeting.set(members_key(job), text, deadline + std::chrono::seconds(1));

@@ -41,7 +41,7 @@ operation& engine::made_of(const request& what) {
 /// Without a plan where nothing can be done any more.
 void engine::make_ready(operation& made, const request& what, const std::shared_ptr<const program>& plan) {
     made.begin(what);
-    if (plan) made.plan(plan, who_.me, who_.size, settings_.slice_bytes, segment());
+    if (plan) made.plan(plan, who_.me, who_.size, {settings_.slice_bytes, segment(), settings_.packet_bytes});
     made.epoch = who_.epoch;
     assign_lanes(made, what);
 }

@@ -20,7 +20,10 @@ event_loop& messenger::loop() const noexcept { return engine_.loop_; }
 std::mutex& messenger::guard() const noexcept { return engine_.guard_; }
 cork& messenger::together() const noexcept { return engine_.cork_; }
 const message_settings& messenger::limits() const noexcept { return engine_.settings().messages; }
-std::size_t messenger::slice_bytes() const noexcept { return engine_.settings().slice_bytes; }
+std::size_t messenger::slice_bytes() const noexcept {
+    const std::size_t asked = engine_.settings().slice_bytes, packet = engine_.settings().packet_bytes;
+    return packet == 0 || asked < packet ? asked : asked - asked % packet;
+}
 rank messenger::me() const noexcept { return engine_.who().me; }
 std::uint32_t messenger::epoch() const noexcept { return engine_.who().epoch; }
 

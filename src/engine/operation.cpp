@@ -67,17 +67,18 @@ void operation::again() {
     if (plan_) rewind();
 }
 
-void operation::plan(std::shared_ptr<const program> plan, rank me, int size, std::size_t slice_bytes, std::size_t segment) {
+void operation::plan(std::shared_ptr<const program> plan, rank me, int size, const cutting& how) {
     plan_ = std::move(plan);
     me_ = me;
     size_ = size;
+    grain_ = how.packet_bytes / std::max<std::size_t>(asked.element_bytes(), 1);
     place_memory();
 
     std::size_t longest = 0;
-    for (const layout& each : spaces_) longest = std::max(longest, each.longest() * each.element_bytes);
+    for (const layout& each : spaces_) longest = std::max(longest, each.usual() * each.element_bytes);
     longest *= static_cast<std::size_t>(plan_->largest_transfer());
-    slices_ = std::max<std::size_t>(1, (longest + slice_bytes - 1) / slice_bytes);
-    segment_ = segment;
+    slices_ = std::max<std::size_t>(1, (longest + how.slice_bytes - 1) / how.slice_bytes);
+    segment_ = how.segment;
     // Here no rank knows the longest block of all; nothing is forwarded, so nothing is lost without slices.
     if (asked.kind == collective::all_to_all_v) slices_ = 1;
     const std::size_t steps = plan_->plan().steps().size();

@@ -61,6 +61,13 @@ public:
     recv_channel* next = nullptr;
 };
 
+/// How transfers are cut into what travels at once.
+struct cutting {
+    std::size_t slice_bytes;
+    std::size_t segment;       // slices that go through all rounds before the next ones do
+    std::size_t packet_bytes;  // of which what is near-equal is a multiple, where it can be; 0: of nothing
+};
+
 /// Changed with the engine's guard held. Derives from future_state, so one pooled object serves the caller and the engine.
 class operation final : public detail::future_state {
 public:
@@ -72,7 +79,7 @@ public:
     bool begin_like_before(const request& asking);
     /// The same once more, with plan and memory as they are.
     void again();
-    void plan(std::shared_ptr<const program> plan, rank me, int size, std::size_t slice_bytes, std::size_t segment);
+    void plan(std::shared_ptr<const program> plan, rank me, int size, const cutting& how);
 
     std::uint64_t sequence = 0;
     std::uint32_t epoch = 0;
@@ -169,7 +176,7 @@ private:
     void recycle() noexcept override;
     void rewind();
     void place_memory();
-    layout one_space(bool whole, std::byte* data, int blocks, std::span<const std::size_t> counts, std::vector<std::size_t>& starts);
+    layout one_space(bool whole, std::byte* data, int blocks, std::span<const std::size_t> counts, std::vector<std::size_t>& starts) const;
     void place_list(layout& output);
     void place_input_copy() noexcept;
     std::byte* scratch(std::size_t bytes);
@@ -201,6 +208,7 @@ private:
     bool laid_out_ = false;  // by it, wholly
     rank me_ = 0;
     int size_ = 1;
+    std::size_t grain_ = 0;
     layout spaces_[3];
     std::vector<buffer> list_;               // of the request
     std::vector<std::size_t> counts_;        // of the request

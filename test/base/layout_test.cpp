@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <vector>
+
 using namespace tutti;
 
 TEST_CASE("parts cover every element exactly once, in order, and differ by at most one") {
@@ -17,6 +19,46 @@ TEST_CASE("parts cover every element exactly once, in order, and differ by at mo
             }
             CHECK(next == count);
         }
+}
+
+TEST_CASE("parts are multiples of the grain where the last ones can take what is left over, a quarter of it each at most") {
+    struct row {
+        const char* name;
+        std::size_t count, parts, grain;
+        std::vector<std::size_t> expected;
+    };
+    for (const row& each :
+         {row{"exactly", 400, 4, 100, {100, 100, 100, 100}}, row{"one is longer", 412, 4, 100, {100, 100, 100, 112}},
+          row{"by a quarter", 425, 4, 100, {100, 100, 100, 125}}, row{"two are longer", 426, 4, 100, {100, 100, 113, 113}},
+          row{"all but one", 475, 4, 100, {100, 125, 125, 125}}, row{"too much is left over", 476, 4, 100, {119, 119, 119, 119}},
+          row{"less than a grain", 399, 4, 100, {100, 100, 100, 99}}, row{"several grains", 823, 4, 100, {200, 200, 200, 223}},
+          row{"no grain", 426, 4, 0, {107, 107, 106, 106}}, row{"too fine a grain", 15, 4, 3, {4, 4, 4, 3}},
+          row{"one part", 412, 1, 100, {412}}, row{"nothing", 0, 2, 100, {0, 0}}}) {
+        CAPTURE(each.name);
+        std::size_t next = 0;
+        for (std::size_t index = 0; index < each.parts; ++index) {
+            const part one = part_of(each.count, each.parts, index, each.grain);
+            CHECK(one.first == next);
+            CHECK(one.count == each.expected[index]);
+            next += one.count;
+        }
+        CHECK(next == each.count);
+    }
+}
+
+TEST_CASE("a grain cuts blocks that are near-equal, and slices of any, and makes no more slices") {
+    layout whole{nullptr, 823, 4, 4};
+    whole.grain = 100;
+    CHECK(whole.block(3) == part{600, 223});
+    CHECK(whole.longest() == 223);
+    CHECK(whole.usual() == 206);
+    CHECK(whole.slice(3, 2, 0) == part{600, 100});
+    CHECK(whole.slice(3, 2, 1) == part{700, 123});
+    whole.equal = true;
+    whole.count = 824;
+    CHECK(whole.block(3) == part{618, 206});
+    CHECK(whole.slice(3, 2, 0) == part{618, 100});
+    CHECK(whole.usual() == whole.longest());
 }
 
 TEST_CASE("slices of blocks tile the blocks, beyond 2^32 elements too") {

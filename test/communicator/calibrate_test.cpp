@@ -5,6 +5,7 @@
 #include "communicator/rehearsal.hpp"
 #include "support/ranks.hpp"
 #include "transport/simulated_transport.hpp"
+#include "transport/tcp_link.hpp"
 
 #include <doctest/doctest.h>
 
@@ -19,7 +20,13 @@ struct seen {
     std::vector<cost_model> costs, children;
     std::vector<std::string_view> choices;  // of an all_reduce of 200 kB
     std::vector<std::size_t> slices;        // bytes
-    explicit seen(int size) : costs(static_cast<std::size_t>(size)), children(costs.size()), choices(costs.size()), slices(costs.size()) {}
+    std::vector<std::size_t> packets;       // bytes
+    explicit seen(int size)
+        : costs(static_cast<std::size_t>(size)),
+          children(costs.size()),
+          choices(costs.size()),
+          slices(costs.size()),
+          packets(costs.size()) {}
 };
 
 /// What `world` works with, which only the inside of its context tells.
@@ -33,6 +40,7 @@ task<> one_rank(context& home, rank me, int size, std::shared_ptr<store> meeting
     const auto at = static_cast<std::size_t>(me);
     all.costs[at] = settings_of(mine).costs;
     all.slices[at] = settings_of(mine).slice_bytes;
+    all.packets[at] = settings_of(mine).packet_bytes;
     all.choices[at] = mine.engine().chosen(collective::all_reduce, 200'000).name;
     auto splitting = joined->split(me % 2, me);
     const auto child = co_await std::move(splitting);
@@ -129,6 +137,32 @@ TEST_CASE("two ranks of a host over one socket cut longer slices, unless rank 0 
                 return options;
             });
         for (const std::size_t slice : all.slices) CHECK(slice == each.expected);
+    }
+}
+
+TEST_CASE("ranks that sockets of their host join fill whole packets, and no others") {
+    struct row {
+        const char* name;
+        int size;
+        transport_kind over;
+        int hosts;
+        bool whole;
+    };
+    for (const row& each :
+         {row{"two", 2, transport_kind::tcp, 1, true}, row{"three", 3, transport_kind::tcp, 1, true},
+          row{"two hosts of two", 4, transport_kind::tcp, 2, true}, row{"two hosts of one", 2, transport_kind::tcp, 2, false},
+          row{"shared memory", 3, transport_kind::shm, 1, false}, row{"alone", 1, transport_kind::tcp, 1, false}}) {
+        CAPTURE(each.name);
+        event_loop loop;
+        const seen all = join_all(
+            loop, each.size, [](event_loop&) { return nullptr; },
+            [&](rank me) {
+                context_options options;
+                options.transport = each.over;
+                options.host = me % each.hosts;
+                return options;
+            });
+        for (const std::size_t packet : all.packets) CHECK(packet == (each.whole ? loopback_packet_bytes : 0));
     }
 }
 
