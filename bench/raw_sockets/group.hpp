@@ -24,9 +24,8 @@ namespace raw_sockets {
 inline constexpr std::size_t exchanged_bytes = 64 << 10;  // up to here whole vectors
 inline constexpr std::size_t bounce_floats = 64 << 10;    // what has arrived is added from this much, while it is in cache
 inline constexpr std::size_t bounce_bytes = bounce_floats * sizeof(float);
-inline constexpr std::size_t stream_window = 1 << 20;             // a stream is never further ahead: more falls out of the caches
-inline constexpr std::size_t walking_window = stream_window / 8;  // nor one over a vector: the quickest of 64 KiB to 1 MiB
-inline constexpr std::size_t most_at_once = 2 * stream_window;    // that one call receives of a stream
+inline constexpr std::size_t stream_window = 1 << 20;           // a stream is never further ahead: more falls out of the caches
+inline constexpr std::size_t most_at_once = 2 * stream_window;  // that one call receives of a stream
 
 inline int checked(int value, const char* what) {
     if (value < 0) throw std::system_error(errno, std::system_category(), what);
@@ -86,32 +85,37 @@ public:
         for (int k = 0; k < size_ - 1; ++k) transfer(next, block(data, me_ + 1 - k), before, block(data, me_ - k), false);
     }
     /// As many bytes as the ring moves for `bytes`, each way at once, and no all-reduce can do with less: nothing is reduced, nothing waits
-    /// for what has come, but for the window, and all memory stays in cache. The limit for large vectors.
-    void stream(std::size_t bytes) { stream(bytes, outgoing_, incoming_, false); }
-    /// The same out of `vector` and into it, from one end to the other, a block of a rank apart: with that memory's speed in it.
-    void stream_over(std::span<float> vector) {
-        const auto memory = std::as_writable_bytes(vector);
-        stream(memory.size(), memory, memory, true);
-    }
+    /// for what has come, but for the window, and all memory stays in cache. The limit for large vectors that are in cache.
+    void stream(std::size_t bytes) { stream(bytes, {}); }
+    /// The same, but that one block comes out of `vector` and all others go into it: each byte of it is touched once, which is half of what
+    /// an all-reduce has to do, since it must read and write all of them. The limit for vectors that are larger than the caches.
+    void stream_over(std::span<float> vector) { stream(vector.size_bytes(), std::as_writable_bytes(vector)); }
     void barrier() {
         float nothing = 0;
         all_reduce({&nothing, 1});
     }
 
 private:
-    /// `walks`: on from where it was before, around both memories; less ahead, since they need the caches, too.
-    void stream(std::size_t bytes, std::span<const std::byte> from, std::span<std::byte> into, bool walks) {
+    /// Blocks move in pieces, first the first of each, as in a ring that touches memory once.
+    void stream(std::size_t bytes, std::span<std::byte> vector) {
         const auto ranks = static_cast<std::size_t>(size_);
         const int next = (me_ + 1) % size_, before = (me_ + size_ - 1) % size_;
-        const std::size_t all = 2 * bytes * (ranks - 1) / ranks;
-        const auto at = [&](auto memory, std::size_t place) { return walks ? memory.subspan(place % memory.size()) : memory; };
-        const std::size_t window = walks ? walking_window : stream_window;
+        const std::size_t rounds = 2 * (ranks - 1), all = bytes * rounds / ranks;
+        const std::size_t block = bytes / ranks, piece = std::clamp(block, exchanged_bytes, stream_window);
+        // Where byte `place` is, and what follows it there: from round `first` on in the blocks from `to` on, or else in cache.
+        const auto at = [&](std::size_t place, std::span<std::byte> cache, std::size_t first, std::size_t last, std::size_t to) {
+            if (vector.empty()) return cache;
+            const std::size_t offset = place % piece, round = place / piece % rounds, segment = place / piece / rounds;
+            if (round < first || round > last) return cache.subspan(offset, piece - offset);
+            const auto rest = vector.subspan(((round - first + to) * block + segment * piece + offset) % bytes);
+            return rest.first(std::min(piece - offset, rest.size()));
+        };
         std::size_t out = all, in = all;
         while (out + in > 0) {
             const std::size_t ahead = in > out ? in - out : 0;
-            const std::size_t may = std::min(out, window - std::min(ahead, window));
-            const auto source = at(from, all - out);
-            const auto target = at(into, all - in + bytes / ranks);
+            const std::size_t may = std::min(out, stream_window - std::min(ahead, stream_window));
+            const auto source = at(all - out, outgoing_, 0, 0, 0);
+            const auto target = at(all - in, incoming_, ranks - 1, rounds, 1);
             const std::size_t sent =
                 may == 0 ? 0 : moved(::send(socket_of(next), source.data(), std::min(may, source.size()), MSG_NOSIGNAL));
             const std::size_t received =

@@ -231,7 +231,8 @@ int main(int argc, char** argv) {
         ->capture_default_str();
     const auto stream =
         app.add_flag("--stream", given.stream, "Only move as many bytes as the ring does, both ways at once: the limit for large vectors");
-    app.add_flag("--over-vector", given.over_vector, "Streams read and write the vector itself, not the same cache again and again")
+    app.add_flag("--over-vector", given.over_vector,
+                 "Streams come out of one block of the vector and go into the others, not through the same cache again and again")
         ->needs(stream);
     app.add_option("--list", list, "Tensors instead of sizes: resnet50, or a file with an element count a line")
         ->excludes("--bytes")

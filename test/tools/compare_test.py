@@ -238,7 +238,7 @@ class Goals(unittest.TestCase):
         return goals.Goal("text", ("tcp", 2), whats, value, **wanted).row(results)
 
     def test_the_worst_ratio_to_the_quickest_library_counts(self):
-        results = timings(Tutti={4: 10, 1024: 10}, A={4: 20, 1024: 40}, B={4: 30, 1024: 15}) | {goals.LIMIT: {4: Timing(1, 1, 1)}}
+        results = timings(Tutti={4: 10, 1024: 10}, A={4: 20, 1024: 40}, B={4: 30, 1024: 15}) | {goals.VECTOR_LIMIT: {4: Timing(1, 1, 1)}}
         row = self.row(goals.library_by("Tutti"), results, self.sizes, least=1.5)
         self.assertEqual(row, ["text", ">= 1.5", "1.50", "yes", "1.50", "4 B: 2.00 (A); 1 KiB: 1.50 (B)"])
         self.assertEqual(self.row(goals.library_by("Tutti"), results, self.sizes, least=1.5, above=True)[1:4], ["> 1.5", "1.50", "**no**"])
@@ -249,14 +249,14 @@ class Goals(unittest.TestCase):
         self.assertEqual(self.row(goals.library_by("Tutti"), results, self.sizes, least=1)[2:], ["2.00", "not all measured", "2.00", "4 B: 2.00 (A); 1 KiB: -"])
         self.assertEqual(self.row(goals.library_by("Tutti"), results, self.sizes, least=3)[3], "**no**")
         self.assertIsNone(self.row(goals.library_by("Tutti"), timings(Tutti={4: 10}), self.sizes, least=1))
-        self.assertIsNone(self.row(goals.share_of(goals.LIMIT), {}, self.sizes, least=1))
+        self.assertIsNone(self.row(goals.share_of(goals.VECTOR_LIMIT), {}, self.sizes, least=1))
         text = goals.section({}, [])
         self.assertIn("Not measured: 2 ranks, up to 1 KiB", text)
         self.assertNotIn("| goal |", text)
 
     def test_the_share_of_the_limit_is_the_streams_time_by_tuttis(self):
         results = timings(Tutti={16 * self.mib: 10, 64 * self.mib: 40, 256 * self.mib: 160}) | {
-            goals.LIMIT: {16 * self.mib: Timing(9, 9, 9), 64 * self.mib: Timing(30, 1, 1), 256 * self.mib: Timing(160, 1, 1)}}
+            goals.VECTOR_LIMIT: {16 * self.mib: Timing(9, 9, 9), 64 * self.mib: Timing(30, 1, 1), 256 * self.mib: Timing(160, 1, 1)}}
         self.assertIn("| 2 ranks, from 16 MiB: share of the limit | >= 80 % | 75 % | **no** | 1 % | 16 MiB: 90 %; 64 MiB: 75 %; 256 MiB: 100 % |",
                       goals.section({("tcp", 2): results}, []))
 

@@ -32,7 +32,7 @@ DRIVEN = {
 RAW = {
     "raw_poll": ("raw sockets, asleep", ["--wait", "poll"]),
     "raw_spin": ("raw sockets, spinning", ["--wait", "spin"]),
-    "limit": ("streams, no reduction", ["--wait", "spin", "--stream"]),
+    "limit": ("streams in cache", ["--wait", "spin", "--stream"]),
     "vector_limit": ("streams over the vector", ["--wait", "spin", "--stream", "--over-vector"]),
 }
 
