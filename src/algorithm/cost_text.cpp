@@ -21,7 +21,8 @@ constexpr field fields[] = {{"round", &cost_model::round},
                             {"far_round", &cost_model::far_round},
                             {"far_byte", &cost_model::far_byte},
                             {"cores", &cost_model::cores},
-                            {"crowded", &cost_model::crowded}};
+                            {"crowded", &cost_model::crowded},
+                            {"stretched", &cost_model::stretched}};
 
 bool assign(cost_model& costs, std::string_view name, std::string_view value) {
     for (const field& each : fields) {

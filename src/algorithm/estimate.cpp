@@ -136,8 +136,10 @@ double estimate::seconds(double vector_bytes) const noexcept {
     if (slices > segment_) moved += (slices / segment_ - 1) * std::max(0.0, held - (segment_ - 1) * flow);
     if (card_share_ > 0) moved = std::max(moved, first_seconds(0, 0) + card_share_ * vector_bytes * model_.far_byte);
     double longest = moved;
-    for (const work& all : crowds_)
-        longest = std::max(longest, all.once + slices * all.slice + vector_bytes * all.byte + beyond * all.beyond + (1 - 1 / model_.cores) * moved);
+    for (const work& all : crowds_) {
+        const double waited = model_.stretched * (1 - 1 / model_.cores) * moved;
+        longest = std::max(longest, all.once + slices * all.slice + vector_bytes * all.byte + beyond * all.beyond + waited);
+    }
     return longest;
 }
 

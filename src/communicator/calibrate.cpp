@@ -22,10 +22,10 @@ constexpr fields moving{&cost_model::moved_byte, &cost_model::spread_byte};
 constexpr fields far_latencies{&cost_model::far_round, &cost_model::far_round};
 constexpr fields far_moving{&cost_model::far_byte, &cost_model::far_byte};
 constexpr fields reducing{&cost_model::reduced_byte, &cost_model::reduced_byte};
-constexpr double cost_model::*every_field[] = {&cost_model::round,        &cost_model::message,     &cost_model::moved_byte,
-                                               &cost_model::reduced_byte, &cost_model::spread_byte, &cost_model::spread_from,
-                                               &cost_model::far_round,    &cost_model::far_byte,    &cost_model::cores,
-                                               &cost_model::answered,     &cost_model::allocated,   &cost_model::crowded};
+constexpr double cost_model::*every_field[] = {
+    &cost_model::round,       &cost_model::message,   &cost_model::moved_byte, &cost_model::reduced_byte, &cost_model::spread_byte,
+    &cost_model::spread_from, &cost_model::far_round, &cost_model::far_byte,   &cost_model::cores,        &cost_model::answered,
+    &cost_model::allocated,   &cost_model::crowded,   &cost_model::stretched};
 
 cost_model scaled(cost_model costs, const fields& which, double factor) noexcept {
     costs.*which[0] *= factor;
