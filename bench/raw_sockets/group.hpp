@@ -96,12 +96,14 @@ public:
     }
 
 private:
-    /// Blocks move in pieces, first the first of each, as in a ring that touches memory once.
+    /// Blocks move in pieces, first the first of each, as in a ring that touches memory once. Blocks shorter than 64 KiB, for which memory does
+    /// not matter, are not told apart.
     void stream(std::size_t bytes, std::span<std::byte> vector) {
         const auto ranks = static_cast<std::size_t>(size_);
         const int next = (me_ + 1) % size_, before = (me_ + size_ - 1) % size_;
         const std::size_t rounds = 2 * (ranks - 1), all = bytes * rounds / ranks;
-        const std::size_t block = bytes / ranks, piece = std::clamp(block, exchanged_bytes, stream_window);
+        const std::size_t block = bytes / ranks, pieces = (block + stream_window - 1) / stream_window;
+        const std::size_t piece = std::max(exchanged_bytes, pieces > 0 ? (block + pieces - 1) / pieces : 0);
         // Where byte `place` is, and what follows it there: from round `first` on in the blocks from `to` on, or else in cache.
         const auto at = [&](std::size_t place, std::span<std::byte> cache, std::size_t first, std::size_t last, std::size_t to) {
             if (vector.empty()) return cache;

@@ -229,8 +229,8 @@ int main(int argc, char** argv) {
                    "While nothing moves: poll (sleep), pause, yield, or spin: yield where ranks outnumber cores, else pause")
         ->check(CLI::IsMember({"poll", "pause", "yield", "spin"}))
         ->capture_default_str();
-    const auto stream =
-        app.add_flag("--stream", given.stream, "Only move as many bytes as the ring does, both ways at once: the limit for large vectors");
+    const auto stream = app.add_flag("--stream", given.stream,
+                                     "Only move as many bytes as the ring does, both ways at once: the limit for vectors in cache");
     app.add_flag("--over-vector", given.over_vector,
                  "Streams come out of one block of the vector and go into the others, not through the same cache again and again")
         ->needs(stream);

@@ -61,10 +61,10 @@ constexpr bool collects(collective kind) noexcept {
 // How each collective uses the spaces of a plan. S is the whole vector; "at the start" is what the engine provides, "at the end"
 // what the plan promises. A plan may never write to `input`, the user's memory, which may be read-only.
 //
-//   all_reduce      no input. output: S in N balanced blocks, N as the algorithm likes. At the start this rank's contribution
+//   all_reduce      no input. output: S in N near-equal blocks, N as the algorithm likes. At the start this rank's contribution
 //                   (the engine copies it there when the call is not in place), at the end the result, bit-identical on all ranks.
-//   broadcast       no input. output: S in N balanced blocks. At the start the data at the root, at the end the data everywhere.
-//   reduce          no input. output: S in N balanced blocks. At the start the contribution; at the end the result at the root and
+//   broadcast       no input. output: S in N near-equal blocks. At the start the data at the root, at the end the data everywhere.
+//   reduce          no input. output: S in N near-equal blocks. At the start the contribution; at the end the result at the root and
 //                   anything elsewhere (so a rank that is not the root gets a copy to work on).
 //   all_gather      no input. output: `size` blocks. At the start only block `me` is filled, at the end block r holds
 //                   what rank r contributed.
@@ -74,7 +74,7 @@ constexpr bool collects(collective kind) noexcept {
 //                   no output.
 //   scatter         input: `size` equal blocks, at the root only; elsewhere there is no input. output: one block, at the end the root's
 //                   block `me`.
-//   scan            no input. output: S in N balanced blocks. At the start the contribution, at the end that of ranks 0 to me, combined.
+//   scan            no input. output: S in N near-equal blocks. At the start the contribution, at the end that of ranks 0 to me, combined.
 //   exclusive_scan  no input. output: one block. At the start the contribution, at the end that of ranks 0 to me - 1, combined; at rank 0
 //                   anything, since no plan knows the operator's identity, which the engine puts there.
 //   ..._v           the same with blocks of unequal sizes: block k of `size` is rank k's, and one block alone is as large as block `me`.
@@ -82,8 +82,9 @@ constexpr bool collects(collective kind) noexcept {
 //   barrier         output: one block of zero bytes, which is really exchanged. No rank ends before all have begun.
 //
 // A scratch block holds nothing at the start. It is as large as the largest block of the other spaces, so in collectives with equal blocks
-// a transfer from or to scratch has the size of every other; in ..._v it is as large as the input's block of its number. With one rank the
-// plan is empty, except where input must become output: there it is one copy.
+// a transfer from or to scratch has the size of every other; in ..._v it is as large as the input's block of its number. Near-equal blocks
+// differ, so a plan that cuts S in several has no scratch. With one rank the plan is empty, except where input must become output: there it
+// is one copy.
 
 /// Who builds a plan for: this rank, of that many, with that root (0 where there is none). `hosts` tells who shares one, to those
 /// algorithms that serve only some maps; it outlives the call.

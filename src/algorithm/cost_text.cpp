@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <iterator>
 
 namespace tutti {
 namespace {
@@ -23,6 +24,7 @@ constexpr field fields[] = {{"round", &cost_model::round},
                             {"cores", &cost_model::cores},
                             {"crowded", &cost_model::crowded},
                             {"stretched", &cost_model::stretched}};
+static_assert(sizeof(cost_model) == std::size(fields) * sizeof(double));
 
 bool assign(cost_model& costs, std::string_view name, std::string_view value) {
     for (const field& each : fields) {
@@ -33,7 +35,8 @@ bool assign(cost_model& costs, std::string_view name, std::string_view value) {
         if (error != std::errc() || last != end || !std::isfinite(number) || number < 0) return false;
         const bool part = each.value == &cost_model::answered || each.value == &cost_model::allocated;
         if (part && number > 1) return false;
-        if (each.value == &cost_model::crowded && number < 1) return false;
+        const bool times = each.value == &cost_model::crowded || each.value == &cost_model::stretched;
+        if (times && number < 1) return false;
         costs.*each.value = number;
         return true;
     }

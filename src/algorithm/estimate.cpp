@@ -137,7 +137,7 @@ double estimate::seconds(double vector_bytes) const noexcept {
     if (card_share_ > 0) moved = std::max(moved, first_seconds(0, 0) + card_share_ * vector_bytes * model_.far_byte);
     double longest = moved;
     for (const work& all : crowds_) {
-        const double waited = model_.stretched * (1 - 1 / model_.cores) * moved;
+        const double waited = std::min(1.0, model_.stretched * (1 - 1 / model_.cores)) * moved;
         longest = std::max(longest, all.once + slices * all.slice + vector_bytes * all.byte + beyond * all.beyond + waited);
     }
     return longest;

@@ -45,7 +45,7 @@ struct layout {
     std::size_t count = 0;
     std::size_t element_bytes = 1;
     int blocks = 1;
-    const std::size_t* starts = nullptr;  // of blocks of given sizes: where each begins, and where the last ends. Null: others
+    const std::size_t* starts = nullptr;  // of blocks of given sizes: where each begins, and where the last ends
     bool equal = false;                   // blocks are, since each is a rank's; else they are near-equal
     std::size_t grain = 0;                // near-equal parts are multiples of it where they can be; 0: of nothing
     const pieces* scattered = nullptr;    // where the elements are, when they are not behind each other from `data`
@@ -56,14 +56,15 @@ struct layout {
     }
     /// Elements of the longest block.
     std::size_t longest() const noexcept {
-        if (blocks == 0) return 0;
-        std::size_t most = std::max(block(0).count, block(blocks - 1).count);
-        for (int index = 1; starts && index < blocks; ++index) most = std::max(most, block(index).count);
+        if (!starts && (equal || grain == 0)) return longest_without_grain();
+        std::size_t most = 0;
+        for (int index = 0; index < blocks; ++index) most = std::max(most, block(index).count);
         return most;
     }
     /// The same, but as if there were no grain: it makes some blocks a little longer, and not more slices.
-    std::size_t usual() const noexcept {
-        return starts || blocks == 0 ? longest() : part_of(count, static_cast<std::size_t>(blocks), 0).count;
+    std::size_t longest_without_grain() const noexcept {
+        if (starts) return longest();
+        return blocks == 0 ? 0 : part_of(count, static_cast<std::size_t>(blocks), 0).count;
     }
     /// Slice `index` of `slices` of block `block_index`, from the start of the memory.
     part slice(int block_index, std::size_t slices, std::size_t index) const noexcept {

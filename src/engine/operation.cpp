@@ -75,7 +75,7 @@ void operation::plan(std::shared_ptr<const program> plan, rank me, int size, con
     place_memory();
 
     std::size_t longest = 0;
-    for (const layout& each : spaces_) longest = std::max(longest, each.usual() * each.element_bytes);
+    for (const layout& each : spaces_) longest = std::max(longest, each.longest_without_grain() * each.element_bytes);
     longest *= static_cast<std::size_t>(plan_->largest_transfer());
     slices_ = std::max<std::size_t>(1, (longest + how.slice_bytes - 1) / how.slice_bytes);
     segment_ = how.segment;

@@ -14,10 +14,10 @@
 
 namespace tutti {
 
-/// A payload of a multiple of this, with its frame's header, fills as many packets of the loopback interface, which are of 65,536 bytes with 52
+/// A payload of a multiple of this, with its frame's header, fills as many packets of the loopback interface, which are of 65,535 bytes with 52
 /// (IPv4) or 72 (IPv6) of headers. Powers of two do not: the few bytes beyond are a packet of their own, for which the other end waits. It is
 /// a multiple of a cache line, too.
-inline constexpr std::size_t loopback_packet_bytes = (65'536 - 72 - frame_bytes) / 64 * 64;
+inline constexpr std::size_t loopback_packet_bytes = (65'535 - 72 - frame_bytes) / 64 * 64;
 
 /// By the addresses of a connection's two ends.
 bool on_same_host(const asio::ip::address& mine, const asio::ip::address& theirs);

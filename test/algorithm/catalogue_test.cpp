@@ -56,6 +56,16 @@ TEST_CASE("every collective of the catalogue is served at every size") {
     }
 }
 
+TEST_CASE("no plan copies near-equal blocks, which may be cut into slices of different lengths, to scratch") {
+    for_every_plan(17, [](const algorithm& entry, int size, rank root, const host_map& hosts) {
+        const bool near_equal = !spreads(entry.kind) && !collects(entry.kind);
+        for (rank me = 0; near_equal && me < size; ++me)
+            if (const shape spaces = entry.build({me, size, root, &hosts}).spaces(); spaces.scratch > 0 && spaces.output > 1)
+                return verdict{flaw::size_mismatch, "it does"};
+        return verdict{};
+    });
+}
+
 TEST_CASE("what wants hosts is checked on even and uneven ones, and serves no group that has no layers") {
     const std::vector<int> alone{0, 1, 2, 3}, together{5, 5, 5, 5};
     for (const algorithm& entry : catalogue()) {

@@ -39,7 +39,7 @@ TEST_CASE("on two cores the defaults choose what was measured to be fastest") {
         {2, all_reduce, 64 * KiB, "recursive_doubling"},
         {2, all_reduce, 64 * MiB, "ring"},
         {4, all_reduce, 16 * KiB, "star"},
-        {4, all_reduce, 128 * KiB, "tree"},
+        {4, all_reduce, 64 * KiB, "tree"},
         {4, all_reduce, 512 * KiB, "halving_doubling"},
         {4, all_reduce, 1 * MiB, "halving_doubling"},
         {4, all_reduce, 2 * MiB, "ring"},

@@ -97,14 +97,16 @@ TEST_CASE("ranks that share cores take as long as all their work does there, and
     CHECK(takes(4, 4, 400) == takes(4, 0, 400));
     CHECK(takes(4, 2, 400) == Approx(4 * (3 + 6 + 2) / 2.0 + (3 + 6 + 2) / 2.0));
     CHECK(takes(4, 1, 400) == Approx(4 * (3 + 6 + 2)));
-    // Who waits, waits longer where the one he waits for does not always run; that is not so on one core, which is never idle.
-    for (const auto& [cores, more] : {std::pair{2.0, 0.5}, {1.0, 0.0}, {4.0, 0.0}, {0.0, 0.0}}) {
-        CAPTURE(cores);
-        costs.stretched = 1;
-        const double before = takes(4, cores, 400);
-        costs.stretched = 3;
-        CHECK(takes(4, cores, 400) == Approx(before + 2 * more * (3 + 6 + 2)));
+    // Who waits, waits longer where the one he waits for does not always run, for all of the chain at most; one core is never idle.
+    struct row {
+        double cores, stretched, part;
+    };
+    for (const row& each : {row{2, 1.5, 0.75}, row{2, 3, 1}, row{1, 3, 0}}) {
+        CAPTURE(each.cores);
+        costs.stretched = each.stretched;
+        CHECK(takes(4, each.cores, 400) == Approx(4 * (3 + 6 + 2) / each.cores + each.part * (3 + 6 + 2)));
     }
+    for (const double cores : {0.0, 4.0}) CHECK(takes(4, cores, 400) == Approx(3 + 6 + 2));
     costs.stretched = 1;
     // Of two hosts with two cores each the fuller one counts.
     costs.far_round = 1;

@@ -51,14 +51,14 @@ TEST_CASE("a grain cuts blocks that are near-equal, and slices of any, and makes
     whole.grain = 100;
     CHECK(whole.block(3) == part{600, 223});
     CHECK(whole.longest() == 223);
-    CHECK(whole.usual() == 206);
+    CHECK(whole.longest_without_grain() == 206);
     CHECK(whole.slice(3, 2, 0) == part{600, 100});
     CHECK(whole.slice(3, 2, 1) == part{700, 123});
     whole.equal = true;
     whole.count = 824;
     CHECK(whole.block(3) == part{618, 206});
     CHECK(whole.slice(3, 2, 0) == part{618, 100});
-    CHECK(whole.usual() == whole.longest());
+    CHECK(whole.longest_without_grain() == whole.longest());
 }
 
 TEST_CASE("slices of blocks tile the blocks, beyond 2^32 elements too") {
@@ -90,7 +90,13 @@ TEST_CASE("blocks of given sizes are cut where they begin, and their slices tile
     CHECK(next == 1015);
 }
 
-TEST_CASE("the longest of near-equal blocks is the first, and no blocks have none") {
+TEST_CASE("the longest of near-equal blocks is the first, or any where they fill packets, and no blocks have none") {
     CHECK(layout{nullptr, 10, 4, 3}.longest() == 4);
     CHECK(layout{nullptr, 10, 4, 0}.longest() == 0);
+    layout packets{nullptr, 33, 4, 3};
+    packets.grain = 10;  // 10, 12, 11
+    CHECK(packets.longest() == 12);
+    CHECK(packets.longest_without_grain() == 11);
+    packets.equal = true;
+    CHECK(packets.longest() == 11);
 }

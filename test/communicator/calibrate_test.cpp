@@ -258,6 +258,6 @@ TEST_CASE("costs that are none are refused before anything is sent") {
     } catch (const failure& why) {
         CHECK(why.code() == error::invalid_argument);
         CHECK(why.details().cause.starts_with(
-            "costs are finite and not negative, parts of others at most 1, crowded at least 1; these are round="));
+            "costs are finite and not negative, parts of others at most 1, crowded and stretched at least 1; these are round="));
     }
 }

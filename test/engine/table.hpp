@@ -22,7 +22,7 @@ inline engine_settings only(const algorithm& entry, std::size_t slice_bytes, int
     settings.forced = {&entry};
     settings.slice_bytes = slice_bytes;
     settings.segment = slice_bytes == 64 ? 3 : 1;
-    settings.packet_bytes = slice_bytes == 64 ? 24 : 0;
+    settings.packet_bytes = slice_bytes == 64 ? 24 : slice_bytes / 8;
     settings.small_bytes = 512;
     settings.lanes = lanes;
     return settings;

@@ -257,7 +257,7 @@ class Goals(unittest.TestCase):
     def test_the_share_of_the_limit_is_the_streams_time_by_tuttis(self):
         results = timings(Tutti={16 * self.mib: 10, 64 * self.mib: 40, 256 * self.mib: 160}) | {
             goals.VECTOR_LIMIT: {16 * self.mib: Timing(9, 9, 9), 64 * self.mib: Timing(30, 1, 1), 256 * self.mib: Timing(160, 1, 1)}}
-        self.assertIn("| 2 ranks, from 16 MiB: share of the limit | >= 80 % | 75 % | **no** | 1 % | 16 MiB: 90 %; 64 MiB: 75 %; 256 MiB: 100 % |",
+        self.assertIn("| 2 ranks, from 16 MiB: share of the limit through the vector | >= 80 % | 75 % | **no** | 1 % | 16 MiB: 90 %; 64 MiB: 75 %; 256 MiB: 100 % |",
                       goals.section({("tcp", 2): results}, []))
 
     def test_processor_time_is_held_against_the_library_with_least(self):

@@ -32,8 +32,8 @@ DRIVEN = {
 RAW = {
     "raw_poll": ("raw sockets, asleep", ["--wait", "poll"]),
     "raw_spin": ("raw sockets, spinning", ["--wait", "spin"]),
-    "limit": ("streams in cache", ["--wait", "spin", "--stream"]),
-    "vector_limit": ("streams over the vector", ["--wait", "spin", "--stream", "--over-vector"]),
+    "cache_limit": ("streams, no reduction", ["--wait", "spin", "--stream"]),
+    "vector_limit": ("streams through the vector", ["--wait", "spin", "--stream", "--over-vector"]),
 }
 
 
