@@ -88,7 +88,7 @@ public:
     /// for what has come, but for the window, and all memory stays in cache. The limit for large vectors that are in cache.
     void stream(std::size_t bytes) { stream(bytes, {}); }
     /// The same, but that one block comes out of `vector` and all others go into it: each byte of it is touched once, which is half of what
-    /// an all-reduce has to do, since it must read and write all of them. The limit for vectors that are larger than the caches.
+    /// an all-reduce has to do, since it must read and write it all. The limit for vectors that are larger than the caches.
     void stream_over(std::span<float> vector) { stream(vector.size_bytes(), std::as_writable_bytes(vector)); }
     void barrier() {
         float nothing = 0;
