@@ -17,6 +17,8 @@ schedule recursive_doubling_all_reduce(place at);
 schedule recursive_doubling_all_gather(place at);  // powers of two
 // halving_doubling.cpp
 schedule halving_doubling_all_reduce(place at);
+schedule halving_once_all_reduce(place at);   // from 4 ranks
+schedule halving_twice_all_reduce(place at);  // from 8 ranks
 schedule halving_reduce_scatter(place at);
 // tree.cpp
 schedule tree_broadcast(place at);

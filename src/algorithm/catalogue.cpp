@@ -8,6 +8,8 @@ namespace tutti {
 namespace {
 
 bool power_of_two(int size) { return std::has_single_bit(static_cast<unsigned>(size)); }
+bool from_four(int size) { return size >= 4; }
+bool from_eight(int size) { return size >= 8; }
 int others(int size) { return size - 1; }
 bool layered(const host_map& hosts) { return hosts.layered(); }
 bool even(const host_map& hosts) { return hosts.even(); }
@@ -65,6 +67,8 @@ constexpr algorithm table[] = {
     {collective::all_gather, "leaders", leaders_all_gather, nullptr, false, nullptr, false, layered},
     {collective::all_gather_v, "leaders", leaders_all_gather, nullptr, false, nullptr, false, layered},
     {collective::all_reduce, "direct", direct_all_reduce, power_of_two, true},
+    {collective::all_reduce, "halving_once", halving_once_all_reduce, from_four, true, nullptr, true},
+    {collective::all_reduce, "halving_twice", halving_twice_all_reduce, from_eight, true, nullptr, true},
 };
 
 }  // namespace

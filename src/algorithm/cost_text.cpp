@@ -23,7 +23,7 @@ constexpr field fields[] = {{"round", &cost_model::round},
                             {"far_byte", &cost_model::far_byte},
                             {"cores", &cost_model::cores},
                             {"crowded", &cost_model::crowded},
-                            {"stretched", &cost_model::stretched}};
+                            {"uneven", &cost_model::uneven}};
 static_assert(sizeof(cost_model) == std::size(fields) * sizeof(double));
 
 bool assign(cost_model& costs, std::string_view name, std::string_view value) {
@@ -33,10 +33,9 @@ bool assign(cost_model& costs, std::string_view name, std::string_view value) {
         const char* const end = value.data() + value.size();
         const auto [last, error] = std::from_chars(value.data(), end, number);
         if (error != std::errc() || last != end || !std::isfinite(number) || number < 0) return false;
-        const bool part = each.value == &cost_model::answered || each.value == &cost_model::allocated;
+        const bool part = each.value == &cost_model::answered || each.value == &cost_model::allocated || each.value == &cost_model::uneven;
         if (part && number > 1) return false;
-        const bool times = each.value == &cost_model::crowded || each.value == &cost_model::stretched;
-        if (times && number < 1) return false;
+        if (each.value == &cost_model::crowded && number < 1) return false;
         costs.*each.value = number;
         return true;
     }

@@ -68,35 +68,45 @@ void estimate::count_hops(int hops, const host_map& hosts, int size) {
     }
 }
 
+/// What a rank keeps its core busy with.
+estimate::work estimate::work_of(const cost& one) const noexcept {
+    return {one.exchanges * model_.round, message_seconds(one),
+            (one.bytes(one.sent + one.received, 1) - one.bytes(one.answered, 1) * model_.answered) * model_.moved_byte +
+                one.bytes(one.reduced + one.copied, 1) * model_.reduced_byte,
+            one.bytes(one.spread, 1) * model_.spread_byte};
+}
+
 /// Cards of the hosts all of whose ranks were counted; cores of all hosts, whose other ranks are taken to be like those that were.
 void estimate::count_hosts(const host_map& hosts, const std::vector<rank>& counted, int size) {
     struct host {
         cost all;
-        std::size_t ranks = 0;
-        work cores;
+        std::vector<work> ranks;
+        work sum;
     };
     std::vector<host> found(static_cast<std::size_t>(hosts.count()));
     for (std::size_t at = 0; at < counted.size(); ++at) {
         const cost& one = ranks_[at];
         host& of = found[static_cast<std::size_t>(hosts.host(counted[at]))];
-        ++of.ranks;
         of.all.far_sent += one.far_sent;
         of.all.far_received += one.far_received;
-        of.cores = of.cores +
-                   work{one.exchanges * model_.round, message_seconds(one),
-                        (one.bytes(one.sent + one.received, 1) - one.bytes(one.answered, 1) * model_.answered) * model_.moved_byte +
-                            one.bytes(one.reduced + one.copied, 1) * model_.reduced_byte,
-                        one.bytes(one.spread, 1) * model_.spread_byte};
+        of.ranks.push_back(work_of(one));
+        of.sum = of.sum + of.ranks.back();
     }
     for (std::size_t number = 0; number < found.size(); ++number) {
         const host& of = found[number];
-        if (of.ranks == 0) continue;
-        const std::size_t there = on_host(static_cast<int>(number), size, hosts);
-        if (of.ranks == there) card_share_ = std::max(card_share_, ranks_[0].bytes(std::max(of.all.far_sent, of.all.far_received), 1));
-        if (!share_cores(there, model_)) continue;
-        const double share = static_cast<double>(there) / static_cast<double>(of.ranks) / model_.cores;
-        crowds_.push_back({of.cores.once * share, of.cores.slice * share, of.cores.byte * share, of.cores.beyond * share});
+        if (of.ranks.empty()) continue;
+        const auto there = static_cast<double>(on_host(static_cast<int>(number), size, hosts)), seen = static_cast<double>(of.ranks.size());
+        if (seen == there) card_share_ = std::max(card_share_, ranks_[0].bytes(std::max(of.all.far_sent, of.all.far_received), 1));
+        if (!share_cores(on_host(static_cast<int>(number), size, hosts), model_)) continue;
+        // Each rank's core has its work, and that of as many others as share a core; or an even share of all work.
+        const double others = (there / model_.cores - 1) / (there - 1);
+        for (const work& one : of.ranks) {
+            const work even = of.sum * (there / seen / model_.cores), busy = one * (1 - others) + of.sum * (others * there / seen);
+            crowds_.push_back(busy * model_.uneven + even * (1 - model_.uneven));
+        }
     }
+    std::sort(crowds_.begin(), crowds_.end());
+    crowds_.erase(std::unique(crowds_.begin(), crowds_.end()), crowds_.end());
 }
 
 double estimate::message_seconds(const cost& of) const noexcept {
@@ -137,7 +147,7 @@ double estimate::seconds(double vector_bytes) const noexcept {
     if (card_share_ > 0) moved = std::max(moved, first_seconds(0, 0) + card_share_ * vector_bytes * model_.far_byte);
     double longest = moved;
     for (const work& all : crowds_) {
-        const double waited = std::min(1.0, model_.stretched * (1 - 1 / model_.cores)) * moved;
+        const double waited = (1 - 1 / model_.cores) * moved;
         longest = std::max(longest, all.once + slices * all.slice + vector_bytes * all.byte + beyond * all.beyond + waited);
     }
     return longest;

@@ -7,6 +7,7 @@
 #include "schedule/chain.hpp"
 #include "schedule/cost.hpp"
 
+#include <compare>
 #include <vector>
 
 namespace tutti {
@@ -55,14 +56,19 @@ private:
     chain first_;
     double sliced_share_ = 0;  // of the vector's bytes: the longest transfer, in slices
     double card_share_ = 0;    // of the vector's bytes: what the busiest host sends to others, or receives
-    /// What the ranks of a host do, shared by its cores: once, for each slice, for each byte of the vector, and for each beyond spread_from.
+    /// What a core does that ranks share: once, for each slice, for each byte of the vector, and for each beyond spread_from.
     struct work {
         double once = 0, slice = 0, byte = 0, beyond = 0;
         friend work operator+(const work& one, const work& other) noexcept {
             return {one.once + other.once, one.slice + other.slice, one.byte + other.byte, one.beyond + other.beyond};
         }
+        friend work operator*(const work& one, double times) noexcept {
+            return {one.once * times, one.slice * times, one.byte * times, one.beyond * times};
+        }
+        friend auto operator<=>(const work&, const work&) = default;
     };
-    std::vector<work> crowds_;  // of the hosts that have more ranks than cores
+    work work_of(const cost& of) const noexcept;
+    std::vector<work> crowds_;  // of the hosts that have more ranks than cores, for each rank; those that differ
 };
 
 }  // namespace tutti

@@ -1,8 +1,11 @@
 // Halving the vector, and doubling it again: few rounds and few bytes, the choice in the middle. Partners are neighbours first, so every
 // element is combined as recursive doubling does it, and the largest parts have the shortest ways. Where ranks fold into pairs, a pair
-// shares what falls to its number: the even rank takes part for the first half of the vector, the odd one for the second.
+// shares what falls to its number: the even rank takes part for the first half of the vector, the odd one for the second. To halve only once
+// or twice, and then to exchange what is left as recursive doubling does, is between the two in rounds and in bytes.
 #include "algorithm/builders.hpp"
 #include "algorithm/fold.hpp"
+
+#include <bit>
 
 namespace tutti {
 namespace {
@@ -61,34 +64,51 @@ struct parts {
 
 // Rabenseifner 2004, with pairs that share. With C the power of two at or below P: 2 log2(C) rounds, 2 S (C-1)/C bytes sent and S (C-1)/C
 // bytes reduced per rank; where ranks fold two rounds more, and each of a pair sends S + S (C-1)/C and reduces S/2 + S (C-1)/2C.
-schedule halving_doubling_all_reduce(place at) {
-    const sharing all(at);
-    const int core = all.folded.core;
-    schedule plan({.output = all.halves * core});
-    const auto part = [&](int half, int first, int count) { return output(half * core + first, count); };
-    if (all.paired) plan.round(send(all.twin, part(1 - all.from, 0, core)), recv_reduce(all.twin, part(all.from, 0, core)));
+static schedule halve_exchange_double(const sharing& all, int halvings) {
+    const int parts = 1 << halvings;
+    schedule plan({.output = all.halves * parts});
+    const auto part = [&](int half, int first, int count) { return output(half * parts + first, count); };
+    const auto exchange = [&](int distance, const auto& add) {
+        for (int half = all.from; half < all.to; ++half) add(all.real(all.number ^ distance, half), half);
+        plan.end_round();
+    };
+    if (all.paired) plan.round(send(all.twin, part(1 - all.from, 0, parts)), recv_reduce(all.twin, part(all.from, 0, parts)));
     int mine = 0;
-    for (int distance = 1, count = core / 2; count > 0; distance *= 2, count /= 2) {
+    for (int distance = 1, count = parts / 2; count > 0; distance *= 2, count /= 2) {
         if (all.number & distance) mine += count;
-        for (int half = all.from; half < all.to; ++half) {
-            const rank partner = all.real(all.number ^ distance, half);
+        exchange(distance, [&](rank partner, int half) {
             plan.add(send(partner, part(half, mine ^ count, count)));
             plan.add(recv_reduce(partner, part(half, mine, count)));
-        }
-        plan.end_round();
+        });
     }
-    for (int distance = core / 2, count = 1; distance > 0; distance /= 2, count *= 2) {
-        for (int half = all.from; half < all.to; ++half) {
-            const rank partner = all.real(all.number ^ distance, half);
+    for (int distance = parts; distance < all.folded.core; distance *= 2)
+        exchange(distance, [&](rank partner, int half) {
+            plan.add(send(partner, part(half, mine, 1)));
+            plan.add(recv_reduce(partner, part(half, mine, 1)));
+        });
+    for (int distance = parts / 2, count = 1; distance > 0; distance /= 2, count *= 2) {
+        exchange(distance, [&](rank partner, int half) {
             plan.add(send(partner, part(half, mine, count)));
             plan.add(recv(partner, part(half, mine ^ count, count)));
-        }
-        plan.end_round();
+        });
         mine &= ~count;
     }
-    if (all.paired) plan.round(send(all.twin, part(all.from, 0, core)), recv(all.twin, part(1 - all.from, 0, core)));
+    if (all.paired) plan.round(send(all.twin, part(all.from, 0, parts)), recv(all.twin, part(1 - all.from, 0, parts)));
     return plan;
 }
+
+// Rabenseifner 2004, with pairs that share. With C the power of two at or below P: 2 log2(C) rounds, 2 S (C-1)/C bytes sent and S (C-1)/C
+// bytes reduced per rank; where ranks fold two rounds more, and each of a pair sends S + S (C-1)/C and reduces S/2 + S (C-1)/2C.
+schedule halving_doubling_all_reduce(place at) {
+    const sharing all(at);
+    return halve_exchange_double(all, std::countr_zero(static_cast<unsigned>(all.folded.core)));
+}
+
+// Short and long vectors' ways put together, as van de Geijn 1994 does. With q = 1/2 or 1/4, the part of the vector that is left, and E the
+// log2(q C) exchanges of it: as many rounds as recursive doubling and two or four more, less those of the parts; S (2 - 2 q + E q) bytes sent
+// and S (1 - q + E q) reduced per rank; where ranks fold, each of a pair sends S and half of that, and reduces S/2 and half of that.
+schedule halving_once_all_reduce(place at) { return halve_exchange_double(sharing(at), 1); }
+schedule halving_twice_all_reduce(place at) { return halve_exchange_double(sharing(at), 2); }
 
 // The first half of it, on blocks of any sizes; at the end everybody hands the blocks of its part to their owners. Log2(C) + 1 rounds, one more
 // where ranks fold, one less for 2 ranks. At most S bytes sent per rank, and S (P-1)/P reduced when P is a power of two, otherwise at most

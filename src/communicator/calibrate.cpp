@@ -25,7 +25,7 @@ constexpr fields reducing{&cost_model::reduced_byte, &cost_model::reduced_byte};
 constexpr double cost_model::*every_field[] = {
     &cost_model::round,       &cost_model::message,   &cost_model::moved_byte, &cost_model::reduced_byte, &cost_model::spread_byte,
     &cost_model::spread_from, &cost_model::far_round, &cost_model::far_byte,   &cost_model::cores,        &cost_model::answered,
-    &cost_model::allocated,   &cost_model::crowded,   &cost_model::stretched};
+    &cost_model::allocated,   &cost_model::crowded,   &cost_model::uneven};
 static_assert(sizeof(cost_model) == std::size(every_field) * sizeof(double));
 
 cost_model scaled(cost_model costs, const fields& which, double factor) noexcept {

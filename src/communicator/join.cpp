@@ -157,10 +157,9 @@ task<std::unique_ptr<communicator>> join_over(std::shared_ptr<context::state> ho
     membership mine;
     mine.me = who.me;
     if (const auto& costs = home->options().costs; costs && !costs_in(to_string(*costs)))
-        throw not_joined(
-            mine, error::invalid_argument,
-            fmt::format("costs are finite and not negative, parts of others at most 1, crowded and stretched at least 1; these are {}",
-                        to_string(*costs)));
+        throw not_joined(mine, error::invalid_argument,
+                         fmt::format("costs are finite and not negative, parts of others at most 1, crowded at least 1; these are {}",
+                                     to_string(*costs)));
     if (home->options().lanes < 1 || home->options().lanes > most_lanes)
         throw not_joined(mine, error::invalid_argument, fmt::format("lanes are 1 to {}, these are {}", most_lanes, home->options().lanes));
     if (const int threads = home->options().threads; threads < 1 || threads > most_lanes)

@@ -38,18 +38,17 @@ TEST_CASE("on two cores the defaults choose what was measured to be fastest") {
         {2, all_reduce, 4, "recursive_doubling"},
         {2, all_reduce, 64 * KiB, "recursive_doubling"},
         {2, all_reduce, 64 * MiB, "ring"},
-        {4, all_reduce, 16 * KiB, "star"},
-        {4, all_reduce, 64 * KiB, "tree"},
-        {4, all_reduce, 512 * KiB, "halving_doubling"},
+        {4, all_reduce, 16 * KiB, "recursive_doubling"},
+        {4, all_reduce, 64 * KiB, "halving_once"},
+        {4, all_reduce, 256 * KiB, "halving_once"},
         {4, all_reduce, 1 * MiB, "halving_doubling"},
         {4, all_reduce, 2 * MiB, "ring"},
         {4, all_reduce, 64 * MiB, "ring"},
         {4, broadcast, 64 * MiB, "tree"},
         {4, all_gather, 64 * KiB, "recursive_doubling"},
         {4, all_gather, 64 * MiB, "ring"},
-        {4, reduce_scatter, 16 * KiB, "halving"},
         {4, reduce_scatter, 512 * KiB, "direct"},
-        {4, reduce_scatter, 64 * MiB, "ring"},
+        {4, reduce_scatter, 64 * MiB, "direct"},
         {4, all_to_all, 64, "bruck"},
         {4, gather, 64 * MiB, "direct"},
         {4, scatter, 4 * KiB, "tree"},
@@ -83,14 +82,18 @@ TEST_CASE("where nothing was measured the defaults choose few rounds for small v
         {2, all_reduce, 64 * KiB, "recursive_doubling"},
         {3, all_reduce, 4, "star"},
         {4, all_reduce, 64, "recursive_doubling"},
-        {4, all_reduce, 256 * KiB, "halving_doubling"},
+        {4, all_reduce, 256 * KiB, "halving_once"},
+        {4, all_reduce, 1 * MiB, "halving_doubling"},
         {4, all_reduce, 64 * MiB, "ring"},
+        {8, all_reduce, 64 * KiB, "halving_once"},
+        {8, all_reduce, 1 * MiB, "halving_twice"},
+        {16, all_reduce, 1 * MiB, "halving_doubling"},
         {8, broadcast, 64, "tree"},
         {33, broadcast, 64 * MiB, "scatter"},
         {8, all_gather, 64, "recursive_doubling"},
         {8, all_gather, 64 * MiB, "ring"},
         {8, reduce_scatter, 64, "halving"},
-        {8, reduce_scatter, 64 * MiB, "ring"},
+        {8, reduce_scatter, 64 * MiB, "direct"},
         {33, all_to_all, 64, "bruck"},
         {33, all_to_all, 1 * MiB, "direct"},
         {8, barrier, 0, "dissemination"},
@@ -178,17 +181,20 @@ TEST_CASE("a deterministic choice combines in the one grouping, and is the cheap
 }
 
 TEST_CASE("small and large vectors have algorithms of their own in the deterministic mode, too") {
-    for (const int size : {4, 5, 8, 33}) {
+    const std::pair<int, std::string_view> large[] = {
+        {4, "halving_doubling"}, {5, "halving_once"}, {8, "halving_twice"}, {33, "halving_doubling"}};
+    for (const auto& [size, expected] : large) {
+        CAPTURE(size);
         const chooser choices(size, {}, {}, default_slice_bytes, true);
         CHECK(choices.choose(all_reduce, 4).name != choices.choose(all_reduce, 64 * MiB).name);
-        CHECK(choices.choose(all_reduce, 64 * MiB).name == "halving_doubling");
+        CHECK(choices.choose(all_reduce, 64 * MiB).name == expected);
     }
 }
 
 TEST_CASE("a threshold is exact: one byte less is the range before") {
     const chooser choices(4);
     const auto& ranges = choices.ranges(collective::all_reduce);
-    REQUIRE(ranges.size() == 4);
+    REQUIRE(ranges.size() == 5);
     CHECK(ranges[0].from_bytes == 0);
     for (std::size_t k = 1; k < ranges.size(); ++k) {
         CHECK(&choices.choose(collective::all_reduce, ranges[k].from_bytes - 1) == ranges[k - 1].choice);

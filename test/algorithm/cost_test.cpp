@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <bit>
 
 using namespace tutti;
@@ -50,6 +51,15 @@ double folding(int p) { return power_of_two(p) ? 0 : 1; }
 int core(int p) { return static_cast<int>(std::bit_floor(static_cast<unsigned>(p))); }
 double core_share(int p) { return share(core(p)); }
 double doubling(int p) { return log2_down(p) + folding(p); }
+// Where ranks fold, either one of a pair or one that has the whole vector is the busiest.
+double halving_sent(int p, int halvings) {
+    const double left = 1.0 / (1 << halvings), whole = 2 * (1 - left) + (log2_down(p) - halvings) * left;
+    return power_of_two(p) ? whole : std::max(whole, 1 + whole / 2);
+}
+double halving_reduced(int p, int halvings) {
+    const double left = 1.0 / (1 << halvings), whole = 1 - left + (log2_down(p) - halvings) * left;
+    return power_of_two(p) ? whole : std::max(whole, (1 + whole) / 2);
+}
 
 struct claim {
     collective kind;
@@ -64,6 +74,10 @@ const claim claims[] = {
     {collective::all_reduce, "halving_doubling", [](int p) { return 2 * (log2_down(p) + folding(p)); },
      [](int p) { return power_of_two(p) ? 2 * share(p) : 1 + core_share(p); },
      [](int p) { return std::max(p - 2 * (p - core(p)) > 0 ? core_share(p) : 0, power_of_two(p) ? 0 : (1 + core_share(p)) / 2); }},
+    {collective::all_reduce, "halving_once", [](int p) { return log2_down(p) + 1 + 2 * folding(p); },
+     [](int p) { return halving_sent(p, 1); }, [](int p) { return halving_reduced(p, 1); }},
+    {collective::all_reduce, "halving_twice", [](int p) { return log2_down(p) + 2 + 2 * folding(p); },
+     [](int p) { return halving_sent(p, 2); }, [](int p) { return halving_reduced(p, 2); }},
     {collective::all_reduce, "tree", two_depths, tree_depth, tree_depth},
     {collective::all_reduce, "star", two, others, others},
     {collective::all_reduce, "direct", two, two_shares, share},
@@ -100,8 +114,10 @@ const claim claims[] = {
     {collective::gather_v, "direct", one, [](int p) { return 1.0 / p; }, none},
     {collective::scatter_v, "direct", one, share, none},
     {collective::all_to_all_v, "direct", one, share, none},
-    {collective::reduce_scatter, "halving", [](int p) { return log2_down(p) + folding(p) + (p > 2); }, [](int p) { return p > 2 ? 1 : share(p); }, nullptr},
-    {collective::reduce_scatter_v, "halving", [](int p) { return log2_down(p) + folding(p) + (p > 2); }, [](int p) { return p > 2 ? 1 : share(p); }, nullptr},
+    {collective::reduce_scatter, "halving", [](int p) { return log2_down(p) + folding(p) + (p > 2); },
+     [](int p) { return p > 2 ? 1 : share(p); }, nullptr},
+    {collective::reduce_scatter_v, "halving", [](int p) { return log2_down(p) + folding(p) + (p > 2); },
+     [](int p) { return p > 2 ? 1 : share(p); }, nullptr},
 };
 
 /// Of algorithms that know of hosts: as many ranks on each.

@@ -37,7 +37,7 @@ TEST_CASE("names of transports stand for their defaults, and numbers behind them
 
 TEST_CASE("what is no cost is refused") {
     for (const char* text : {"round", "round=", "round=x", "round=1e-5x", "round=-1", "round=inf", "round=nan", "rounds=1", "tcp=1", "=1",
-                             ",", "round=1,,message=1", " round=1", "answered=1.1", "allocated=2", "crowded=0.9", "stretched=0.9"}) {
+                             ",", "round=1,,message=1", " round=1", "answered=1.1", "allocated=2", "uneven=1.1", "crowded=0.9"}) {
         CAPTURE(text);
         CHECK_FALSE(costs_in(text));
     }

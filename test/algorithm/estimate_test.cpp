@@ -25,7 +25,7 @@ cost_model simple() {
     costs.round = 1;
     costs.message = costs.reduced_byte = costs.spread_byte = 0;
     costs.moved_byte = 0.01;
-    costs.crowded = costs.stretched = 1;
+    costs.crowded = 1;
     return costs;
 }
 
@@ -83,7 +83,7 @@ TEST_CASE("where a plan comes back to a lane each segment waits for the one befo
     }
 }
 
-TEST_CASE("ranks that share cores take as long as all their work does there, and the more the longer the chain") {
+TEST_CASE("ranks that share cores take as long as the work on the busiest core, and the more the longer the chain") {
     // A round with each other rank: nobody waits without work of his own.
     const algorithm& entry = *find(collective::all_to_all, "pairwise");
     cost_model costs = simple();
@@ -97,17 +97,18 @@ TEST_CASE("ranks that share cores take as long as all their work does there, and
     CHECK(takes(4, 4, 400) == takes(4, 0, 400));
     CHECK(takes(4, 2, 400) == Approx(4 * (3 + 6 + 2) / 2.0 + (3 + 6 + 2) / 2.0));
     CHECK(takes(4, 1, 400) == Approx(4 * (3 + 6 + 2)));
-    // Who waits, waits longer where the one he waits for does not always run, for all of the chain at most; one core is never idle.
-    struct row {
-        double cores, stretched, part;
+    // Ranks stay on their cores: of a line the middle ones have two hops' work, and share a core with half of what the other three have.
+    const auto line_takes = [&](double cores) {
+        costs.cores = cores;
+        return estimate(line, 4, costs, 1000).seconds(0);
     };
-    for (const row& each : {row{2, 1.5, 0.75}, row{2, 3, 1}, row{1, 3, 0}}) {
-        CAPTURE(each.cores);
-        costs.stretched = each.stretched;
-        CHECK(takes(4, each.cores, 400) == Approx(4 * (3 + 6 + 2) / each.cores + each.part * (3 + 6 + 2)));
-    }
-    for (const double cores : {0.0, 4.0}) CHECK(takes(4, cores, 400) == Approx(3 + 6 + 2));
-    costs.stretched = 1;
+    CHECK(line_takes(4) == Approx(3));
+    CHECK(line_takes(3) == Approx(2 + 4 * (4 / 3.0 - 1) / 3 + 3 * 2 / 3.0));
+    CHECK(line_takes(2) == Approx(2 + 4 / 3.0 + 3 / 2.0));
+    CHECK(line_takes(1) == Approx(6));
+    costs.uneven = 0.25;  // of the way from an even share
+    CHECK(line_takes(2) == Approx(6 / 2.0 + (2 + 4 / 3.0 - 6 / 2.0) / 4 + 3 / 2.0));
+    costs.uneven = 1;
     // Of two hosts with two cores each the fuller one counts.
     costs.far_round = 1;
     costs.far_byte = 0.01;

@@ -34,6 +34,7 @@ TEST_CASE("four contributions are combined by these formulas") {
         {all_reduce, "tree", 0, 3, 0, 0, "((0+1)+(2+3))"},
         {all_reduce, "star", 0, 3, 0, 0, "(((0+1)+2)+3)"},
         {all_reduce, "halving_doubling", 0, 3, 1, 1, "((0+1)+(2+3))"},
+        {all_reduce, "halving_once", 0, 3, 1, 1, "((0+1)+(2+3))"},
         {all_reduce, "ring", 0, 3, 0, 0, "(((0+1)+2)+3)"},
         {all_reduce, "ring", 0, 3, 2, 2, "((0+(2+3))+1)"},
         {all_reduce, "direct", 0, 3, 0, 0, "(((0+1)+2)+3)"},

@@ -172,9 +172,9 @@ TEST_CASE("rank 0's costs are everybody's, to the last bit, so ranks of differen
     const seen all = join_simulated(4, {}, [&](rank me) { return with(false, me == 0 ? dear_rounds : cost_model{}); });
     for (const auto& each : all.costs) CHECK(each == dear_rounds);
     for (const auto& each : all.children) CHECK(each == dear_rounds);
-    for (const auto each : all.choices) CHECK(each == "direct");  // two rounds instead of four
+    for (const auto each : all.choices) CHECK(each == "direct");  // two rounds instead of three
     const seen usual = join_simulated(4, {}, [&](rank me) { return with(false, me == 1 ? dear_rounds : cost_model{}); });
-    for (const auto each : usual.choices) CHECK(each == "halving_doubling");
+    for (const auto each : usual.choices) CHECK(each == "halving_once");
 }
 
 TEST_CASE("measured over a network that is known, costs are that network's, on all ranks") {
@@ -258,6 +258,6 @@ TEST_CASE("costs that are none are refused before anything is sent") {
     } catch (const failure& why) {
         CHECK(why.code() == error::invalid_argument);
         CHECK(why.details().cause.starts_with(
-            "costs are finite and not negative, parts of others at most 1, crowded and stretched at least 1; these are round="));
+            "costs are finite and not negative, parts of others at most 1, crowded at least 1; these are round="));
     }
 }

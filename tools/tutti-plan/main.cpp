@@ -60,6 +60,8 @@ std::string sizes_served(const algorithm& entry) {
     std::vector<int> sizes;
     for (int size = 1; size <= 33; ++size)
         if (entry.serves(size)) sizes.push_back(size);
+    if (!sizes.empty() && sizes.back() - sizes.front() + 1 == static_cast<int>(sizes.size()))
+        return fmt::format("sizes from {}", sizes.front());
     return fmt::format("sizes {}, ...", fmt::join(sizes, ", "));
 }
 
