@@ -98,12 +98,11 @@ void estimate::count_hosts(const host_map& hosts, const std::vector<rank>& count
         const auto there = static_cast<double>(on_host(static_cast<int>(number), size, hosts)), seen = static_cast<double>(of.ranks.size());
         if (seen == there) card_share_ = std::max(card_share_, ranks_[0].bytes(std::max(of.all.far_sent, of.all.far_received), 1));
         if (!share_cores(on_host(static_cast<int>(number), size, hosts), model_)) continue;
-        // Each rank's core has its work, and that of as many others as share a core; or an even share of all work.
-        const double others = (there / model_.cores - 1) / (there - 1);
-        for (const work& one : of.ranks) {
-            const work even = of.sum * (there / seen / model_.cores), busy = one * (1 - others) + of.sum * (others * there / seen);
-            crowds_.push_back(busy * model_.uneven + even * (1 - model_.uneven));
-        }
+        // With each rank there / cores - 1 of the others share its core, who have the average work of others: what that is beyond an even
+        // share of all work is a part of what the rank has beyond the mean.
+        const work mean = of.sum * (1 / seen);
+        const double part = model_.uneven * there * (1 - 1 / model_.cores) / std::max(1.0, there - 1);
+        for (const work& one : of.ranks) crowds_.push_back(mean * (there / model_.cores - part) + one * part);
     }
     std::sort(crowds_.begin(), crowds_.end());
     crowds_.erase(std::unique(crowds_.begin(), crowds_.end()), crowds_.end());

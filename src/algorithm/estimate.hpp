@@ -30,7 +30,7 @@ inline cost_model costs_of_allocated(cost_model costs) noexcept {
 /// and what hops take meanwhile is hidden by the other slices of the segment only. In groups of more than `most_chained` ranks the chain is that of the busiest rank's rounds, as if
 /// it never waited, and ranks are counted at both ends only, and on the hosts of the first and the last one: every special part (root,
 /// centre, folded pair, leader) is played there. All ranks of a host share its
-/// card and its cores: nothing ends before the busiest card has moved its bytes, and the cores have done all ranks' work.
+/// card and its cores: nothing ends before the busiest card has moved its bytes, and the busiest core has done its ranks' work.
 class estimate {
 public:
     static constexpr int most_chained = 64;

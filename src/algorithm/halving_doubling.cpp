@@ -62,8 +62,7 @@ struct parts {
 
 }  // namespace
 
-// Rabenseifner 2004, with pairs that share. With C the power of two at or below P: 2 log2(C) rounds, 2 S (C-1)/C bytes sent and S (C-1)/C
-// bytes reduced per rank; where ranks fold two rounds more, and each of a pair sends S + S (C-1)/C and reduces S/2 + S (C-1)/2C.
+/// Halves the vector so often, exchanges the parts that are left until every partner has met, and doubles as often.
 static schedule halve_exchange_double(const sharing& all, int halvings) {
     const int parts = 1 << halvings;
     schedule plan({.output = all.halves * parts});
@@ -104,9 +103,9 @@ schedule halving_doubling_all_reduce(place at) {
     return halve_exchange_double(all, std::countr_zero(static_cast<unsigned>(all.folded.core)));
 }
 
-// Short and long vectors' ways put together, as van de Geijn 1994 does. With q = 1/2 or 1/4, the part of the vector that is left, and E the
-// log2(q C) exchanges of it: as many rounds as recursive doubling and two or four more, less those of the parts; S (2 - 2 q + E q) bytes sent
-// and S (1 - q + E q) reduced per rank; where ranks fold, each of a pair sends S and half of that, and reduces S/2 and half of that.
+// The ways of short and of long vectors put together, as van de Geijn 1994 does. With H halvings, q = 1/2^H, and E = log2(C) - H exchanges of
+// what is left: log2(C) + H rounds, S (2 - 2 q + E q) bytes sent and S (1 - q + E q) reduced per rank; where ranks fold two rounds more, and
+// each of a pair sends S and half of that, and reduces S/2 and half of that.
 schedule halving_once_all_reduce(place at) { return halve_exchange_double(sharing(at), 1); }
 schedule halving_twice_all_reduce(place at) { return halve_exchange_double(sharing(at), 2); }
 

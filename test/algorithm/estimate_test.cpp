@@ -109,6 +109,11 @@ TEST_CASE("ranks that share cores take as long as the work on the busiest core, 
     costs.uneven = 0.25;  // of the way from an even share
     CHECK(line_takes(2) == Approx(6 / 2.0 + (2 + 4 / 3.0 - 6 / 2.0) / 4 + 3 / 2.0));
     costs.uneven = 1;
+    // A rank that has half a core to itself takes twice as long.
+    costs.cores = 0.5;
+    costs.far_round = 0;
+    const std::vector<int> apart{0, 1};
+    CHECK(estimate(line, 2, costs, 1000, host_map(apart)).seconds(0) == Approx(2));
     // Of two hosts with two cores each the fuller one counts.
     costs.far_round = 1;
     costs.far_byte = 0.01;
