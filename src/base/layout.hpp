@@ -48,6 +48,7 @@ struct layout {
     const std::size_t* starts = nullptr;  // of blocks of given sizes: where each begins, and where the last ends
     bool equal = false;                   // blocks are, since each is a rank's; else they are near-equal
     std::size_t grain = 0;                // near-equal parts are multiples of it where they can be; 0: of nothing
+    bool backward = false;                // slices are counted from the end of their block
     const pieces* scattered = nullptr;    // where the elements are, when they are not behind each other from `data`
 
     part block(int index) const noexcept {
@@ -69,7 +70,7 @@ struct layout {
     /// Slice `index` of `slices` of block `block_index`, from the start of the memory.
     part slice(int block_index, std::size_t slices, std::size_t index) const noexcept {
         const part whole = block(block_index);
-        const part inside = part_of(whole.count, slices, index, grain);
+        const part inside = part_of(whole.count, slices, backward ? slices - 1 - index : index, grain);
         return {whole.first + inside.first, inside.count};
     }
     /// Where an element of memory in one place is.

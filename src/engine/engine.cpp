@@ -116,7 +116,7 @@ engine::issuing::~issuing() {
 void engine::issuing::enter(operation& made) noexcept {
     made.started = made.asked.deadline < rough_from ? of_.loop_.now() : roughly_now(of_.loop_);
     made.patience = first_patience;
-    made.sequence = of_.next_sequence_++;
+    made.take_place(of_.next_sequence_++);
     of_.recent_[made.sequence % of_.recent_.size()] = made.what;
     // A user's function is not run inside of a call.
     const bool alone = ++of_.pending_ == 1 && !of_.fresh_posted_ && made.lanes != lane_kind::bulk && !made.asked.op.user();

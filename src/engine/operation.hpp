@@ -81,6 +81,12 @@ public:
     void again();
     void plan(std::shared_ptr<const program> plan, rank me, int size, const cutting& how);
 
+    /// Gives it its place in the order. Every second one goes through its memory from the end, where the one before has just been.
+    void take_place(std::uint64_t place) noexcept {
+        sequence = place;
+        for (layout& each : spaces_) each.backward = place % 2 == 0;
+    }
+
     std::uint64_t sequence = 0;
     std::uint32_t epoch = 0;
     descriptor what;

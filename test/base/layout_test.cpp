@@ -74,6 +74,18 @@ TEST_CASE("slices of blocks tile the blocks, beyond 2^32 elements too") {
     CHECK(next == huge);
 }
 
+TEST_CASE("slices that are counted from the end are the same ones the other way around") {
+    layout forth{nullptr, 823, 4, 4};
+    forth.grain = 100;
+    layout back = forth;
+    back.backward = true;
+    for (int block = 0; block < 4; ++block)
+        for (const std::size_t slices : {1u, 2u, 3u, 7u})
+            for (std::size_t slice = 0; slice < slices; ++slice)
+                CHECK(back.slice(block, slices, slice) == forth.slice(block, slices, slices - 1 - slice));
+    CHECK(back.block(3) == forth.block(3));
+}
+
 TEST_CASE("blocks of given sizes are cut where they begin, and their slices tile them, empty ones too") {
     const std::size_t starts[] = {0, 5, 5, 1014, 1015};
     const layout whole{nullptr, 1015, 4, 4, starts};
