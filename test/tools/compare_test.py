@@ -19,11 +19,13 @@ loader.exec_module(compare)
 
 import contenders  # noqa: E402  (tools/compare knows where it is)
 import goals  # noqa: E402
+import near_cores  # noqa: E402
 import plot  # noqa: E402
 import report  # noqa: E402
 import saved  # noqa: E402
 from contenders import Complaint, Task, Timing  # noqa: E402
 
+NOWHERE = near_cores.Turns("/nowhere")  # every turn counts
 CSV = """some words before
 #tag,what,bytes,us_min,us_med,cpu_ns_per_byte_per_rank
 x,allreduce,4,1.5,2.5,100
@@ -137,17 +139,17 @@ class Contenders(unittest.TestCase):
     def test_who_fails_is_told_and_the_others_stay(self):
         good = contenders.Command("good", self.script("good", 'echo "#bytes,us_min,us_med"; echo 4,1,2'))
         bad = contenders.Command("bad", self.script("bad", "echo went wrong >&2; exit 7"))
-        results, wrong = compare.measure([good, bad], Task(2, (4,), 1), 2)
+        results, wrong = compare.measure([good, bad], Task(2, (4,), 1), 2, NOWHERE)
         self.assertEqual([times[4].median_us for times in results["good"]], [2, 2])
         self.assertEqual(results["bad"], [])
         self.assertRegex(wrong["bad"], "ended with code 7: went wrong")
         with self.assertRaises(Complaint):
-            compare.measure([bad, good], Task(2, (4,), 1), 1)  # without the first there is nothing to compare
+            compare.measure([bad, good], Task(2, (4,), 1), 1, NOWHERE)  # without the first there is nothing to compare
 
     def test_everybody_has_a_turn_in_every_round_and_nobody_is_always_first(self):
         log = self.folder / "log"
         both = [contenders.Command(name, self.script(name, f'echo {name} >>{log}; echo "#bytes,us_min,us_med"; echo 4,1,2')) for name in "ab"]
-        compare.measure(both, Task(2, (4,), 1), 3)
+        compare.measure(both, Task(2, (4,), 1), 3, NOWHERE)
         self.assertEqual(log.read_text().split(), list("abbaab"))
 
     def own_program(self, transport, **limits):
@@ -194,7 +196,7 @@ class Contenders(unittest.TestCase):
 class Saved(unittest.TestCase):
     def measured(self, cores=2, median=10):
         made = saved.Measured({"processor": "p", "cores": cores, "kernel": "k", "congestion control": "bbr"},
-                              [{"command": "c", "date": "d", "load": "0", "seconds": 3}], {}, [0.01], "cubic")
+                              [{"command": "c", "date": "d", "load": "0", "seconds": 3, "turns": "t"}], {}, [0.01], "cubic")
         made.add_table(saved.Table("tcp", 2, {"Tutti": [{4: Timing(median, 9, 1), "fused": Timing(20, 19, 2)}], "x": []}, ["x: failed"]))
         return made
 
