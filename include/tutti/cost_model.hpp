@@ -10,18 +10,18 @@ namespace tutti {
 /// defaults reproduce what was measured with TCP on one host, 2 and 4 ranks on two cores (docs/measuring.md). What is between hosts is not
 /// measured: by default it is a network of 10 Gbit/s.
 struct cost_model {
-    double round = 1.2e-6;           // a round in which something is exchanged: the partner has to be noticed
-    double message = 2.4e-6;         // a send: system calls, which carry it as far as its receiver; a recv is a third of it
-    double moved_byte = 0.06e-9;     // sent or received: a rank does one after the other
-    double reduced_byte = 0.027e-9;  // landed beside its operand, read again and added; also copied within a rank
-    double spread_byte = 0.021e-9;   // more for what is sent to others than the peer that gets most: links share caches
+    double round = 1.35e-6;          // a round in which something is exchanged: the partner has to be noticed
+    double message = 2.65e-6;        // a send: system calls, which carry it as far as its receiver; a recv is a third of it
+    double moved_byte = 0.07e-9;     // sent or received: a rank does one after the other
+    double reduced_byte = 0.018e-9;  // landed beside its operand, read again and added; also copied within a rank
+    double spread_byte = 0.018e-9;   // more for what is sent to others than the peer that gets most: links share caches
     double spread_from = 0;          // bytes of the vector beyond which that counts: shorter ones stay in the caches all the same
     double answered = 0;             // a part of `moved_byte`, saved where a peer writes back into memory that was sent to it
     double allocated = 0;            // a part of `moved_byte`, saved with all of `spread_byte` in calls with call_options::allocated
     double far_round = 25e-6;        // as `round`, when it comes from another host
     double far_byte = 0.85e-9;       // as `moved_byte`, to or from another host, the larger of both; all ranks of a host share one card
     double cores = 0;                // of a host, for all its ranks; 0: each rank has its own
-    double crowded = 1.1;            // times `round` and `message` where a host has more ranks of the group than cores: 1 or more
+    double crowded = 1;              // times `round` and `message` where a host has more ranks of the group than cores: 1 or more
     double uneven = 1;               // a part of what the busiest core of such a host has beyond its share, since ranks stay where they are
 
     friend bool operator==(const cost_model&, const cost_model&) = default;
