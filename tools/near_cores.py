@@ -33,10 +33,12 @@ class Turns:
         """What run() returns in a turn that counts."""
         until = self.clock() + PATIENCE_SECONDS
         while True:
-            while not self.near() and self.clock() < until:
+            near = self.near()
+            while not near and self.clock() < until:
                 self.pause(PAUSE_SECONDS)
+                near = self.near()
             result = run()
-            if self.near():
+            if near and self.near():
                 return result
             if self.clock() >= until:
                 self.far += 1

@@ -59,6 +59,12 @@ class Turns(unittest.TestCase):
         self.assertLessEqual(machine.now, near_cores.PATIENCE_SECONDS + 1)
         self.assertEqual(machine.turns.far, 1)
 
+    def test_a_turn_that_began_with_far_cores_does_not_count_as_one_between_near_ones(self):
+        looks = 1 + int(near_cores.PATIENCE_SECONDS / near_cores.PAUSE_SECONDS)
+        machine = Machine(*[FAR] * looks, NEAR)
+        self.assertEqual(machine.turns.take(machine.run), 1)
+        self.assertEqual(machine.turns.far, 1)
+
     def test_where_nobody_can_tell_every_turn_counts(self):
         self.assertIsNone(near_cores.distance_ns("/nowhere"))
         machine = Machine(None)
