@@ -83,5 +83,5 @@ def preface(measured):
         own = measured.control or "one that does not pace, where there is one"
         lines += [f"Congestion control on loopback: {own} for Tutti, which chooses it, and for plain sockets; {machine['congestion control']}, the system's,"
                   " for the others.", ""]
-    lines += [f"- `{run['command']}`, {run['date']}, load {run['load']}, {run['seconds']} s; {run['turns']}" for run in measured.runs]
+    lines += [f"- `{run['command']}`, {run['date']}, load {run['load']}, {run['seconds']} s; {run.get('turns', 'wherever the cores were')}" for run in measured.runs]
     return "\n".join(lines) + "\n"
