@@ -8,6 +8,7 @@
 #include "reduce/kernel.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace tutti {
@@ -288,36 +289,47 @@ bool operation::take(int index, std::span<std::byte> into, std::span<const std::
     return combine_with(into.data(), arrived.data(), into.size() / asked.element_bytes(), step_at(index).peer < me_);
 }
 
-std::size_t operation::reduce(int index, std::size_t slice, std::uint64_t offset, std::span<const std::byte> part, std::byte* back) noexcept {
-    constexpr std::size_t hot_bytes = 8 * KiB;  // with what is added to it: stays in the first cache until it is copied
-    const step& one = step_at(index);
-    const layout& memory = space_of(one.here.where);
+template <class Use>
+std::size_t operation::along(int index, std::size_t slice, std::uint64_t offset, std::size_t bytes, Use&& use) const noexcept {
+    const blocks& moved = step_at(index).here;
+    const layout& memory = space_of(moved.where);
     const std::size_t element = memory.element_bytes;
     std::size_t at = static_cast<std::size_t>(offset), used = 0;
-    bool going = true;
-    const auto combine_run = [&](std::byte* mine, std::size_t count) {
-        const std::size_t most = back ? std::max<std::size_t>(1, hot_bytes / element) : count;
-        for (std::size_t done = 0; going && done < count; done += most) {
-            const std::size_t now = std::min(most, count - done);
-            std::byte* const result = mine + done * element;
-            const std::size_t from = used + done * element;
-            going = combine_with(result, part.data() + from, now, one.peer < me_);
-            if (back && going) std::memcpy(back + from, result, now * element);
-        }
-        used += count * element;
-    };
-    for (int block = one.here.first; block < one.here.first + one.here.count; ++block) {
-        const tutti::part which = memory.slice(block, slices_, slice);
+    for (int block = moved.first; block < moved.first + moved.count; ++block) {
+        const part which = memory.slice(block, slices_, slice);
         if (at >= which.count * element) {
             at -= which.count * element;
             continue;
         }
-        const std::size_t first = at / element, count = std::min(which.count - first, (part.size() - used) / element);
-        memory.each_run({which.first + first, count}, combine_run);
+        const std::size_t first = at / element, count = std::min(which.count - first, (bytes - used) / element);
+        memory.each_run({which.first + first, count}, [&](std::byte* mine, std::size_t elements) {
+            use(mine, used, elements);
+            used += elements * element;
+        });
         at = 0;
         if (first + count < which.count) break;
     }
     return used;
+}
+
+std::size_t operation::reduce(int index, std::size_t slice, std::uint64_t offset, std::span<const std::byte> part, std::byte* back) noexcept {
+    const std::byte* const arrived = part.data();
+    if (back) return reduce(index, slice, offset, part.size(), {&arrived, 1}, {&back, 1});
+    bool going = true;
+    return along(index, slice, offset, part.size(), [&](std::byte* mine, std::size_t at, std::size_t count) {
+        going = going && combine_with(mine, arrived + at, count, step_at(index).peer < me_);
+    });
+}
+
+std::size_t operation::reduce(int index, std::size_t slice, std::uint64_t offset, std::size_t bytes,
+                              std::span<const std::byte* const> parts, std::span<std::byte* const> backs) noexcept {
+    std::array<const std::byte*, most_parts> others;
+    std::array<std::byte*, most_parts> also;
+    return along(index, slice, offset, bytes, [&](std::byte* mine, std::size_t at, std::size_t count) {
+        for (std::size_t each = 0; each < parts.size(); ++each) others[each] = parts[each] + at;
+        for (std::size_t each = 0; each < backs.size(); ++each) also[each] = backs[each] + at;
+        fold(asked.op, asked.type, {mine, std::span(others).first(parts.size()), std::span(also).first(backs.size())}, count);
+    });
 }
 
 /// The lower rank's operand goes first, so both sides of an exchange compute the same bits. False when the user's operator threw: then

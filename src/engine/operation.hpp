@@ -144,6 +144,10 @@ public:
     /// `back`, if not null, takes the result as well, and may be where the part is.
     std::size_t reduce(int step, std::size_t slice, std::uint64_t offset, std::span<const std::byte> part,
                        std::byte* back = nullptr) noexcept;
+    /// The same with `bytes` of each of several parts, one after the other, for a built-in operator; all of `backs` take the result.
+    std::size_t reduce(int step, std::size_t slice, std::uint64_t offset, std::size_t bytes, std::span<const std::byte* const> parts,
+                       std::span<std::byte* const> backs) noexcept;
+    static constexpr std::size_t most_parts = 15;
     /// The same with all of the slice. False when the user's operator threw: then everything has ended, this operation too.
     bool reduce(int step, std::size_t slice, const std::byte* arrived) noexcept;
 
@@ -202,6 +206,9 @@ private:
     bool transfers_done(int round, std::size_t slice) const noexcept;
     void apply(int round, std::size_t slice) noexcept;
     void apply_reduction(int index, std::size_t slice) noexcept;
+    /// `use(mine, at, elements)` for each run of what stands from byte `offset` of a slice on, `at` bytes of at most `bytes` later.
+    template <class Use>
+    std::size_t along(int step, std::size_t slice, std::uint64_t offset, std::size_t bytes, Use&& use) const noexcept;
     bool combine_with(std::byte* mine, const std::byte* arrived, std::size_t count, bool arrived_first) noexcept;
     void apply_copy(const step& one, std::size_t slice) noexcept;
     void finish_slice(std::size_t slice) noexcept;

@@ -11,8 +11,7 @@
 namespace tutti {
 namespace {
 
-constexpr std::size_t hot_bytes = 8 * KiB;  // of each: what is made of so much has not left the first caches when it is copied
-constexpr std::size_t most_contributions = 15;
+constexpr std::size_t most_contributions = operation::most_parts;
 
 /// What one peer has lent.
 struct contribution {
@@ -40,19 +39,18 @@ bool aligned(std::span<const std::span<std::byte>> runs, std::size_t element) no
 
 /// Combines bytes [done, end) of a slice with all that was lent for it, in the order of the plan.
 void combine_all(operation& of, std::size_t slice, std::span<const contribution> all, std::size_t done, std::size_t end) noexcept {
+    std::array<const std::byte*, most_contributions> parts;
+    std::array<std::byte*, most_contributions> backs;
     while (done < end) {
-        std::size_t bytes = std::min(end - done, hot_bytes);
-        std::byte* result = nullptr;
+        std::size_t bytes = end - done, count = 0, writable = 0;
         for (const contribution& each : all) {
             const auto there = each.at(done);
             bytes = std::min(bytes, there.size());
-            if (each.writable) result = there.data();
+            parts[count++] = there.data();
+            if (each.writable) backs[writable++] = there.data();
         }
         if (bytes == 0) return;  // a lane has been lost since: what it brought never counts, so this round does not end
-        for (const contribution& each : all)
-            of.reduce(each.step, slice, done, each.at(done).first(bytes), &each == &all.back() ? result : nullptr);
-        for (const contribution& each : all)
-            if (each.writable && each.at(done).data() != result) std::memcpy(each.at(done).data(), result, bytes);
+        of.reduce(all.front().step, slice, done, bytes, std::span(parts).first(count), std::span(backs).first(writable));
         done += bytes;
     }
 }

@@ -7,6 +7,7 @@
 #endif
 
 #include "reduce/complex_inl.hpp"
+#include "reduce/folding.hpp"
 #include "reduce/half_inl.hpp"
 #include "reduce/reciprocal.hpp"
 #include "reduce/scalar.hpp"
@@ -30,6 +31,12 @@ inline void combine_here(reduce_op op, data_type type, void* target, const void*
     combine_scalar(op, type, target, first, second, count);
 }
 
+inline void fold_here(reduce_op op, data_type type, const folding& what, std::size_t count) {
+    fold_in_pieces(what, size_of(type), 0, count, [=](void* own, const void* other, std::size_t some) {
+        combine_scalar(op, type, own, own, other, some);
+    });
+}
+
 inline void divide_here(data_type type, void* data, std::size_t count, int divisor) { divide_scalar(type, data, count, divisor); }
 
 inline void scale_here(data_type type, void* target, const void* source, std::size_t count, double factor) {
@@ -51,6 +58,21 @@ struct padded {
     padded(const void* source, std::size_t count) { std::memcpy(values, source, count * sizeof(T)); }
 };
 
+/// `first op second` as T's, which lie in vectors of stored<T>.
+template <reduce_op Op, class T, class V>
+HWY_INLINE V combine_stored(V first, V second) {
+    if constexpr (std::same_as<T, truth>) {
+        return truth_lanes<Op>(first, second);
+    } else if constexpr (!is_half<T>) {
+        return combine_lanes<Op>(first, second);
+    } else if constexpr (Op == min || Op == max) {
+        return half_extreme<Op, T>(first, second);
+    } else {
+        using half = half_lanes<T>;
+        return half::narrow(combine_lanes<Op>(half::low(first), half::low(second)), combine_lanes<Op>(half::high(first), half::high(second)));
+    }
+}
+
 /// One vector's worth of `first op second`. Both are loaded before anything is stored, so `target` may be either.
 template <reduce_op Op, class T>
 struct combine_step {
@@ -60,20 +82,7 @@ struct combine_step {
 
     HWY_INLINE void operator()(std::size_t at) const {
         const hn::ScalableTag<stored<T>> d;
-        const auto* a = first + at;
-        const auto* b = second + at;
-        if constexpr (std::same_as<T, truth>) {
-            hn::StoreU(truth_lanes<Op>(hn::LoadU(d, a), hn::LoadU(d, b)), d, target + at);
-        } else if constexpr (!is_half<T>) {
-            hn::StoreU(combine_lanes<Op>(hn::LoadU(d, a), hn::LoadU(d, b)), d, target + at);
-        } else if constexpr (Op == min || Op == max) {
-            hn::StoreU(half_extreme<Op, T>(hn::LoadU(d, a), hn::LoadU(d, b)), d, target + at);
-        } else {
-            using half = half_lanes<T>;
-            const auto low = combine_lanes<Op>(half::low(a), half::low(b));
-            const auto high = combine_lanes<Op>(half::high(a), half::high(b));
-            half::store(low, high, target + at);
-        }
+        hn::StoreU(combine_stored<Op, T>(hn::LoadU(d, first + at), hn::LoadU(d, second + at)), d, target + at);
     }
     HWY_INLINE void partial(std::size_t at, std::size_t part) const {
         padded<T> mine(first + at, part);
@@ -92,13 +101,12 @@ struct change_step {
 
     HWY_INLINE void operator()(std::size_t at) const {
         const hn::ScalableTag<stored<T>> d;
+        const auto value = hn::LoadU(d, source + at);
         if constexpr (is_half<T>) {
             using half = half_lanes<T>;
-            const auto low = change(half::low(source + at));
-            const auto high = change(half::high(source + at));
-            half::store(low, high, target + at);
+            hn::StoreU(half::narrow(change(half::low(value)), change(half::high(value))), d, target + at);
         } else {
-            hn::StoreU(change(hn::LoadU(d, source + at)), d, target + at);
+            hn::StoreU(change(value), d, target + at);
         }
     }
     HWY_INLINE void partial(std::size_t at, std::size_t part) const {
@@ -155,6 +163,60 @@ struct combine_block {
     }
 };
 
+/// Elements [begin, end) or nearly all of them, four vectors at a time: a sum stays in registers from its first operand to its last store.
+/// The end of what was done.
+template <reduce_op Op, class T>
+HWY_INLINE std::size_t fold_vectors(const folding& what, std::size_t begin, std::size_t end) {
+    using S = stored<T>;
+    const hn::ScalableTag<S> d;
+    const std::size_t lanes = hn::Lanes(d);
+    std::size_t at = begin;
+    for (; at + 4 * lanes <= end; at += 4 * lanes) {
+        const auto* own = reinterpret_cast<const S*>(what.own) + at;
+        auto v0 = hn::LoadU(d, own), v1 = hn::LoadU(d, own + lanes), v2 = hn::LoadU(d, own + 2 * lanes), v3 = hn::LoadU(d, own + 3 * lanes);
+        for (const std::byte* const each : what.others) {
+            const auto* other = reinterpret_cast<const S*>(each) + at;
+            v0 = combine_stored<Op, T>(v0, hn::LoadU(d, other));
+            v1 = combine_stored<Op, T>(v1, hn::LoadU(d, other + lanes));
+            v2 = combine_stored<Op, T>(v2, hn::LoadU(d, other + 2 * lanes));
+            v3 = combine_stored<Op, T>(v3, hn::LoadU(d, other + 3 * lanes));
+        }
+        const auto store = [&](std::byte* into) HWY_ATTR {
+            auto* target = reinterpret_cast<S*>(into) + at;
+            hn::StoreU(v0, d, target);
+            hn::StoreU(v1, d, target + lanes);
+            hn::StoreU(v2, d, target + 2 * lanes);
+            hn::StoreU(v3, d, target + 3 * lanes);
+        };
+        store(what.own);
+        for (std::byte* const each : what.also) store(each);
+    }
+    return at;
+}
+
+struct fold_block {
+    const folding& what;
+    std::size_t count;
+
+    template <reduce_op Op, class T>
+    HWY_ATTR void operator()() const {
+        const auto in_pieces = [&](std::size_t begin, std::size_t end) HWY_ATTR {
+            fold_in_pieces(what, sizeof(T), begin, end, [](void* own, const void* other, std::size_t some) HWY_ATTR {
+                combine_block{own, own, other, some}.template operator()<Op, T>();
+            });
+        };
+        if constexpr (!is_complex(data_type_of<T>)) {
+            const std::size_t head = unaligned_head<T>(what.own, count, hn::Lanes(hn::ScalableTag<stored<T>>()));
+            in_pieces(0, head);
+            in_pieces(fold_vectors<Op, T>(what, head, count), count);
+        } else if constexpr (Op == prod) {
+            in_pieces(0, count);
+        } else {
+            fold_block{what, 2 * count}.template operator()<Op, typename T::value_type>();
+        }
+    }
+};
+
 template <class Change>
 struct change_block {
     void* target;
@@ -193,6 +255,8 @@ struct divide_block {
 inline void combine_here(reduce_op op, data_type type, void* target, const void* first, const void* second, std::size_t count) {
     visit(op, type, combine_block{target, first, second, count});
 }
+
+inline void fold_here(reduce_op op, data_type type, const folding& what, std::size_t count) { visit(op, type, fold_block{what, count}); }
 
 inline void divide_here(data_type type, void* data, std::size_t count, int divisor) {
     visit_defined<reduce_op::avg>(type, divide_block{data, count, divisor});

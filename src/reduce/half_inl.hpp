@@ -66,13 +66,15 @@ HWY_INLINE auto narrow_word_f16(V value) {  // the way tutti::float16 does it
 using half_vector = hn::Rebind<std::uint16_t, floats>;
 using half_vector_f16 = hn::Rebind<hwy::float16_t, floats>;
 
-HWY_INLINE auto promote_f16(const std::uint16_t* from) {
-    return hn::PromoteTo(floats(), hn::BitCast(half_vector_f16(), hn::LoadU(half_vector(), from)));
+/// One half of a vector of f16.
+template <class V>
+HWY_INLINE auto promote_f16(V half) {
+    return hn::PromoteTo(floats(), hn::BitCast(half_vector_f16(), half));
 }
 
 template <class V>
-HWY_INLINE void demote_f16(V value, std::uint16_t* to) {
-    hn::StoreU(hn::BitCast(half_vector(), hn::DemoteTo(half_vector_f16(), value)), half_vector(), to);
+HWY_INLINE auto demote_f16(V value) {
+    return hn::BitCast(half_vector(), hn::DemoteTo(half_vector_f16(), value));
 }
 
 template <class V>
@@ -83,7 +85,7 @@ HWY_INLINE auto round_word_bf16(V value) {  // the result is the upper half of e
     return hn::Add(word, hn::Add(last_bit, hn::Set(u32, 0x7fffu)));
 }
 
-/// One vector of T as two vectors of float, `low` and `high`: which elements are in which is the format's business.
+/// One vector of T as two vectors of float, `low` and `high`, and back: which elements are in which is the format's business.
 template <class T>
 struct half_lanes;
 
@@ -91,17 +93,19 @@ template <>
 struct half_lanes<bfloat16> {
     static constexpr std::int16_t infinity = 0x7f80, quiet_nan = 0x7fc0;
 
-    static HWY_INLINE auto low(const std::uint16_t* from) {
-        return hn::BitCast(floats(), hn::ShiftLeft<16>(hn::BitCast(words(), hn::LoadU(halves(), from))));
-    }
-    static HWY_INLINE auto high(const std::uint16_t* from) {
-        return hn::BitCast(floats(), hn::And(hn::BitCast(words(), hn::LoadU(halves(), from)), hn::Set(words(), 0xffff0000u)));
+    template <class V>
+    static HWY_INLINE auto low(V from) {
+        return hn::BitCast(floats(), hn::ShiftLeft<16>(hn::BitCast(words(), from)));
     }
     template <class V>
-    static HWY_INLINE void store(V low, V high, std::uint16_t* to) {
+    static HWY_INLINE auto high(V from) {
+        return hn::BitCast(floats(), hn::And(hn::BitCast(words(), from), hn::Set(words(), 0xffff0000u)));
+    }
+    template <class V>
+    static HWY_INLINE auto narrow(V low, V high) {
         const auto upper = hn::And(round_word_bf16(high), hn::Set(words(), 0xffff0000u));
         const auto lower = hn::ShiftRight<16>(round_word_bf16(low));
-        hn::StoreU(hn::BitCast(halves(), hn::Or(lower, upper)), halves(), to);
+        return hn::BitCast(halves(), hn::Or(lower, upper));
     }
 };
 
@@ -109,23 +113,20 @@ template <>
 struct half_lanes<float16> {
     static constexpr std::int16_t infinity = 0x7c00, quiet_nan = 0x7e00;
 
-    static HWY_INLINE auto low(const std::uint16_t* from) {
-        if constexpr (f16_instructions) return promote_f16(from);
-        else return widen_word_f16(hn::And(hn::BitCast(words(), hn::LoadU(halves(), from)), hn::Set(words(), 0xffffu)));
-    }
-    static HWY_INLINE auto high(const std::uint16_t* from) {
-        if constexpr (f16_instructions) return promote_f16(from + hn::Lanes(floats()));
-        else return widen_word_f16(hn::ShiftRight<16>(hn::BitCast(words(), hn::LoadU(halves(), from))));
+    template <class V>
+    static HWY_INLINE auto low(V from) {
+        if constexpr (f16_instructions) return promote_f16(hn::LowerHalf(half_vector(), from));
+        else return widen_word_f16(hn::And(hn::BitCast(words(), from), hn::Set(words(), 0xffffu)));
     }
     template <class V>
-    static HWY_INLINE void store(V low, V high, std::uint16_t* to) {
-        if constexpr (f16_instructions) {
-            demote_f16(low, to);
-            demote_f16(high, to + hn::Lanes(floats()));
-        } else {
-            const auto upper = hn::ShiftLeft<16>(narrow_word_f16(high));
-            hn::StoreU(hn::BitCast(halves(), hn::Or(narrow_word_f16(low), upper)), halves(), to);
-        }
+    static HWY_INLINE auto high(V from) {
+        if constexpr (f16_instructions) return promote_f16(hn::UpperHalf(half_vector(), from));
+        else return widen_word_f16(hn::ShiftRight<16>(hn::BitCast(words(), from)));
+    }
+    template <class V>
+    static HWY_INLINE auto narrow(V low, V high) {
+        if constexpr (f16_instructions) return hn::Combine(halves(), demote_f16(high), demote_f16(low));
+        else return hn::BitCast(halves(), hn::Or(narrow_word_f16(low), hn::ShiftLeft<16>(narrow_word_f16(high))));
     }
 };
 

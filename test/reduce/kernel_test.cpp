@@ -75,6 +75,35 @@ bool scale_agrees(data_type type, std::size_t count, double factor, std::mt19937
     return vectors == scalars && in_place == in_place_scalars;
 }
 
+/// `others` blocks are folded onto one; the result goes into that, into the first `written` of the others, and into `beside` blocks more.
+struct fold_shape {
+    std::size_t others, written, beside;
+};
+constexpr fold_shape fold_shapes[] = {{0, 0, 1}, {1, 0, 0}, {1, 1, 0}, {1, 1, 1}, {2, 1, 0}, {3, 3, 0}, {15, 15, 0}};
+
+std::vector<block> some_blocks(std::size_t many, data_type type, std::size_t count, std::mt19937_64& random) {
+    std::vector<block> all;
+    for (std::size_t each = 0; each < many; ++each) all.emplace_back(type, count, random() % 9, random);
+    return all;
+}
+
+bool fold_agrees(reduce_op op, data_type type, std::size_t count, fold_shape shape, std::mt19937_64& random) {
+    std::vector<block> vectors = some_blocks(1 + shape.others + shape.beside, type, count, random), scalars = vectors;
+    std::vector<const std::byte*> others;
+    std::vector<std::byte*> also;
+    for (std::size_t each = 1; each < vectors.size(); ++each) {
+        auto* const data = static_cast<std::byte*>(vectors[each].data());
+        if (each <= shape.others) others.push_back(data);
+        if (each <= shape.written || each > shape.others) also.push_back(data);
+    }
+    fold(op, type, {static_cast<std::byte*>(vectors[0].data()), others, also}, count);
+    void* const own = scalars[0].data();
+    for (std::size_t each = 1; each <= shape.others; ++each) combine_scalar(op, type, own, own, scalars[each].data(), count);
+    for (std::size_t each = 1; each < scalars.size(); ++each)
+        if ((each <= shape.written || each > shape.others) && count > 0) std::memcpy(scalars[each].data(), own, count * size_of(type));
+    return vectors == scalars;
+}
+
 }  // namespace
 
 TEST_CASE("every instruction set combines every type to the bits of the scalar definition, in place or not") {
@@ -89,6 +118,23 @@ TEST_CASE("every instruction set combines every type to the bits of the scalar d
                         INFO(kernel_target(), " ", std::string(name(type)), " ", std::string(name(op)), " count ", count, " placement ",
                              static_cast<int>(where), " seed ", seed);
                         CHECK(combine_agrees(op, type, count, where, random));
+                    }
+            }
+    }
+}
+
+TEST_CASE("every instruction set folds many blocks to the bits of combining them one by one, wherever the result goes") {
+    for (const auto target : all_targets()) {
+        const only_target here(target);
+        std::mt19937_64 random(seed);
+        for (const auto type : all_types)
+            for (const auto op : all_ops) {
+                if (!defined(op, type)) continue;
+                for (const std::size_t count : {0, 1, 3, 15, 16, 17, 63, 64, 65, 255, 257, 509, 1021, 4099})
+                    for (const fold_shape shape : fold_shapes) {
+                        INFO(kernel_target(), " ", std::string(name(type)), " ", std::string(name(op)), " count ", count, " of ",
+                             shape.others, " into ", shape.written, " and ", shape.beside, " seed ", seed);
+                        CHECK(fold_agrees(op, type, count, shape, random));
                     }
             }
     }
