@@ -55,8 +55,19 @@ class Cliffs(unittest.TestCase):
         with contextlib.redirect_stdout(said):
             self.assertEqual(cliffs.tell(rows, 0.2), 1)
         lines = said.getvalue().splitlines()
-        self.assertEqual(lines[1].split(), ["tcp", "2", "4", "8", "tree", "ring", "10.0", "40.0", "100%", "0%"])
-        self.assertEqual(lines[2], "1 of 3 steps cost more than 20% for a byte")
+        self.assertEqual(lines[1].split(), ["tcp", "2", "4", "8", "tree", "ring", "10.0", "40.0", "100%", "0%", "-"])
+        self.assertEqual(lines[2], "1 of 3 steps cost more than 20% for a byte, 1 of them by so much more than memory's")
+
+    def test_a_step_that_memory_takes_too_is_the_machines(self):
+        hand = [dict(row(size, us, "memory"), op=cliffs.BY_HAND) for size, us in ((4, 10), (8, 32), (16, 32))]
+        for us, steeper in ((38, 0), (39, 1)):  # 1.9 and 1.95 by 1.6
+            said = io.StringIO()
+            with contextlib.redirect_stdout(said):
+                self.assertEqual(cliffs.tell([row(4, 10), row(8, us), row(16, 2 * us), *hand], 0.2), steeper)
+            self.assertEqual(said.getvalue().splitlines()[1].split()[-1], "60%")
+        with contextlib.redirect_stdout(io.StringIO()):  # what is quicker in memory excuses nothing, nor does what other ranks do
+            self.assertEqual(cliffs.tell([row(8, 10), row(16, 25), *hand], 0.2), 1)
+            self.assertEqual(cliffs.tell([row(4, 10, ranks=4), row(8, 38, ranks=4), *hand], 0.2), 1)
 
 
 if __name__ == "__main__":
