@@ -15,8 +15,9 @@ struct cost_model {
     double moved_byte = 0.07e-9;     // sent or received: a rank does one after the other
     double reduced_byte = 0.018e-9;  // landed beside its operand, read again and added; also copied within a rank
     double spread_byte = 0.018e-9;   // more for what is sent to others than the peer that gets most: links share caches
-    double spread_from = 0;          // bytes of the vector beyond which that counts: shorter ones stay in the caches all the same
-    double answered = 0;             // a part of `moved_byte`, saved where a peer writes back into memory that was sent to it
+    double spread_from = 0;          // bytes, of the vectors of all ranks of a host, beyond which that counts: less stays in the caches
+    double answered = 0;             // a part of `moved_byte`, saved where a peer writes back into memory that was sent to it; and of
+                                     // `reduced_byte` for all but the first of what it sums in one pass and writes back to several
     double allocated = 0;            // a part of `moved_byte`, saved with all of `spread_byte` in calls with call_options::allocated
     double far_round = 25e-6;        // as `round`, when it comes from another host
     double far_byte = 0.85e-9;       // as `moved_byte`, to or from another host, the larger of both; all ranks of a host share one card
@@ -28,15 +29,15 @@ struct cost_model {
 };
 
 /// The same where the ranks of a host share memory.
-inline constexpr cost_model shared_memory_costs{.round = 0.175e-6,
-                                                .message = 0.075e-6,
-                                                .moved_byte = 0.045e-9,
-                                                .reduced_byte = 0.04e-9,
-                                                .spread_byte = 0.01e-9,
-                                                .spread_from = 1.5 * MiB,
-                                                .answered = 0.5,
-                                                .allocated = 1,
-                                                .crowded = 4,
+inline constexpr cost_model shared_memory_costs{.round = 0.15e-6,
+                                                .message = 0.04e-6,
+                                                .moved_byte = 0.082e-9,
+                                                .reduced_byte = 0.032e-9,
+                                                .spread_byte = 0.03e-9,
+                                                .spread_from = 4e6,
+                                                .answered = 0.48,
+                                                .allocated = 0.8,
+                                                .crowded = 19,
                                                 .uneven = 0};
 
 }  // namespace tutti

@@ -19,6 +19,7 @@ bool share_cores(std::size_t ranks, const cost_model& costs) { return costs.core
 cost_model crowded(cost_model costs, int size, const host_map& hosts) {
     std::size_t most = 0;
     for (int number = 0; number < hosts.count(); ++number) most = std::max(most, on_host(number, size, hosts));
+    costs.spread_from /= static_cast<double>(std::max<std::size_t>(1, most));
     if (!share_cores(most, costs)) return costs;
     costs.round *= costs.crowded;
     costs.message *= costs.crowded;
@@ -53,7 +54,7 @@ estimate::estimate(const algorithm& entry, int size, const cost_model& model, st
     if (chained_)
         first_ = chain(plans,
                        {model_.round, model_.message, received_message * model_.message, model_.moved_byte, model_.reduced_byte,
-                        model_.far_round, model_.far_byte},
+                        (1 - model_.answered) * model_.reduced_byte, model_.far_round, model_.far_byte},
                        hosts);
 }
 
@@ -72,7 +73,7 @@ void estimate::count_hops(int hops, const host_map& hosts, int size) {
 estimate::work estimate::work_of(const cost& one) const noexcept {
     return {one.exchanges * model_.round, message_seconds(one),
             (one.bytes(one.sent + one.received, 1) - one.bytes(one.answered, 1) * model_.answered) * model_.moved_byte +
-                one.bytes(one.reduced + one.copied, 1) * model_.reduced_byte,
+                (one.bytes(one.reduced + one.copied, 1) - one.bytes(one.folded, 1) * model_.answered) * model_.reduced_byte,
             one.bytes(one.spread, 1) * model_.spread_byte};
 }
 
@@ -116,7 +117,7 @@ double estimate::message_seconds(const cost& of) const noexcept {
 double estimate::flow_seconds(const cost& of, double bytes, double spread) const noexcept {
     const double moved = of.bytes(of.near(), bytes) - of.bytes(of.answered, bytes) * model_.answered;
     return message_seconds(of) + moved * model_.moved_byte + of.bytes(of.far_serial, bytes) * model_.far_byte +
-           of.bytes(of.reduced + of.copied, bytes) * model_.reduced_byte + of.bytes(of.spread, bytes) * spread * model_.spread_byte;
+           (of.bytes(of.reduced + of.copied, bytes) - of.bytes(of.folded, bytes) * model_.answered) * model_.reduced_byte + of.bytes(of.spread, bytes) * spread * model_.spread_byte;
 }
 
 /// Hops of a slice during which nothing of the next segment can leave.

@@ -77,20 +77,6 @@ std::size_t program::answer::place(std::size_t slice, std::size_t slices, std::s
     return first * all + here * before + (slice - first) * beside + inside;
 }
 
-/// The step that sends back to its peer the blocks of a recv_reduce, before anything else is written there, or -1.
-int program::returning(int round, const step& reduced) const noexcept {
-    for (int later = round + 1; later < plan_.rounds(); ++later) {
-        const auto steps = plan_.round(later);
-        const auto found = std::find_if(steps.begin(), steps.end(), [&](const step& each) {
-            return each.what == action::send && each.peer == reduced.peer && each.here == reduced.here;
-        });
-        if (found != steps.end()) return first_step(later) + static_cast<int>(found - steps.begin());
-        for (const step& each : steps)
-            if (each.what != action::send && may_overlap(each.here, reduced.here)) return -1;
-    }
-    return -1;
-}
-
 /// Where a step stands among those of its peer.
 program::answer program::among(const std::vector<channel>& channels, rank peer, int step) const noexcept {
     answer made;
@@ -120,8 +106,8 @@ void program::find_answers() {
             const step& one = steps[at];
             const auto index = static_cast<std::size_t>(first_step(round)) + at;
             if (at_once_[index] || together_[index]) {
-                const int back = returning(round, one);
-                if (back >= 0) sums_[index] = among(senders_, one.peer, back);
+                const step* const back = returning(plan_, round, one);
+                if (back) sums_[index] = among(senders_, one.peer, static_cast<int>(back - plan_.steps().data()));
             }
             if (one.what != action::send) continue;
             const step* const found = answering(plan_, round, one);

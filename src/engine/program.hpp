@@ -72,7 +72,6 @@ public:
     bool answers(int recv) const noexcept { return is_answer_[static_cast<std::size_t>(recv)]; }
 
 private:
-    int returning(int round, const step& reduced) const noexcept;
     answer among(const std::vector<channel>& channels, rank peer, int step) const noexcept;
     void find_answers();
     void sort(action first, action second, std::vector<channel>& into);

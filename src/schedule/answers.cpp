@@ -22,4 +22,24 @@ const step* answering(const schedule& plan, int round, const step& sent) noexcep
     return found;
 }
 
+const step* returning(const schedule& plan, int round, const step& reduced) noexcept {
+    for (int later = round + 1; later < plan.rounds(); ++later) {
+        const auto steps = plan.round(later);
+        for (const step& each : steps)
+            if (each.what == action::send && each.peer == reduced.peer && each.here == reduced.here) return &each;
+        for (const step& each : steps)
+            if (each.what != action::send && may_overlap(each.here, reduced.here)) return nullptr;
+    }
+    return nullptr;
+}
+
+bool folded(const schedule& plan, int round, const step& reduced) noexcept {
+    for (const step& each : plan.round(round)) {
+        if (&each == &reduced) return false;
+        if (each.what == action::recv_reduce && each.here == reduced.here)
+            return returning(plan, round, each) && returning(plan, round, reduced);
+    }
+    return false;
+}
+
 }  // namespace tutti

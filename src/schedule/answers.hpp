@@ -12,4 +12,12 @@ bool may_overlap(const blocks& one, const blocks& other) noexcept;
 /// is none.
 const step* answering(const schedule& plan, int round, const step& sent) noexcept;
 
+/// The send that takes what becomes of `reduced`, a recv_reduce of that round, back to its peer, before anything else is written there; null when
+/// there is none.
+const step* returning(const schedule& plan, int round, const step& reduced) noexcept;
+
+/// Whether several of that round are reduced into the blocks of `reduced` and what becomes of them is returned to each, and `reduced` is not the
+/// first of these: where memory is shared all are summed in one pass.
+bool folded(const schedule& plan, int round, const step& reduced) noexcept;
+
 }  // namespace tutti

@@ -1,6 +1,7 @@
 #include "schedule/chain.hpp"
 
 #include "base/check.hpp"
+#include "schedule/answers.hpp"
 
 #include <algorithm>
 
@@ -54,12 +55,12 @@ private:
 
     std::size_t size() const noexcept { return plans_.size(); }
     bool far(std::size_t who, const step& one) const noexcept { return hosts_.host(static_cast<rank>(who)) != hosts_.host(one.peer); }
-    /// Calls, in seconds, and blocks that are moved within a host and between hosts.
-    line price(std::size_t who, double calls, long near, long far, long reduced) const noexcept {
+    /// Calls, in seconds, and blocks that are moved within a host and between hosts, and reduced.
+    line price(std::size_t who, double calls, long near, long far, long reduced, long folded) const noexcept {
         const shape& cut = plans_[who].spaces();
         const double whole = std::max({1, cut.input, cut.output});
         return {calls, (static_cast<double>(near) * prices_.moved_byte + static_cast<double>(far) * prices_.far_moved_byte +
-                        static_cast<double>(reduced) * prices_.reduced_byte) /
+                        static_cast<double>(reduced) * prices_.reduced_byte + static_cast<double>(folded) * prices_.folded_byte) /
                            whole};
     }
 
@@ -77,7 +78,7 @@ private:
                 if (one.what != action::send) continue;
                 visit(me * size() + static_cast<std::size_t>(one.peer), source{node, ahead});
                 const long between = far(me, one) ? one.here.count : 0;
-                ahead = ahead + price(me, prices_.send, one.here.count - between, between, 0);
+                ahead = ahead + price(me, prices_.send, one.here.count - between, between, 0, 0);
             }
         });
     }
@@ -94,9 +95,10 @@ private:
 
     void find_sources() {
         std::vector<std::size_t> next(send_begin_.begin(), send_begin_.end() - 1);
-        each_round([&](std::size_t me, std::size_t, std::span<const step> round) {
+        each_round([&](std::size_t me, std::size_t node, std::span<const step> round) {
+            const int number = static_cast<int>(node - first_[me]);
             double calls = 0;
-            long near = 0, far_sent = 0, far_received = 0, reduced = 0;
+            long near = 0, far_sent = 0, far_received = 0, reduced = 0, in_folds = 0;
             double hop = 0;  // the longest
             source_begin_.push_back(sources_.size());
             for (const step& one : round) {
@@ -112,13 +114,15 @@ private:
                 const double wait = far(me, one) ? prices_.far_hop : prices_.hop;
                 hop = std::max(hop, wait);
                 far_received += between;
-                const long added = one.what == action::recv_reduce ? one.here.count : 0;
+                const bool fold = one.what == action::recv_reduce && between == 0 && folded(plans_[me], number, one);
+                const long added = one.what == action::recv_reduce && !fold ? one.here.count : 0, joined = fold ? one.here.count : 0;
                 reduced += added;
+                in_folds += joined;
                 source from = sends_[next[static_cast<std::size_t>(one.peer) * size() + me]++];
-                from.until = from.until + price(me, prices_.send + prices_.recv, one.here.count - between, between, added) + line{wait, 0};
+                from.until = from.until + price(me, prices_.send + prices_.recv, one.here.count - between, between, added, joined) + line{wait, 0};
                 sources_.push_back(from);
             }
-            work_.push_back(price(me, calls, near, std::max(far_sent, far_received), reduced) + line{hop, 0});
+            work_.push_back(price(me, calls, near, std::max(far_sent, far_received), reduced, in_folds) + line{hop, 0});
         });
         source_begin_.push_back(sources_.size());
     }

@@ -68,7 +68,10 @@ cost count(const schedule& plan, rank me, const host_map& hosts) {
             if (line.what == action::recv || line.what == action::recv_reduce) received += line.here.count;
             if (line.what == action::send && !far && received_again.contains(key(line)) && answering(plan, round, line))
                 total.answered += line.here.count;
-            if (line.what == action::recv_reduce) total.reduced += line.here.count;
+            if (line.what == action::recv_reduce) {
+                total.reduced += line.here.count;
+                if (!far && folded(plan, round, line)) total.folded += line.here.count;
+            }
         }
         total.far_exchanges += far_round;
         if (total.messages > messages) {

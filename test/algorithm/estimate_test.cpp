@@ -215,6 +215,21 @@ TEST_CASE("what is answered costs a part less, where the slices follow each othe
     CHECK(estimate(around, 4, answered).seconds(1e9) == estimate(around, 4, simple()).seconds(1e9));
 }
 
+TEST_CASE("where what is answered costs a part less, so does what is summed in one pass") {
+    const algorithm& entry = *find(collective::all_reduce, "direct");
+    for (const double cores : {0.0, 2.0}) {
+        CAPTURE(cores);
+        cost_model usual = simple();
+        usual.round = usual.moved_byte = 0;
+        usual.reduced_byte = 0.01;
+        usual.cores = cores;
+        cost_model answered = usual;
+        answered.answered = 0.5;
+        const double slow = estimate(entry, 4, usual, 100).seconds(1e6), quick = estimate(entry, 4, answered, 100).seconds(1e6);
+        CHECK(quick / slow == Approx(1 - 0.5 * 2 / 3).epsilon(0.01));  // of three parts all but the first
+    }
+}
+
 TEST_CASE("to how many peers bytes go counts beyond spread_from only, where slices follow each other and where ranks share cores") {
     const algorithm& direct = *find(collective::all_reduce, "direct");
     for (const double cores : {0.0, 2.0}) {
@@ -222,7 +237,7 @@ TEST_CASE("to how many peers bytes go counts beyond spread_from only, where slic
         cost_model none = simple(), all = simple(), beyond = simple();
         all.spread_byte = beyond.spread_byte = 1;
         none.cores = all.cores = beyond.cores = cores;
-        beyond.spread_from = 1e6;
+        beyond.spread_from = 4e6;  // four vectors of a million
         const auto seconds = [&](const cost_model& costs, double bytes) { return estimate(direct, 4, costs, 100).seconds(bytes); };
         for (const double bytes : {0.0, 1e3, 1e6}) CHECK(seconds(beyond, bytes) == Approx(seconds(none, bytes)));
         CHECK(seconds(beyond, 2e6) > seconds(none, 2e6));

@@ -61,6 +61,25 @@ TEST_CASE("blocks that come back from a peer of the host they were sent to are a
     CHECK(count(around).answered == 0);
 }
 
+TEST_CASE("what is summed in the pass that sums others, and goes back, is folded, but for the first of it") {
+    schedule plan({.output = 4});
+    plan.round(recv_reduce(1, output(0, 2)), recv_reduce(2, output(0, 2)), recv_reduce(3, output(0, 2)), recv_reduce(3, output(2)));
+    plan.round(send(1, output(0, 2)), send(2, output(0, 2)), send(3, output(0, 2)), send(3, output(2)));
+    CHECK(count(plan).reduced == 7);
+    CHECK(count(plan).folded == 4);
+    const std::vector<int> numbers{0, 0, 0, 1};
+    CHECK(count(plan, 0, host_map(numbers)).folded == 2);
+    schedule kept({.output = 1});
+    kept.round(recv_reduce(1, output(0)), recv_reduce(2, output(0)));
+    kept.round(send(1, output(0)));
+    CHECK(count(kept).folded == 0);  // rank 2 does not get the sum
+    schedule written({.input = 1, .output = 1});
+    written.round(recv_reduce(1, output(0)), recv_reduce(2, output(0)));
+    written.round(copy(output(0), input(0)));
+    written.round(send(1, output(0)), send(2, output(0)));
+    CHECK(count(written).folded == 0);  // what goes back is something else
+}
+
 TEST_CASE("what goes to other hosts is counted apart, in each round the larger of sent and received") {
     schedule plan({.output = 4});
     plan.round(send(1, output(0, 3)), send(2, output(3)), recv(3, output(1, 2)));
