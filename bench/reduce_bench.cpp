@@ -1,5 +1,5 @@
 // How fast blocks are combined, beside what the memory gives: GB/s of result in L2 and from memory, and memcpy of the same size in the
-// same run. A combination moves three bytes where memcpy moves two, so 0.67 of memcpy is all there is; a fold, whose sum goes into two blocks,
+// same run. A combination moves three bytes where memcpy moves two, so 0.67 of memcpy is all there is; a merge, whose sum goes into two blocks,
 // four. One argument is understood: by how many bytes (a multiple of 8) the blocks stand past a page.
 #include "reduce/kernel.hpp"
 
@@ -110,10 +110,10 @@ int main(int argument_count, char** arguments) {
             print(measure(std::string(name(type)) + " " + std::string(name(op)), type, small, large, [=](blocks& b, std::size_t count) {
                 combine(op, type, b.target.data(), b.first.data(), b.second.data(), count);
             }));
-        print(measure(std::string(name(type)) + " fold", type, small, large, [=](blocks& b, std::size_t count) {
+        print(measure(std::string(name(type)) + " merge", type, small, large, [=](blocks& b, std::size_t count) {
             const std::byte* const other = reinterpret_cast<const std::byte*>(b.second.data());
             std::byte* const also = reinterpret_cast<std::byte*>(b.target.data());
-            fold(sum, type, {reinterpret_cast<std::byte*>(b.first.data()), {&other, 1}, {&also, 1}}, count);
+            merge(sum, type, {reinterpret_cast<std::byte*>(b.first.data()), {&other, 1}, {&also, 1}}, count);
         }));
         print(measure(std::string(name(type)) + " divide", type, small, large, [=](blocks& b, std::size_t count) {
             divide(type, b.first.data(), count, 3);

@@ -1,6 +1,6 @@
 // An all-reduce by hand, in memory that all ranks map: each sums its part of all vectors where they lie and writes the sum to all ranks, and a
-// barrier ends it. Nothing is sent, and each byte is read once and written once, so this is what the memory of this machine allows for
-// vectors of that size. Floats, back to back, with Tutti's kernel.
+// barrier ends it. Nothing is sent, and each byte is read and written once, but for a rank's own part where the sum goes elsewhere, which is
+// copied first. So this is about what the memory of this machine allows for vectors of that size. Floats, back to back, with Tutti's kernel.
 //
 //     shared-sum in-place|apart RANKS BYTES...      # for each size a line: bytes, and the microseconds of an all-reduce, the median of 21 batches
 //
@@ -28,6 +28,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -89,8 +90,13 @@ private:
     }
 
     void all_reduce() {
-        const std::size_t begin = elements_ * me_ / ranks_, end = elements_ * (me_ + 1) / ranks_;
-        const auto part = [&](std::byte* all, std::size_t of) { return vector(all, of) + begin * sizeof(float); };
+        constexpr std::size_t piece = 64 * tutti::KiB / sizeof(float);  // is in cache when it is written
+        const std::size_t end = elements_ * (me_ + 1) / ranks_;
+        for (std::size_t at = elements_ * me_ / ranks_; at < end; at += piece) sum(at, std::min(piece, end - at));
+    }
+
+    void sum(std::size_t first, std::size_t count) {
+        const auto part = [&](std::byte* all, std::size_t of) { return vector(all, of) + first * sizeof(float); };
         std::array<const std::byte*, most_ranks> others;
         std::array<std::byte*, most_ranks> also;
         for (std::size_t k = 1; k < ranks_; ++k) {
@@ -98,9 +104,9 @@ private:
             also[k - 1] = part(sums_, (me_ + k) % ranks_);
         }
         std::byte* const own = part(sums_, me_);
-        if (sums_ != memory_) std::memcpy(own, part(memory_, me_), (end - begin) * sizeof(float));
-        tutti::fold(tutti::sum, tutti::data_type::f32, {own, std::span(others).first(ranks_ - 1), std::span(also).first(ranks_ - 1)},
-                    end - begin);
+        if (sums_ != memory_) std::memcpy(own, part(memory_, me_), count * sizeof(float));
+        tutti::merge(tutti::sum, tutti::data_type::f32, {own, std::span(others).first(ranks_ - 1), std::span(also).first(ranks_ - 1)},
+                     count);
     }
 
     void barrier() {
@@ -118,27 +124,36 @@ private:
     std::size_t meetings_ = 0;
 };
 
-/// False when a rank has failed.
+/// False when a rank has failed; then the others are ended.
+bool all_end_well(const std::vector<pid_t>& all) {
+    bool well = true;
+    for (std::size_t left = all.size(); left > 0; --left) {
+        int status = 0;
+        ::wait(&status);
+        if (status != 0 && std::exchange(well, false))
+            for (const pid_t each : all) ::kill(each, SIGKILL);
+    }
+    return well;
+}
+
 bool measure(std::size_t ranks, std::size_t bytes, bool apart) {
     const mapping vectors = shared((apart ? 2 : 1) * ranks * bytes), point = shared(sizeof(meeting_point));
     auto& all = *new (point.get()) meeting_point;
+    std::vector<pid_t> children;
     for (std::size_t me = 0; me < ranks; ++me) {
         const pid_t child = ::fork();
         if (child < 0) throw std::system_error(errno, std::system_category(), "fork");
-        if (child > 0) continue;
+        if (child > 0) {
+            children.push_back(child);
+            continue;
+        }
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         const double microseconds = rank(me, ranks, bytes, apart, all, static_cast<std::byte*>(vectors.get())).measure();
         if (me == 0) std::printf("%zu %.2f\n", bytes, microseconds);
         std::fflush(stdout);
         std::_Exit(0);
     }
-    bool well = true;
-    for (std::size_t each = 0; each < ranks; ++each) {
-        int status = 0;
-        ::wait(&status);
-        well = well && status == 0;
-    }
-    return well;
+    return all_end_well(children);
 }
 
 std::size_t number(std::string_view word, std::size_t least, std::size_t most) {

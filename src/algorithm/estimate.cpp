@@ -15,8 +15,8 @@ std::size_t on_host(int number, int size, const host_map& hosts) {
 
 bool share_cores(std::size_t ranks, const cost_model& costs) { return costs.cores > 0 && static_cast<double>(ranks) > costs.cores; }
 
-/// `costs`, with what rounds and messages take where the ranks of any host share cores.
-cost_model crowded(cost_model costs, int size, const host_map& hosts) {
+/// `costs` for the host with most ranks: what rounds and messages take where they share cores, and `spread_from` for the vector of one of them.
+cost_model on_fullest_host(cost_model costs, int size, const host_map& hosts) {
     std::size_t most = 0;
     for (int number = 0; number < hosts.count(); ++number) most = std::max(most, on_host(number, size, hosts));
     costs.spread_from /= static_cast<double>(std::max<std::size_t>(1, most));
@@ -29,7 +29,7 @@ cost_model crowded(cost_model costs, int size, const host_map& hosts) {
 }  // namespace
 
 estimate::estimate(const algorithm& entry, int size, const cost_model& model, std::size_t slice_bytes, const host_map& hosts)
-    : model_(crowded(model, size, hosts)),
+    : model_(on_fullest_host(model, size, hosts)),
       chained_(size <= most_chained),
       segment_(static_cast<double>(default_segment(hosts))) {
     std::vector<schedule> plans;
@@ -73,7 +73,7 @@ void estimate::count_hops(int hops, const host_map& hosts, int size) {
 estimate::work estimate::work_of(const cost& one) const noexcept {
     return {one.exchanges * model_.round, message_seconds(one),
             (one.bytes(one.sent + one.received, 1) - one.bytes(one.answered, 1) * model_.answered) * model_.moved_byte +
-                (one.bytes(one.reduced + one.copied, 1) - one.bytes(one.folded, 1) * model_.answered) * model_.reduced_byte,
+                (one.bytes(one.reduced + one.copied, 1) - one.bytes(one.merged, 1) * model_.answered) * model_.reduced_byte,
             one.bytes(one.spread, 1) * model_.spread_byte};
 }
 
@@ -117,7 +117,8 @@ double estimate::message_seconds(const cost& of) const noexcept {
 double estimate::flow_seconds(const cost& of, double bytes, double spread) const noexcept {
     const double moved = of.bytes(of.near(), bytes) - of.bytes(of.answered, bytes) * model_.answered;
     return message_seconds(of) + moved * model_.moved_byte + of.bytes(of.far_serial, bytes) * model_.far_byte +
-           (of.bytes(of.reduced + of.copied, bytes) - of.bytes(of.folded, bytes) * model_.answered) * model_.reduced_byte + of.bytes(of.spread, bytes) * spread * model_.spread_byte;
+           (of.bytes(of.reduced + of.copied, bytes) - of.bytes(of.merged, bytes) * model_.answered) * model_.reduced_byte +
+           of.bytes(of.spread, bytes) * spread * model_.spread_byte;
 }
 
 /// Hops of a slice during which nothing of the next segment can leave.

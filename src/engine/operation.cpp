@@ -323,16 +323,17 @@ std::size_t operation::reduce(int index, std::size_t slice, std::uint64_t offset
 
 std::size_t operation::reduce(int index, std::size_t slice, std::uint64_t offset, std::size_t bytes,
                               std::span<const std::byte* const> parts, std::span<std::byte* const> backs) noexcept {
+    TUTTI_CHECK(parts.size() <= most_parts && backs.size() <= most_parts, "more parts than are combined in one pass");
     std::array<const std::byte*, most_parts> others;
     std::array<std::byte*, most_parts> also;
     return along(index, slice, offset, bytes, [&](std::byte* mine, std::size_t at, std::size_t count) {
         for (std::size_t each = 0; each < parts.size(); ++each) others[each] = parts[each] + at;
         for (std::size_t each = 0; each < backs.size(); ++each) also[each] = backs[each] + at;
-        fold(asked.op, asked.type, {mine, std::span(others).first(parts.size()), std::span(also).first(backs.size())}, count);
+        merge(asked.op, asked.type, {mine, std::span(others).first(parts.size()), std::span(also).first(backs.size())}, count);
     });
 }
 
-/// The lower rank's operand goes first, so both sides of an exchange compute the same bits. False when the user's operator threw: then
+/// The lower rank's operand goes first, so both sides of an exchange compute the same bits, with any operator. False when the user's operator threw: then
 /// everything has ended, this operation too.
 bool operation::combine_with(std::byte* mine, const std::byte* arrived, std::size_t count, bool arrived_first) noexcept {
     try {

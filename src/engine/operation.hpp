@@ -9,6 +9,7 @@
 #include "engine/lane_id.hpp"
 #include "engine/program.hpp"
 #include "engine/request.hpp"
+#include "schedule/answers.hpp"
 #include "transport/lane.hpp"
 
 #include <algorithm>
@@ -147,7 +148,7 @@ public:
     /// The same with `bytes` of each of several parts, one after the other, for a built-in operator; all of `backs` take the result.
     std::size_t reduce(int step, std::size_t slice, std::uint64_t offset, std::size_t bytes, std::span<const std::byte* const> parts,
                        std::span<std::byte* const> backs) noexcept;
-    static constexpr std::size_t most_parts = 15;
+    static constexpr std::size_t most_parts = most_merged;
     /// The same with all of the slice. False when the user's operator threw: then everything has ended, this operation too.
     bool reduce(int step, std::size_t slice, const std::byte* arrived) noexcept;
 

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 namespace tutti {
 namespace {
@@ -38,7 +37,7 @@ bool aligned(std::span<const std::span<std::byte>> runs, std::size_t element) no
 }
 
 /// Combines bytes [done, end) of a slice with all that was lent for it, in the order of the plan.
-void combine_all(operation& of, std::size_t slice, std::span<const contribution> all, std::size_t done, std::size_t end) noexcept {
+void combine_lent(operation& of, std::size_t slice, std::span<const contribution> all, std::size_t done, std::size_t end) noexcept {
     std::array<const std::byte*, most_contributions> parts;
     std::array<std::byte*, most_contributions> backs;
     while (done < end) {
@@ -118,7 +117,7 @@ std::size_t port::combine_together(track& on, std::uint64_t offset, std::span<co
         all[count++] = {step, &other, other.over->lent(), 0, other.answered};
     });
     const std::span contributions(all.data(), count);
-    combine_all(of, slice, contributions, done, end);
+    combine_lent(of, slice, contributions, done, end);
     for (const contribution& each : contributions)
         if (each.from != &on && each.writable) each.from->over->end_writing();
     return part.size();

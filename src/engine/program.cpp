@@ -6,10 +6,6 @@
 
 namespace tutti {
 
-static bool touches(const step& other, const step& which) noexcept {
-    return may_overlap(other.here, which.here) || (other.what == action::copy && may_overlap(other.from, which.here));
-}
-
 static bool alone_in(std::span<const step> round, const step& which) noexcept {
     for (const step& other : round)
         if (&other != &which && touches(other, which)) return false;

@@ -1,4 +1,4 @@
-// combine(), divide() and scale() for one instruction set; kernel.cpp compiles this file once for each and chooses at run time.
+// combine(), merge(), divide() and scale() for one instruction set; kernel.cpp compiles this file once for each and chooses at run time.
 #if defined(TUTTI_REDUCE_BLOCK_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef TUTTI_REDUCE_BLOCK_INL_HPP
 #undef TUTTI_REDUCE_BLOCK_INL_HPP
@@ -7,8 +7,8 @@
 #endif
 
 #include "reduce/complex_inl.hpp"
-#include "reduce/folding.hpp"
 #include "reduce/half_inl.hpp"
+#include "reduce/merging.hpp"
 #include "reduce/reciprocal.hpp"
 #include "reduce/scalar.hpp"
 #include "reduce/vector_inl.hpp"
@@ -31,8 +31,8 @@ inline void combine_here(reduce_op op, data_type type, void* target, const void*
     combine_scalar(op, type, target, first, second, count);
 }
 
-inline void fold_here(reduce_op op, data_type type, const folding& what, std::size_t count) {
-    fold_in_pieces(what, size_of(type), 0, count, [=](void* own, const void* other, std::size_t some) {
+inline void merge_here(reduce_op op, data_type type, const merging& what, std::size_t count) {
+    merge_in_pieces(what, size_of(type), 0, count, [=](void* own, const void* other, std::size_t some) {
         combine_scalar(op, type, own, own, other, some);
     });
 }
@@ -166,7 +166,7 @@ struct combine_block {
 /// Elements [begin, end) or nearly all of them, four vectors at a time: a sum stays in registers from its first operand to its last store.
 /// The end of what was done.
 template <reduce_op Op, class T>
-HWY_INLINE std::size_t fold_vectors(const folding& what, std::size_t begin, std::size_t end) {
+HWY_INLINE std::size_t merge_vectors(const merging& what, std::size_t begin, std::size_t end) {
     using S = stored<T>;
     const hn::ScalableTag<S> d;
     const std::size_t lanes = hn::Lanes(d);
@@ -194,25 +194,25 @@ HWY_INLINE std::size_t fold_vectors(const folding& what, std::size_t begin, std:
     return at;
 }
 
-struct fold_block {
-    const folding& what;
+struct merge_block {
+    const merging& what;
     std::size_t count;
 
     template <reduce_op Op, class T>
     HWY_ATTR void operator()() const {
         const auto in_pieces = [&](std::size_t begin, std::size_t end) HWY_ATTR {
-            fold_in_pieces(what, sizeof(T), begin, end, [](void* own, const void* other, std::size_t some) HWY_ATTR {
+            merge_in_pieces(what, sizeof(T), begin, end, [](void* own, const void* other, std::size_t some) HWY_ATTR {
                 combine_block{own, own, other, some}.template operator()<Op, T>();
             });
         };
         if constexpr (!is_complex(data_type_of<T>)) {
             const std::size_t head = unaligned_head<T>(what.own, count, hn::Lanes(hn::ScalableTag<stored<T>>()));
             in_pieces(0, head);
-            in_pieces(fold_vectors<Op, T>(what, head, count), count);
+            in_pieces(merge_vectors<Op, T>(what, head, count), count);
         } else if constexpr (Op == prod) {
             in_pieces(0, count);
         } else {
-            fold_block{what, 2 * count}.template operator()<Op, typename T::value_type>();
+            merge_block{what, 2 * count}.template operator()<Op, typename T::value_type>();
         }
     }
 };
@@ -256,7 +256,7 @@ inline void combine_here(reduce_op op, data_type type, void* target, const void*
     visit(op, type, combine_block{target, first, second, count});
 }
 
-inline void fold_here(reduce_op op, data_type type, const folding& what, std::size_t count) { visit(op, type, fold_block{what, count}); }
+inline void merge_here(reduce_op op, data_type type, const merging& what, std::size_t count) { visit(op, type, merge_block{what, count}); }
 
 inline void divide_here(data_type type, void* data, std::size_t count, int divisor) {
     visit_defined<reduce_op::avg>(type, divide_block{data, count, divisor});

@@ -11,7 +11,7 @@
 namespace tutti {
 
 HWY_EXPORT(combine_here);
-HWY_EXPORT(fold_here);
+HWY_EXPORT(merge_here);
 HWY_EXPORT(divide_here);
 HWY_EXPORT(scale_here);
 HWY_EXPORT(name_here);
@@ -21,9 +21,9 @@ void combine(const reduction& op, data_type type, void* target, const void* firs
     else HWY_DYNAMIC_DISPATCH(combine_here)(op.kind(), type, target, first, second, count);
 }
 
-void fold(const reduction& op, data_type type, const folding& what, std::size_t count) noexcept {
+void merge(const reduction& op, data_type type, const merging& what, std::size_t count) noexcept {
     TUTTI_CHECK(!op.user(), "a custom operator may throw, and does not commute");
-    HWY_DYNAMIC_DISPATCH(fold_here)(op.kind(), type, what, count);
+    HWY_DYNAMIC_DISPATCH(merge_here)(op.kind(), type, what, count);
 }
 
 void divide(data_type type, void* data, std::size_t count, int divisor) noexcept {

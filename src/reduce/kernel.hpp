@@ -1,7 +1,7 @@
-// Arithmetic on blocks: two become one, or one is scaled. SIMD chosen at run time; results do not depend on which.
+// Arithmetic on blocks: two or more become one, or one is scaled. SIMD chosen at run time; results do not depend on which.
 #pragma once
 
-#include "reduce/folding.hpp"
+#include "reduce/merging.hpp"
 
 #include <tutti/reduction.hpp>
 
@@ -15,8 +15,9 @@ namespace tutti {
 void combine(const reduction& op, data_type type, void* target, const void* first, const void* second, std::size_t count);
 
 /// own[i] = (own[i] op others[0][i]) op others[1][i] and so on, and the same into each of `also`: the bits that combine() makes one after the
-/// other, in one pass over memory. For all operators but custom ones.
-void fold(const reduction& op, data_type type, const folding& what, std::size_t count) noexcept;
+/// other, in one pass over memory. For all operators but custom ones: these give the same bits whichever operand comes first, so it does not
+/// matter that `own` does.
+void merge(const reduction& op, data_type type, const merging& what, std::size_t count) noexcept;
 
 /// data[i] = data[i] / divisor: the end of an `avg`. Floating types round once (f16 and bf16 through float); integers truncate towards zero.
 void divide(data_type type, void* data, std::size_t count, int divisor) noexcept;

@@ -7,13 +7,16 @@ bool may_overlap(const blocks& one, const blocks& other) noexcept {
     return one.first < other.first + other.count && other.first < one.first + one.count;
 }
 
+bool touches(const step& other, const step& which) noexcept {
+    return may_overlap(other.here, which.here) || (other.what == action::copy && may_overlap(other.from, which.here));
+}
+
 const step* answering(const schedule& plan, int round, const step& sent) noexcept {
     const step* found = nullptr;
     for (int later = round; later < plan.rounds() && !found; ++later) {
         for (const step& each : plan.round(later)) {
             if (&each == &sent) continue;
-            const bool touches = may_overlap(each.here, sent.here) || (each.what == action::copy && may_overlap(each.from, sent.here));
-            if (!touches) continue;
+            if (!touches(each, sent)) continue;
             const bool fits = later > round && !found && each.what == action::recv && each.peer == sent.peer && each.here == sent.here;
             if (!fits) return nullptr;
             found = &each;
@@ -33,13 +36,17 @@ const step* returning(const schedule& plan, int round, const step& reduced) noex
     return nullptr;
 }
 
-bool folded(const schedule& plan, int round, const step& reduced) noexcept {
+bool merged(const schedule& plan, int round, const step& reduced, rank me, const host_map& hosts) noexcept {
+    const step* first = nullptr;
+    std::size_t parts = 0;
     for (const step& each : plan.round(round)) {
-        if (&each == &reduced) return false;
-        if (each.what == action::recv_reduce && each.here == reduced.here)
-            return returning(plan, round, each) && returning(plan, round, reduced);
+        if (&each != &reduced && !touches(each, reduced)) continue;
+        if (each.what != action::recv_reduce || each.here != reduced.here || hosts.host(each.peer) != hosts.host(me)) return false;
+        if ((&each != &reduced && each.peer == reduced.peer) || !returning(plan, round, each)) return false;
+        if (!first) first = &each;
+        ++parts;
     }
-    return false;
+    return first != &reduced && parts <= most_merged;
 }
 
 }  // namespace tutti

@@ -1,12 +1,17 @@
-// Which transfers bring back what belongs into memory that was sent to the same peer before: a plan says so by itself.
+// Which transfers bring back what belongs into memory that was sent to the same peer before, and which are combined together: a plan says so by
+// itself.
 #pragma once
 
+#include "schedule/host_map.hpp"
 #include "schedule/schedule.hpp"
 
 namespace tutti {
 
 /// Whether blocks may share memory: input and output may be the same.
 bool may_overlap(const blocks& one, const blocks& other) noexcept;
+
+/// Whether `other` uses memory of what `which` writes or sends.
+bool touches(const step& other, const step& which) noexcept;
 
 /// The recv from the same peer into the blocks of `sent`, a send of that round, when no other step touches them from the send on; null when there
 /// is none.
@@ -16,8 +21,10 @@ const step* answering(const schedule& plan, int round, const step& sent) noexcep
 /// there is none.
 const step* returning(const schedule& plan, int round, const step& reduced) noexcept;
 
-/// Whether several of that round are reduced into the blocks of `reduced` and what becomes of them is returned to each, and `reduced` is not the
-/// first of these: where memory is shared all are summed in one pass.
-bool folded(const schedule& plan, int round, const step& reduced) noexcept;
+inline constexpr std::size_t most_merged = 15;  // with what stands there
+
+/// Whether all that is reduced in that round into the blocks of `reduced`, a recv_reduce, comes from peers of rank `me`'s host, and what becomes of
+/// it is returned to each, and `reduced` is not the first of these: where memory is shared all of it is combined in one pass.
+bool merged(const schedule& plan, int round, const step& reduced, rank me, const host_map& hosts) noexcept;
 
 }  // namespace tutti

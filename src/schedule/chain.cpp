@@ -56,11 +56,11 @@ private:
     std::size_t size() const noexcept { return plans_.size(); }
     bool far(std::size_t who, const step& one) const noexcept { return hosts_.host(static_cast<rank>(who)) != hosts_.host(one.peer); }
     /// Calls, in seconds, and blocks that are moved within a host and between hosts, and reduced.
-    line price(std::size_t who, double calls, long near, long far, long reduced, long folded) const noexcept {
+    line price(std::size_t who, double calls, long near, long far, long reduced, long together) const noexcept {
         const shape& cut = plans_[who].spaces();
         const double whole = std::max({1, cut.input, cut.output});
         return {calls, (static_cast<double>(near) * prices_.moved_byte + static_cast<double>(far) * prices_.far_moved_byte +
-                        static_cast<double>(reduced) * prices_.reduced_byte + static_cast<double>(folded) * prices_.folded_byte) /
+                        static_cast<double>(reduced) * prices_.reduced_byte + static_cast<double>(together) * prices_.merged_byte) /
                            whole};
     }
 
@@ -98,7 +98,7 @@ private:
         each_round([&](std::size_t me, std::size_t node, std::span<const step> round) {
             const int number = static_cast<int>(node - first_[me]);
             double calls = 0;
-            long near = 0, far_sent = 0, far_received = 0, reduced = 0, in_folds = 0;
+            long near = 0, far_sent = 0, far_received = 0, reduced = 0, together = 0;
             double hop = 0;  // the longest
             source_begin_.push_back(sources_.size());
             for (const step& one : round) {
@@ -114,15 +114,16 @@ private:
                 const double wait = far(me, one) ? prices_.far_hop : prices_.hop;
                 hop = std::max(hop, wait);
                 far_received += between;
-                const bool fold = one.what == action::recv_reduce && between == 0 && folded(plans_[me], number, one);
-                const long added = one.what == action::recv_reduce && !fold ? one.here.count : 0, joined = fold ? one.here.count : 0;
-                reduced += added;
-                in_folds += joined;
+                const long added = one.what == action::recv_reduce ? one.here.count : 0;
+                const bool beside = added > 0 && merged(plans_[me], number, one, static_cast<rank>(me), hosts_);
+                (beside ? together : reduced) += added;
                 source from = sends_[next[static_cast<std::size_t>(one.peer) * size() + me]++];
-                from.until = from.until + price(me, prices_.send + prices_.recv, one.here.count - between, between, added, joined) + line{wait, 0};
+                const long alone = beside ? 0 : added;
+                from.until = from.until + line{wait, 0} +
+                             price(me, prices_.send + prices_.recv, one.here.count - between, between, alone, added - alone);
                 sources_.push_back(from);
             }
-            work_.push_back(price(me, calls, near, std::max(far_sent, far_received), reduced, in_folds) + line{hop, 0});
+            work_.push_back(price(me, calls, near, std::max(far_sent, far_received), reduced, together) + line{hop, 0});
         });
         source_begin_.push_back(sources_.size());
     }

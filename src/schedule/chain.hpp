@@ -15,7 +15,7 @@ struct chain_prices {
     double recv = 0;            // and of its receiver
     double moved_byte = 0;      // sent or received: a rank does one after the other
     double reduced_byte = 0;    // or copied
-    double folded_byte = 0;     // instead of `reduced_byte`, for what is summed in the pass that sums others
+    double merged_byte = 0;     // instead of `reduced_byte`, for what is combined in the pass that combines others
     double far_hop = 0;         // instead of `hop`, from another host
     double far_moved_byte = 0;  // instead of `moved_byte`, to or from another host, the larger of both in a round: a card does both at once
 };

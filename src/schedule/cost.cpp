@@ -70,7 +70,7 @@ cost count(const schedule& plan, rank me, const host_map& hosts) {
                 total.answered += line.here.count;
             if (line.what == action::recv_reduce) {
                 total.reduced += line.here.count;
-                if (!far && folded(plan, round, line)) total.folded += line.here.count;
+                if (merged(plan, round, line, me, hosts)) total.merged += line.here.count;
             }
         }
         total.far_exchanges += far_round;

@@ -18,7 +18,7 @@ struct cost {
     long sent = 0;      // blocks, as all that follow
     long received = 0;  // what is reduced included
     long reduced = 0;
-    long folded = 0;  // of these: where memory is shared they are summed in the pass that sums others
+    long merged = 0;  // of these: where memory is shared they are combined in the pass that combines others
     long copied = 0;
     long answered = 0;                    // received from a peer of the host, where nothing was done since it was sent to that peer
     long spread = 0;                      // sent to peers other than the one that gets most

@@ -28,7 +28,8 @@ constexpr blocks scratch(int first, int count = 1) noexcept { return {space::scr
 
 enum class action : std::uint8_t { send, recv, recv_reduce, copy };
 
-/// One line of a plan. `recv_reduce` combines what arrives with what stands in `here`; the lower rank's operand goes first.
+/// One line of a plan. `recv_reduce` combines what arrives with what stands in `here`; the lower rank's operand goes
+/// first, where the operator does not give the same bits either way.
 struct step {
     action what = action::copy;
     rank peer = -1;  // none for copy

@@ -1,4 +1,6 @@
 #include "algorithm/chooser.hpp"
+
+#include "algorithm/estimate.hpp"
 #include "schedule/cost.hpp"
 
 #include <doctest/doctest.h>
@@ -63,9 +65,11 @@ TEST_CASE("on two cores the defaults choose what was measured to be fastest") {
         {2, all_reduce, 8 * KiB, "recursive_doubling"},
         {2, all_reduce, 16 * KiB, "ring"},
         {2, all_reduce, 256 * KiB, "ring"},
+        {3, all_reduce, 128 * KiB, "star"},
         {4, all_reduce, 4 * KiB, "star"},
+        {4, all_reduce, 64 * KiB, "star"},
         {4, all_reduce, 256 * KiB, "direct"},
-        {4, all_reduce, 1 * MiB, "direct"},
+        {4, all_reduce, 2 * MiB, "direct"},
         {4, all_reduce, 4 * MiB, "halving_doubling"},
         {4, all_reduce, 64 * MiB, "halving_doubling"},
         {4, broadcast, 64 * MiB, "tree"},
@@ -76,6 +80,19 @@ TEST_CASE("on two cores the defaults choose what was measured to be fastest") {
         {4, scatter, 64 * KiB, "direct"},
     };
     check(in_memory, on_two_cores(shared_memory_costs));
+    const row in_the_arena[] = {
+        {2, all_reduce, 8 * KiB, "recursive_doubling"},
+        {2, all_reduce, 64 * MiB, "ring"},
+        {3, all_reduce, 512 * KiB, "star"},
+        {3, all_reduce, 4 * MiB, "halving_doubling"},
+        {4, all_reduce, 128 * KiB, "star"},
+        {4, all_reduce, 256 * KiB, "direct"},
+        {4, all_reduce, 64 * MiB, "direct"},
+        {8, all_reduce, 64 * KiB, "star"},
+        {8, all_reduce, 512 * KiB, "direct"},
+        {8, all_reduce, 64 * MiB, "direct"},
+    };
+    check(in_the_arena, on_two_cores(costs_of_allocated(shared_memory_costs)));
 }
 
 TEST_CASE("where nothing was measured the defaults choose few rounds for small vectors and few bytes for large ones") {

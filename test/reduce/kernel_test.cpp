@@ -75,11 +75,11 @@ bool scale_agrees(data_type type, std::size_t count, double factor, std::mt19937
     return vectors == scalars && in_place == in_place_scalars;
 }
 
-/// `others` blocks are folded onto one; the result goes into that, into the first `written` of the others, and into `beside` blocks more.
-struct fold_shape {
+/// `others` blocks are merged into one; the result goes into that, into the first `written` of the others, and into `beside` blocks more.
+struct merge_shape {
     std::size_t others, written, beside;
 };
-constexpr fold_shape fold_shapes[] = {{0, 0, 1}, {1, 0, 0}, {1, 1, 0}, {1, 1, 1}, {2, 1, 0}, {3, 3, 0}, {15, 15, 0}};
+constexpr merge_shape merge_shapes[] = {{0, 0, 1}, {1, 0, 0}, {1, 1, 0}, {1, 1, 1}, {2, 1, 0}, {3, 3, 0}, {15, 15, 0}};
 
 std::vector<block> some_blocks(std::size_t many, data_type type, std::size_t count, std::mt19937_64& random) {
     std::vector<block> all;
@@ -87,7 +87,7 @@ std::vector<block> some_blocks(std::size_t many, data_type type, std::size_t cou
     return all;
 }
 
-bool fold_agrees(reduce_op op, data_type type, std::size_t count, fold_shape shape, std::mt19937_64& random) {
+bool merge_agrees(reduce_op op, data_type type, std::size_t count, merge_shape shape, std::mt19937_64& random) {
     std::vector<block> vectors = some_blocks(1 + shape.others + shape.beside, type, count, random), scalars = vectors;
     std::vector<const std::byte*> others;
     std::vector<std::byte*> also;
@@ -96,7 +96,7 @@ bool fold_agrees(reduce_op op, data_type type, std::size_t count, fold_shape sha
         if (each <= shape.others) others.push_back(data);
         if (each <= shape.written || each > shape.others) also.push_back(data);
     }
-    fold(op, type, {static_cast<std::byte*>(vectors[0].data()), others, also}, count);
+    merge(op, type, {static_cast<std::byte*>(vectors[0].data()), others, also}, count);
     void* const own = scalars[0].data();
     for (std::size_t each = 1; each <= shape.others; ++each) combine_scalar(op, type, own, own, scalars[each].data(), count);
     for (std::size_t each = 1; each < scalars.size(); ++each)
@@ -123,7 +123,7 @@ TEST_CASE("every instruction set combines every type to the bits of the scalar d
     }
 }
 
-TEST_CASE("every instruction set folds many blocks to the bits of combining them one by one, wherever the result goes") {
+TEST_CASE("every instruction set merges many blocks to the bits of combining them one by one, wherever the result goes") {
     for (const auto target : all_targets()) {
         const only_target here(target);
         std::mt19937_64 random(seed);
@@ -131,10 +131,10 @@ TEST_CASE("every instruction set folds many blocks to the bits of combining them
             for (const auto op : all_ops) {
                 if (!defined(op, type)) continue;
                 for (const std::size_t count : {0, 1, 3, 15, 16, 17, 63, 64, 65, 255, 257, 509, 1021, 4099})
-                    for (const fold_shape shape : fold_shapes) {
+                    for (const merge_shape shape : merge_shapes) {
                         INFO(kernel_target(), " ", std::string(name(type)), " ", std::string(name(op)), " count ", count, " of ",
                              shape.others, " into ", shape.written, " and ", shape.beside, " seed ", seed);
-                        CHECK(fold_agrees(op, type, count, shape, random));
+                        CHECK(merge_agrees(op, type, count, shape, random));
                     }
             }
     }

@@ -41,16 +41,16 @@ TEST_CASE("what is sent in one round leaves one after the other, and the last on
     CHECK(chain(plans, prices).seconds(5) == Approx(100 + 10 + 3 * (20 + 5)));
 }
 
-TEST_CASE("what is summed in the pass that sums others has a price of its own") {
+TEST_CASE("what is combined in the pass that combines others has a price of its own") {
     schedule root({.output = 1}), leaf({.output = 1});
     root.round(recv_reduce(1, output(0)), recv_reduce(2, output(0)));
     root.round(send(1, output(0)), send(2, output(0)));
     leaf.round(send(0, output(0)));
     leaf.round(recv(0, output(0)));
     const std::vector plans{root, leaf, leaf};
-    chain_prices folding = prices;
-    folding.folded_byte = 0.5;
-    CHECK(chain(plans, folding).seconds(80) - chain(plans, prices).seconds(80) == Approx(80 * 0.5));
+    chain_prices merging = prices;
+    merging.merged_byte = 0.5;
+    CHECK(chain(plans, merging).seconds(80) - chain(plans, prices).seconds(80) == Approx(80 * 0.5));
 }
 
 TEST_CASE("within a host partners do one part after the other, between hosts both at once") {

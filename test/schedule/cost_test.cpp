@@ -61,23 +61,35 @@ TEST_CASE("blocks that come back from a peer of the host they were sent to are a
     CHECK(count(around).answered == 0);
 }
 
-TEST_CASE("what is summed in the pass that sums others, and goes back, is folded, but for the first of it") {
+TEST_CASE("what is summed in the pass that sums others, and goes back, is merged, but for the first of it") {
     schedule plan({.output = 4});
     plan.round(recv_reduce(1, output(0, 2)), recv_reduce(2, output(0, 2)), recv_reduce(3, output(0, 2)), recv_reduce(3, output(2)));
     plan.round(send(1, output(0, 2)), send(2, output(0, 2)), send(3, output(0, 2)), send(3, output(2)));
     CHECK(count(plan).reduced == 7);
-    CHECK(count(plan).folded == 4);
+    CHECK(count(plan).merged == 4);
     const std::vector<int> numbers{0, 0, 0, 1};
-    CHECK(count(plan, 0, host_map(numbers)).folded == 2);
+    CHECK(count(plan, 0, host_map(numbers)).merged == 0);  // what comes from another host waits for nobody
     schedule kept({.output = 1});
     kept.round(recv_reduce(1, output(0)), recv_reduce(2, output(0)));
     kept.round(send(1, output(0)));
-    CHECK(count(kept).folded == 0);  // rank 2 does not get the sum
+    CHECK(count(kept).merged == 0);  // rank 2 does not get the sum
     schedule written({.input = 1, .output = 1});
     written.round(recv_reduce(1, output(0)), recv_reduce(2, output(0)));
     written.round(copy(output(0), input(0)));
     written.round(send(1, output(0)), send(2, output(0)));
-    CHECK(count(written).folded == 0);  // what goes back is something else
+    CHECK(count(written).merged == 0);  // what goes back is something else
+    schedule touched({.output = 2});
+    touched.round(recv_reduce(1, output(0)), recv_reduce(2, output(0)), recv_reduce(3, output(0, 2)));
+    touched.round(send(1, output(0)), send(2, output(0)), send(3, output(0, 2)));
+    CHECK(count(touched).merged == 0);  // some of it is reduced into more than these blocks
+    for (const int peers : {15, 16}) {
+        schedule many({.output = 1});
+        for (rank peer = 1; peer <= peers; ++peer) many.add(recv_reduce(peer, output(0)));
+        many.end_round();
+        for (rank peer = 1; peer <= peers; ++peer) many.add(send(peer, output(0)));
+        many.end_round();
+        CHECK(count(many).merged == (peers == 15 ? 14 : 0));
+    }
 }
 
 TEST_CASE("what goes to other hosts is counted apart, in each round the larger of sent and received") {

@@ -12,7 +12,7 @@ namespace tutti {
 
 /// Blocks of equally many elements. `own` is the first operand and gets the result; each of `also` gets it too, and may be one of `others`.
 /// They overlap in no other way, and are aligned to their elements.
-struct folding {
+struct merging {
     std::byte* own = nullptr;
     std::span<const std::byte* const> others;
     std::span<std::byte* const> also;
@@ -20,7 +20,7 @@ struct folding {
 
 /// Elements [done, end), by `combine(own, other, elements)`: in pieces that do not leave the first cache until they are copied.
 template <class Combine>
-void fold_in_pieces(const folding& what, std::size_t element, std::size_t done, std::size_t end, Combine&& combine) {
+void merge_in_pieces(const merging& what, std::size_t element, std::size_t done, std::size_t end, Combine&& combine) {
     constexpr std::size_t piece_bytes = 4096;
     for (std::size_t some = 0; done < end; done += some) {
         some = std::min(end - done, piece_bytes / element);
