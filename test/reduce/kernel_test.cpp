@@ -130,7 +130,7 @@ TEST_CASE("every instruction set merges many blocks to the bits of combining the
         for (const auto type : all_types)
             for (const auto op : all_ops) {
                 if (!defined(op, type)) continue;
-                for (const std::size_t count : {0, 1, 3, 15, 16, 17, 63, 64, 65, 255, 257, 509, 1021, 4099})
+                for (const auto count : std::initializer_list<std::size_t>{0, 1, 3, 15, 16, 17, 63, 64, 65, 255, 257, 509, 1021, 4099})
                     for (const merge_shape shape : merge_shapes) {
                         INFO(kernel_target(), " ", std::string(name(type)), " ", std::string(name(op)), " count ", count, " of ",
                              shape.others, " into ", shape.written, " and ", shape.beside, " seed ", seed);
