@@ -323,9 +323,9 @@ std::size_t operation::reduce(int index, std::size_t slice, std::uint64_t offset
 
 std::size_t operation::reduce(int index, std::size_t slice, std::uint64_t offset, std::size_t bytes,
                               std::span<const std::byte* const> parts, std::span<std::byte* const> backs) noexcept {
-    TUTTI_CHECK(parts.size() <= most_parts && backs.size() <= most_parts, "more parts than are combined in one pass");
-    std::array<const std::byte*, most_parts> others;
-    std::array<std::byte*, most_parts> also;
+    TUTTI_CHECK(parts.size() <= most_merged && backs.size() <= most_merged, "more parts than are combined in one pass");
+    std::array<const std::byte*, most_merged> others;
+    std::array<std::byte*, most_merged> also;
     return along(index, slice, offset, bytes, [&](std::byte* mine, std::size_t at, std::size_t count) {
         for (std::size_t each = 0; each < parts.size(); ++each) others[each] = parts[each] + at;
         for (std::size_t each = 0; each < backs.size(); ++each) also[each] = backs[each] + at;

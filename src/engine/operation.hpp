@@ -146,9 +146,9 @@ public:
     std::size_t reduce(int step, std::size_t slice, std::uint64_t offset, std::span<const std::byte> part,
                        std::byte* back = nullptr) noexcept;
     /// The same with `bytes` of each of several parts, one after the other, for a built-in operator; all of `backs` take the result.
+    /// At most `most_merged` of each.
     std::size_t reduce(int step, std::size_t slice, std::uint64_t offset, std::size_t bytes, std::span<const std::byte* const> parts,
                        std::span<std::byte* const> backs) noexcept;
-    static constexpr std::size_t most_parts = most_merged;
     /// The same with all of the slice. False when the user's operator threw: then everything has ended, this operation too.
     bool reduce(int step, std::size_t slice, const std::byte* arrived) noexcept;
 

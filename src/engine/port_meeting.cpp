@@ -10,8 +10,6 @@
 namespace tutti {
 namespace {
 
-constexpr std::size_t most_contributions = operation::most_parts;
-
 /// What one peer has lent.
 struct contribution {
     int step = 0;
@@ -38,8 +36,8 @@ bool aligned(std::span<const std::span<std::byte>> runs, std::size_t element) no
 
 /// Combines bytes [done, end) of a slice with all that was lent for it, in the order of the plan.
 void combine_lent(operation& of, std::size_t slice, std::span<const contribution> all, std::size_t done, std::size_t end) noexcept {
-    std::array<const std::byte*, most_contributions> parts;
-    std::array<std::byte*, most_contributions> backs;
+    std::array<const std::byte*, most_merged> parts;
+    std::array<std::byte*, most_merged> backs;
     while (done < end) {
         std::size_t bytes = end - done, count = 0, writable = 0;
         for (const contribution& each : all) {
@@ -78,7 +76,7 @@ landing port::meet(track& on) noexcept {
     operation& of = on.at.of();
     const std::size_t slice = on.at.slice(), element = of.asked.element_bytes();
     const auto fits = [element](const track& each) { return !each.over->lent().empty() && aligned(each.over->lent(), element); };
-    if (!fits(on) || of.asked.op.user() || of.receivers().size() > most_contributions) return landing::here;
+    if (!fits(on) || of.asked.op.user() || of.receivers().size() > most_merged) return landing::here;
     auto found = landing::through;
     each_together(on.at, [&](int step, port& from) {
         const track& other = *from.tracks_.front();
@@ -99,7 +97,7 @@ std::size_t port::combine_together(track& on, std::uint64_t offset, std::span<co
         on.met = end < of.transfer_bytes(on.at.step(), slice);
         return part.size();
     }
-    std::array<contribution, most_contributions> all;
+    std::array<contribution, most_merged> all;
     std::size_t count = 0;
     const std::span<std::byte> own(const_cast<std::byte*>(part.data()), part.size());  // written to as `back` only
     each_together(on.at, [&](int step, port& from) {

@@ -21,7 +21,7 @@ const step* answering(const schedule& plan, int round, const step& sent) noexcep
 /// there is none.
 const step* returning(const schedule& plan, int round, const step& reduced) noexcept;
 
-inline constexpr std::size_t most_merged = 15;  // with what stands there
+inline constexpr std::size_t most_merged = 15;  // parts from peers
 
 /// Whether all that is reduced in that round into the blocks of `reduced`, a recv_reduce, comes from peers of rank `me`'s host, and what becomes of
 /// it is returned to each, and `reduced` is not the first of these: where memory is shared all of it is combined in one pass.

@@ -104,40 +104,40 @@ bool merge_agrees(reduce_op op, data_type type, std::size_t count, merge_shape s
     return vectors == scalars;
 }
 
-}  // namespace
-
-TEST_CASE("every instruction set combines every type to the bits of the scalar definition, in place or not") {
+/// For every instruction set `check(type, op, random)`, where the operator is defined for the type.
+template <class Check>
+void each_defined(Check check) {
     for (const auto target : all_targets()) {
         const only_target here(target);
         std::mt19937_64 random(seed);
         for (const auto type : all_types)
-            for (const auto op : all_ops) {
-                if (!defined(op, type)) continue;
-                for (const auto count : all_counts())
-                    for (const auto where : all_placements) {
-                        INFO(kernel_target(), " ", std::string(name(type)), " ", std::string(name(op)), " count ", count, " placement ",
-                             static_cast<int>(where), " seed ", seed);
-                        CHECK(combine_agrees(op, type, count, where, random));
-                    }
-            }
+            for (const auto op : all_ops)
+                if (defined(op, type)) check(type, op, random);
     }
 }
 
-TEST_CASE("every instruction set merges many blocks to the bits of combining them one by one, wherever the result goes") {
-    for (const auto target : all_targets()) {
-        const only_target here(target);
-        std::mt19937_64 random(seed);
-        for (const auto type : all_types)
-            for (const auto op : all_ops) {
-                if (!defined(op, type)) continue;
-                for (const auto count : std::initializer_list<std::size_t>{0, 1, 3, 15, 16, 17, 63, 64, 65, 255, 257, 509, 1021, 4099})
-                    for (const merge_shape shape : merge_shapes) {
-                        INFO(kernel_target(), " ", std::string(name(type)), " ", std::string(name(op)), " count ", count, " of ",
-                             shape.others, " into ", shape.written, " and ", shape.beside, " seed ", seed);
-                        CHECK(merge_agrees(op, type, count, shape, random));
-                    }
+}  // namespace
+
+TEST_CASE("every instruction set combines every type to the bits of the scalar definition, in place or not") {
+    each_defined([](data_type type, reduce_op op, std::mt19937_64& random) {
+        for (const auto count : all_counts())
+            for (const auto where : all_placements) {
+                INFO(kernel_target(), " ", std::string(name(type)), " ", std::string(name(op)), " count ", count, " placement ",
+                     static_cast<int>(where), " seed ", seed);
+                CHECK(combine_agrees(op, type, count, where, random));
             }
-    }
+    });
+}
+
+TEST_CASE("every instruction set merges many blocks to the bits of combining them one by one, wherever the result goes") {
+    each_defined([](data_type type, reduce_op op, std::mt19937_64& random) {
+        for (const auto count : std::initializer_list<std::size_t>{0, 1, 3, 15, 16, 17, 63, 64, 65, 255, 257, 509, 1021, 4099})
+            for (const merge_shape shape : merge_shapes) {
+                INFO(kernel_target(), " ", std::string(name(type)), " ", std::string(name(op)), " count ", count, " of ", shape.others,
+                     " into ", shape.written, " and ", shape.beside, " seed ", seed);
+                CHECK(merge_agrees(op, type, count, shape, random));
+            }
+    });
 }
 
 TEST_CASE("every instruction set divides every type to the bits of the scalar definition") {
