@@ -15,8 +15,6 @@ static_assert(untold_bytes + worthwhile_bytes <= ring_bytes, "who waits for room
 constexpr std::size_t grain = 64;
 constexpr std::size_t cache_line = 64;
 
-std::size_t place_of(std::uint64_t position) noexcept { return static_cast<std::size_t>(position % ring_bytes); }
-
 /// Writes into each cache line of what has been read. A line that the reader's core has only read stays in its cache, and the sender's next
 /// write to it waits for that cache to drop it, line by line: about 9 GB/s. One that it has written moves to the sender as a whole: 70 GB/s.
 void take_over(std::byte* bytes, std::size_t count) noexcept {
@@ -34,12 +32,19 @@ std::size_t ring_sender::room() noexcept {
     return broken_ ? 0 : ring_bytes - static_cast<std::size_t>(sent_ - received_);
 }
 
+void ring_sender::rewind_if_empty() noexcept {
+    if (place() < rewound_from || (received_ != sent_ && (room(), received_ != sent_))) return;
+    origin_ = sent_;
+    over_.state->origin.store(origin_, std::memory_order_relaxed);
+}
+
 moved ring_sender::send(std::span<const std::span<const std::byte>> parts) noexcept {
+    rewind_if_empty();
     std::size_t free = ring_bytes - static_cast<std::size_t>(sent_ - received_), total = 0, unpublished = 0;
     for (auto part : parts) {
         while (!part.empty()) {
             if (free < std::min(part.size(), grain)) free = room();
-            const std::size_t at = place_of(sent_);
+            const std::size_t at = place();
             std::size_t bytes = std::min({part.size(), free, ring_bytes - at, chunk_bytes});
             if (bytes == free && bytes < part.size()) bytes = bytes / grain * grain;
             if (bytes == 0) break;
@@ -66,6 +71,7 @@ std::size_t ring_receiver::waiting() noexcept {
     const std::uint64_t seen = over_.state->sent.load();
     if (seen - received_ > ring_bytes || seen - received_ < sent_ - received_) broken_ = true;
     else sent_ = seen;
+    if (sent_ != received_ && over_.state->origin.load(std::memory_order_relaxed) == received_) origin_ = received_;
     return broken_ ? 0 : static_cast<std::size_t>(sent_ - received_);
 }
 
@@ -74,7 +80,7 @@ moved ring_receiver::recv(std::span<const std::span<std::byte>> parts) noexcept 
     for (auto part : parts) {
         while (!part.empty()) {
             if (there == 0 && (there = waiting()) == 0) break;
-            const std::size_t at = place_of(received_);
+            const std::size_t at = place();
             const std::size_t bytes = std::min({part.size(), there, ring_bytes - at, chunk_bytes});
             std::memcpy(part.data(), over_.bytes + at, bytes);
             if (keeps_pace_) take_over(over_.bytes + at, bytes);
@@ -91,19 +97,20 @@ moved ring_receiver::recv(std::span<const std::span<std::byte>> parts) noexcept 
 moved ring_receiver::peek(std::span<const std::byte>& run) noexcept {
     std::size_t there = static_cast<std::size_t>(sent_ - received_);
     if (there == 0) there = waiting();
-    const std::size_t at = place_of(received_);
+    const std::size_t at = place();
     run = {over_.bytes + at, std::min(there, ring_bytes - at)};
     return {run.size(), there == 0 && broken_ ? make_error_code(error::protocol_error) : std::error_code()};
 }
 
 void ring_receiver::skip(std::size_t bytes) noexcept {
-    if (keeps_pace_) take_over(over_.bytes + place_of(received_), bytes);
+    if (keeps_pace_) take_over(over_.bytes + place(), bytes);
     advance(bytes);
 }
 
 void ring_receiver::advance(std::size_t bytes) noexcept {
     received_ += bytes;
-    if (received_ - told_ < untold_bytes) return;
+    const bool may_rewind = received_ == sent_ && place() >= rewound_from;
+    if (received_ - told_ < untold_bytes && !may_rewind) return;
     told_ = received_;
     over_.state->received.store(told_);
 }

@@ -18,12 +18,15 @@ namespace tutti {
 inline constexpr std::size_t ring_bytes = 512 * KiB;
 /// Of less than this that it has read a receiver need not tell the sender: small frames then cost no line that both would write and read.
 inline constexpr std::size_t untold_bytes = 32 * KiB;
+/// From here on an empty ring is begun again from its beginning, which the caches still hold: many rings go through them then.
+inline constexpr std::size_t rewound_from = 128 * KiB;
 
 /// What both sides write, each variable on a cache line of its own. Positions count bytes from the beginning and never stop.
 /// Positions and the wishes to be woken are written and read in one order for all (sequentially consistent): either the mover sees the wish,
 /// or the sleeper, looking again after it wished, sees the move. (To take a wish back needs no order: one bell more does no harm.)
 struct ring_state {
     alignas(64) std::atomic<std::uint64_t> sent{0};      // by the sender
+    std::atomic<std::uint64_t> origin{0};                // by the sender, before `sent`: the position that lies where the bytes begin
     alignas(64) std::atomic<std::uint64_t> received{0};  // by the receiver
     alignas(64) std::atomic<std::uint32_t> receiver_sleeps{0};
     alignas(64) std::atomic<std::uint32_t> sender_sleeps{0};
@@ -59,9 +62,12 @@ public:
 
 private:
     std::size_t room() noexcept;
+    std::size_t place() const noexcept { return static_cast<std::size_t>((sent_ - origin_) % ring_bytes); }
+    void rewind_if_empty() noexcept;
 
     ring over_;
     slip_sender slips_;
+    std::uint64_t origin_ = 0;
     std::uint64_t sent_ = 0;
     std::uint64_t received_ = 0;  // as last seen
     bool broken_ = false;
@@ -87,10 +93,12 @@ public:
 
 private:
     std::size_t waiting() noexcept;
+    std::size_t place() const noexcept { return static_cast<std::size_t>((received_ - origin_) % ring_bytes); }
     void advance(std::size_t bytes) noexcept;
 
     ring over_;
     slip_receiver slips_;
+    std::uint64_t origin_ = 0;
     std::uint64_t sent_ = 0;  // as last seen
     std::uint64_t received_ = 0;
     std::uint64_t told_ = 0;  // of that, to the sender

@@ -4,7 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <memory>
+#include <random>
 #include <thread>
 
 namespace tutti::test {
@@ -93,6 +95,60 @@ TEST_CASE("a receiver that keeps pace writes into each line that it has read, an
             REQUIRE(std::count(there, there + 64, std::byte{0}) > 0);
         }
     }
+}
+
+TEST_CASE("an empty ring begins anew where it began, so whoever reads in time needs a part of it only") {
+    for (const std::size_t frame : {std::size_t{64}, std::size_t{1000}, std::size_t{20'001}, rewound_from}) {
+        CAPTURE(frame);
+        one_ring ring;
+        ring_sender sender(ring.both());
+        ring_receiver receiver(ring.both());
+        bytes got(frame);
+        for (std::uint64_t round = 0; round * frame < 5 * ring_bytes; ++round) {
+            const bytes sent = random_bytes(frame, round);
+            REQUIRE(send(sender, sent).bytes == frame);
+            REQUIRE(recv(receiver, got).bytes == frame);
+            REQUIRE(got == sent);
+        }
+        const auto touched = [](std::byte each) { return each != std::byte{0}; };
+        const auto unused = ring.bytes.begin() + static_cast<std::ptrdiff_t>(rewound_from + frame);
+        CHECK(std::any_of(ring.bytes.begin(), unused, touched));
+        CHECK(std::none_of(unused, ring.bytes.end(), touched));
+    }
+}
+
+TEST_CASE("what goes through a ring arrives as it was, wherever the ring begins anew") {
+    const auto seed = std::random_device{}();
+    CAPTURE(seed);
+    std::mt19937_64 random(seed);
+    one_ring ring;
+    ring_sender sender(ring.both());
+    ring_receiver receiver(ring.both());
+    const bytes stream = random_bytes(40 * ring_bytes, seed);
+    bytes got(ring_bytes);
+    std::size_t sent = 0, received = 0, rewound = 0;
+    while (received < stream.size()) {
+        const std::uint64_t origin = ring.state.origin.load();
+        const std::size_t most = random() % (random() % 8 == 0 ? ring_bytes : 64 * KiB);
+        sent += send(sender, std::span(stream).subspan(sent, std::min(most, stream.size() - sent))).bytes;
+        rewound += ring.state.origin.load() != origin;
+        REQUIRE(ring.state.origin.load() <= received + untold_bytes);
+        const std::size_t wanted = random() % (random() % 2 == 0 ? ring_bytes : 32 * KiB);
+        std::size_t taken = 0;
+        if (random() % 2 == 0) {
+            std::span<const std::byte> shown;
+            receiver.peek(shown);
+            taken = std::min(wanted, shown.size());
+            std::copy_n(shown.begin(), taken, got.begin());
+            receiver.skip(taken);
+        } else {
+            taken = recv(receiver, std::span(got).first(wanted)).bytes;
+        }
+        REQUIRE(std::equal(got.begin(), got.begin() + static_cast<std::ptrdiff_t>(taken), stream.begin() + static_cast<std::ptrdiff_t>(received)));
+        received += taken;
+    }
+    CHECK(rewound > 10);
+    CHECK(ring.state.sent.load() == stream.size());
 }
 
 TEST_CASE("who sleeps is to be woken once, the sender only when a good part is free") {
