@@ -33,8 +33,9 @@ std::string contact(const context_options& options, rank me, const std::string& 
 
 /// One line of settings, then for each rank the number of its host and its address; or '!' and what went wrong.
 std::string write_members(const membership& all) {
-    std::string text = fmt::format("{} {} {} {} {}{} {}\n", all.settings.slice_bytes, all.settings.packet_bytes, all.settings.small_bytes,
-                                   all.settings.lanes, int{all.calibrate}, int{all.settings.deterministic}, to_string(all.settings.costs));
+    std::string text = fmt::format("{} {} {} {} {} {}{} {}\n", all.settings.slice_bytes, all.settings.reduced_slice_bytes,
+                                   all.settings.packet_bytes, all.settings.small_bytes, all.settings.lanes, int{all.calibrate},
+                                   int{all.settings.deterministic}, to_string(all.settings.costs));
     for (std::size_t each = 0; each < all.addresses.size(); ++each)
         text += fmt::format("{} {}\n", all.hosts.host(static_cast<rank>(each)), all.addresses[each]);
     return text;
@@ -47,24 +48,24 @@ bool read_members(std::string_view text, membership& into) {
         text.remove_prefix(end == text.npos ? text.size() : end + 1);
         return found;
     };
-    const auto settings = line();
-    const char* const last = settings.data() + settings.size();
-    const auto slice = std::from_chars(settings.data(), last, into.settings.slice_bytes);
-    if (slice.ec != std::errc{} || slice.ptr == last) return false;
-    const auto packet = std::from_chars(slice.ptr + 1, last, into.settings.packet_bytes);
-    if (packet.ec != std::errc{} || packet.ptr == last) return false;
-    const auto small = std::from_chars(packet.ptr + 1, last, into.settings.small_bytes);
-    if (small.ec != std::errc{} || small.ptr == last || into.settings.slice_bytes == 0) return false;
-    const auto lanes = std::from_chars(small.ptr + 1, last, into.settings.lanes);
-    if (lanes.ec != std::errc{} || lanes.ptr == last || into.settings.lanes < 1 || into.settings.lanes > most_lanes) return false;
-    const std::string_view rest(lanes.ptr + 1, last);
+    std::string_view rest = line();
+    const auto number = [&rest](auto& found) {
+        const char* const last = rest.data() + rest.size();
+        const auto read = std::from_chars(rest.data(), last, found);
+        if (read.ec != std::errc{} || read.ptr == last) return false;
+        rest.remove_prefix(static_cast<std::size_t>(read.ptr - rest.data()) + 1);
+        return true;
+    };
+    engine_settings& told = into.settings;
+    if (!number(told.slice_bytes) || !number(told.reduced_slice_bytes) || !number(told.packet_bytes) || !number(told.small_bytes)) return false;
+    if (!number(told.lanes) || told.slice_bytes == 0 || told.lanes < 1 || told.lanes > most_lanes) return false;
     const auto yes_or_no = [](char digit) { return digit == '0' || digit == '1'; };
     if (rest.size() < 3 || !yes_or_no(rest[0]) || !yes_or_no(rest[1]) || rest[2] != ' ') return false;
     const auto costs = costs_in(rest.substr(3));
     if (!costs || to_string(*costs) != rest.substr(3)) return false;  // another build may know other numbers, and would choose otherwise
     into.calibrate = rest[0] == '1';
-    into.settings.deterministic = rest[1] == '1';
-    into.settings.costs = *costs;
+    told.deterministic = rest[1] == '1';
+    told.costs = *costs;
     std::vector<int> hosts;
     for (auto& each : into.addresses) {
         const std::string_view both = line();
@@ -112,6 +113,12 @@ std::size_t usual_slice_bytes(const membership& all, const context::state& home)
     return sockets_of_two && all.settings.lanes == 1 ? 2 * default_slice_bytes : default_slice_bytes;
 }
 
+/// In memory that all ranks share what is reduced is copied to where its peer can read it, unless it lies there. Half as long slices of all
+/// ranks stay in the caches, from there until the sum is copied back.
+std::size_t usual_reduced_slice_bytes(const membership& all, const context::state& home) {
+    return all.hosts.count() == 1 && home.own_network() && share_memory(all) ? default_slice_bytes / 2 : 0;
+}
+
 /// Rank 0: the addresses of all, who shares a host, slices, and costs. Who is late is named on every rank.
 task<> collect(store& meeting, const std::string& job, membership& all, const std::string& mine, const context::state& home,
                time_point deadline) {
@@ -132,7 +139,10 @@ task<> collect(store& meeting, const std::string& job, membership& all, const st
     }
     all.hosts = host_map(hosts);
     all.settings.costs = usual_costs(all, home);
-    if (home.options().slice_bytes == 0) all.settings.slice_bytes = usual_slice_bytes(all, home);
+    if (home.options().slice_bytes == 0) {
+        all.settings.slice_bytes = usual_slice_bytes(all, home);
+        all.settings.reduced_slice_bytes = usual_reduced_slice_bytes(all, home);
+    }
     if (loops_back(all, home)) all.settings.packet_bytes = loopback_packet_bytes;
     std::string text = write_members(all);
     if (!missing.empty()) text = fmt::format("!of {} ranks these did not come in time: {}", all.addresses.size(), missing);

@@ -25,6 +25,7 @@ namespace tutti {
 /// What all ranks of a group must have alike, because it decides what goes over the wire. Agreed when the group forms.
 struct engine_settings {
     std::size_t slice_bytes = default_slice_bytes;  // a transfer travels in pieces of about this size
+    std::size_t reduced_slice_bytes = 0;            // the same where it is reduced and not request::allocated; 0: slice_bytes
     std::size_t packet_bytes = 0;                   // pieces and near-equal blocks are multiples of it where they can be; 0: of nothing
     std::size_t segment = 0;                    // slices that go through all rounds before the next ones do; 0: as engine::segment says
     std::size_t most_under_way = 0;             // bytes for `admission`, each rank's own; 0: as engine::most_under_way says

@@ -38,10 +38,15 @@ operation& engine::made_of(const request& what) {
     return made;
 }
 
+static std::size_t slice_bytes(const request& what, const engine_settings& by) noexcept {
+    const bool reduced = by.reduced_slice_bytes > 0 && reduces(what.kind) && !what.allocated;
+    return reduced ? by.reduced_slice_bytes : by.slice_bytes;
+}
+
 /// Without a plan where nothing can be done any more.
 void engine::make_ready(operation& made, const request& what, const std::shared_ptr<const program>& plan) {
     made.begin(what);
-    if (plan) made.plan(plan, who_.me, who_.size, {settings_.slice_bytes, segment(), settings_.packet_bytes});
+    if (plan) made.plan(plan, who_.me, who_.size, {slice_bytes(what, settings_), segment(), settings_.packet_bytes});
     made.epoch = who_.epoch;
     assign_lanes(made, what);
 }

@@ -33,6 +33,7 @@ descriptor describe(const request& what) noexcept {
     made.count = what.count;
     made.digest = what.digest ^ what.op.digest();
     made.opaque_bytes = static_cast<std::uint32_t>(what.opaque_bytes);
+    made.allocated = what.allocated;
     // In all_to_all_v no rank knows the counts of all; what two of them disagree about shows in the frames between them.
     if (what.kind == collective::all_to_all_v) made.count = 0;
     else if (has_counts(what.kind)) made.digest ^= digest_of(what.counts);
@@ -83,9 +84,14 @@ static std::string by_algorithm(const descriptor& what) {
     return fmt::format("{} by {}", to_string(what), all[what.algorithm].name);
 }
 
+static std::string with_memory(const descriptor& what) {
+    return fmt::format("{} {} call_options::allocated", to_string(what), what.allocated ? "with" : "without");
+}
+
 call_names tell_apart(const descriptor& mine, const descriptor& theirs) {
     call_names names{to_string(mine), to_string(theirs)};
     if (names.mine == names.theirs && mine.digest != theirs.digest) names = {with_sizes(mine), with_sizes(theirs)};
+    if (names.mine == names.theirs && mine.allocated != theirs.allocated) names = {with_memory(mine), with_memory(theirs)};
     if (names.mine == names.theirs) names = {by_algorithm(mine), by_algorithm(theirs)};
     return names;
 }

@@ -10,9 +10,9 @@ namespace {
 // The wire, in bytes:   0 magic   4 version   6 kind   7 references   8 epoch   12 place   16 sequence   24 slice   28 root   32 payload
 //                      40 count  48 digest   56 collective   57 type   58 operator   59 algorithm   60 opaque bytes
 constexpr std::uint32_t magic = 0x49545554;  // "TUTI" in memory
-constexpr std::uint16_t wire_version = 2;
+constexpr std::uint16_t wire_version = 3;
 // In the byte of the references.
-constexpr std::uint8_t answered_bit = 0x80, in_place_bit = 0x40;
+constexpr std::uint8_t answered_bit = 0x80, in_place_bit = 0x40, allocated_bit = 0x20;
 
 template <std::unsigned_integral T>
 T little_endian(T value) noexcept {
@@ -71,7 +71,8 @@ frame_header encode(const frame& what) noexcept {
     out.put(magic);
     out.put(wire_version);
     out.put(static_cast<std::uint8_t>(what.kind));
-    out.put(static_cast<std::uint8_t>(what.references | (what.answered ? answered_bit : 0) | (what.in_place ? in_place_bit : 0)));
+    out.put(static_cast<std::uint8_t>(what.references | (what.answered ? answered_bit : 0) | (what.in_place ? in_place_bit : 0) |
+                                      (what.what.allocated ? allocated_bit : 0)));
     out.put(what.epoch);
     out.put(what.place);
     out.put(what.sequence);
@@ -96,7 +97,8 @@ bool decode(std::span<const std::byte, frame_bytes> bytes, frame& what) noexcept
     const auto lending = in.take<std::uint8_t>();
     made.answered = (lending & answered_bit) != 0;
     made.in_place = (lending & in_place_bit) != 0;
-    made.references = static_cast<std::uint8_t>(lending & ~(answered_bit | in_place_bit));
+    made.what.allocated = (lending & allocated_bit) != 0;
+    made.references = static_cast<std::uint8_t>(lending & ~(answered_bit | in_place_bit | allocated_bit));
     in.take(made.epoch);
     in.take(made.place);
     in.take(made.sequence);

@@ -37,6 +37,7 @@ struct descriptor {
     std::uint64_t count = 0;     // elements
     std::uint64_t digest = 0;        // of what does not fit here: a list, v-counts, an operator's name; a message's tag; credited bytes
     std::uint32_t opaque_bytes = 0;  // of one element that has no type; 0 where there is one
+    bool allocated = false;          // as the caller says, call_options::allocated
 
     friend bool operator==(const descriptor&, const descriptor&) = default;
 };

@@ -45,7 +45,7 @@ bool slip_sender::send(const frame& head, std::span<const std::span<const std::b
     into.place = head.place;
     into.opaque_bytes = head.what.opaque_bytes;
     into.slice = static_cast<std::uint16_t>(head.slice);
-    into.kind = head.kind;
+    into.kind = static_cast<std::uint8_t>(static_cast<std::uint8_t>(head.kind) | (head.what.allocated ? slip::allocated : 0));
     into.payload = payload_of(head);
     into.what = {head.what.kind, head.what.type, head.what.op, head.what.algorithm};
     into.number.store(++sent_);
@@ -62,12 +62,14 @@ bool slip_receiver::take(frame& head, slip_contents& behind, std::uint64_t strea
     const slip& from = next();
     const std::uint8_t payload = from.payload;
     head = {};
-    head.kind = from.kind;
+    head.kind = static_cast<frame_kind>(from.kind & ~slip::allocated);
     head.epoch = from.epoch;
     head.sequence = from.sequence;
     head.place = from.place;
     head.slice = from.slice;
-    head.what = {from.what[0], from.what[1], from.what[2], from.what[3], from.root, from.count, from.digest, from.opaque_bytes};
+    head.what = {from.what[0], from.what[1], from.what[2],  from.what[3],
+                 from.root,    from.count,   from.digest,   from.opaque_bytes,
+                 (from.kind & slip::allocated) != 0};
     if ((payload & slip::elsewhere) != 0) {
         head.in_place = (payload & slip::in_place) != 0;
         head.answered = (payload & slip::answered) != 0;

@@ -22,6 +22,7 @@ struct alignas(64) slip {
     static constexpr std::size_t first_bytes = 8;
     // Instead of a payload's size, of those that stand somewhere else; and how many references lead there.
     static constexpr std::uint8_t elsewhere = 0x80, in_place = 0x40, answered = 0x20, count_mask = 0x07;
+    static constexpr std::uint8_t allocated = 0x80;  // beside the kind
 
     // Counts the slips of its direction, from 1 on. Written last, and in one order for all with the wishes to be woken (ring_state).
     std::atomic<std::uint32_t> number{0};
@@ -34,7 +35,7 @@ struct alignas(64) slip {
     std::uint32_t place = 0;
     std::uint32_t opaque_bytes = 0;
     std::uint16_t slice = 0;
-    frame_kind kind{};
+    std::uint8_t kind = 0;                                 // of the frame; and whether the caller says that its memory is allocated
     std::uint8_t payload = 0;                              // its size
     std::array<std::uint8_t, 4> what{};                    // collective, type, operator, algorithm
     std::array<std::byte, first_bytes> first;              // of the payload; or the size of one that stands elsewhere

@@ -20,12 +20,14 @@ struct seen {
     std::vector<cost_model> costs, children;
     std::vector<std::string_view> choices;  // of an all_reduce of 200 kB
     std::vector<std::size_t> slices;        // bytes
+    std::vector<std::size_t> reduced_slices;
     std::vector<std::size_t> packets;       // bytes
     explicit seen(int size)
         : costs(static_cast<std::size_t>(size)),
           children(costs.size()),
           choices(costs.size()),
           slices(costs.size()),
+          reduced_slices(costs.size()),
           packets(costs.size()) {}
 };
 
@@ -40,6 +42,7 @@ task<> one_rank(context& home, rank me, int size, std::shared_ptr<store> meeting
     const auto at = static_cast<std::size_t>(me);
     all.costs[at] = settings_of(mine).costs;
     all.slices[at] = settings_of(mine).slice_bytes;
+    all.reduced_slices[at] = settings_of(mine).reduced_slice_bytes;
     all.packets[at] = settings_of(mine).packet_bytes;
     all.choices[at] = mine.engine().chosen(collective::all_reduce, 200'000).name;
     auto splitting = joined->split(me % 2, me);
@@ -107,18 +110,20 @@ TEST_CASE("ranks that share memory use other defaults than those that use TCP, a
     }
 }
 
-TEST_CASE("two ranks of a host over one socket cut longer slices, unless rank 0 was told how long") {
+TEST_CASE("two ranks of a host over one socket cut longer slices, ranks that share memory shorter ones of sums, unless rank 0 was told") {
     struct row {
         const char* name;
         int size;
         transport_kind over;
         int lanes, hosts;
-        std::size_t told, expected;
+        std::size_t told, expected, reduced = 0;
     };
-    constexpr std::size_t nothing = 0, usual = 512 * KiB, longer = 1 * MiB;
+    constexpr std::size_t nothing = 0, usual = 512 * KiB, longer = 1 * MiB, shorter = 256 * KiB;
     for (const row& each :
          {row{"two", 2, transport_kind::tcp, 1, 1, nothing, longer},
-          row{"two, shared memory", 2, transport_kind::shm, 1, 1, nothing, usual},
+          row{"two, shared memory", 2, transport_kind::shm, 1, 1, nothing, usual, shorter},
+          row{"three, shared memory", 3, transport_kind::shm, 1, 1, nothing, usual, shorter},
+          row{"three, shared memory, told", 3, transport_kind::shm, 1, 1, usual, usual},
           row{"two, 2 lanes", 2, transport_kind::tcp, 2, 1, nothing, usual}, row{"two hosts", 2, transport_kind::tcp, 1, 2, nothing, usual},
           row{"two, told", 2, transport_kind::tcp, 1, 1, 300 * KiB, 300 * KiB},
           row{"two, told the usual", 2, transport_kind::tcp, 1, 1, usual, usual},
@@ -137,6 +142,7 @@ TEST_CASE("two ranks of a host over one socket cut longer slices, unless rank 0 
                 return options;
             });
         for (const std::size_t slice : all.slices) CHECK(slice == each.expected);
+        for (const std::size_t slice : all.reduced_slices) CHECK(slice == each.reduced);
     }
 }
 

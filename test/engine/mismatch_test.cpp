@@ -80,6 +80,8 @@ TEST_CASE("every field in which two calls differ is told by both ranks, and noth
         {"digest of another collective",
          [](descriptor& d) { d.kind = static_cast<std::uint8_t>(collective::all_gather), d.digest = 0xabc; },
          "all_gather f32 count 4 digest 0000000000000abc"},
+        {"whose memory", [](descriptor& d) { d.allocated = true; }, "all_reduce f32 sum count 4 with call_options::allocated",
+         "all_reduce f32 sum count 4 without call_options::allocated"},
         {"algorithm", [](descriptor& d) { d.algorithm = static_cast<std::uint8_t>(number(*find(collective::all_reduce, "ring"))); },
          "all_reduce f32 sum count 4 by ring", "all_reduce f32 sum count 4 by recursive_doubling"},
         {"unknown algorithm", [](descriptor& d) { d.algorithm = 200; }, "all_reduce f32 sum count 4 by algorithm 200",

@@ -119,7 +119,7 @@ TEST_CASE("calls that say that all memory is allocated have algorithms of their 
     engine_settings settings;
     settings.costs = shared_memory_costs;
     settings.costs.cores = 2;
-    std::vector<std::vector<float>> data(4, std::vector<float>(1 * MiB, 1));
+    std::vector<std::vector<float>> data(4, std::vector<float>(32 * KiB, 1));
     test::table table(4, settings);
     const auto call = [&](rank me, bool allocated) -> operation& {
         request what = asking(collective::all_reduce, data[static_cast<std::size_t>(me)]);
@@ -131,22 +131,51 @@ TEST_CASE("calls that say that all memory is allocated have algorithms of their 
         std::vector<future<>> ends;
         for (rank me = 0; me < 4; ++me) {
             operation& made = call(me, allocated);
-            CHECK(catalogue()[made.what.algorithm].name == (allocated ? "direct" : "halving_doubling"));
-            CHECK(&catalogue()[made.what.algorithm] == &table[me].engine().chosen(collective::all_reduce, 4 * MiB, allocated));
+            CHECK(catalogue()[made.what.algorithm].name == (allocated ? "star" : "direct"));
+            CHECK(&catalogue()[made.what.algorithm] == &table[me].engine().chosen(collective::all_reduce, 128 * KiB, allocated));
             ends.push_back(future<>(made));
         }
         table.settle();
         expected *= 4;
         for (auto& each : ends) CHECK(!why(each).code);
-        for (const auto& each : data) CHECK(each == std::vector<float>(1 * MiB, expected));
+        for (const auto& each : data) CHECK(each == std::vector<float>(32 * KiB, expected));
     }
     std::vector<future<>> ends;
     for (rank me = 0; me < 4; ++me) ends.push_back(future<>(call(me, me != 0)));
     table.settle();
     REQUIRE(table[0].failures.size() == 1);
     CHECK(table[0].failures[0].code == error::mismatch);
-    CHECK(table[0].failures[0].cause.starts_with("rank 0 called all_reduce f32 sum count 1048576 by halving_doubling where rank"));
-    CHECK(table[0].failures[0].cause.ends_with("called all_reduce f32 sum count 1048576 by direct (operation #6)"));
+    CHECK(table[0].failures[0].cause.starts_with("rank 0 called all_reduce f32 sum count 32768 without call_options::allocated where rank"));
+    CHECK(table[0].failures[0].cause.ends_with("called all_reduce f32 sum count 32768 with call_options::allocated (operation #6)"));
+}
+
+TEST_CASE("what is reduced has slices of its own length, unless all memory is allocated") {
+    engine_settings settings;
+    settings.slice_bytes = 64;
+    std::vector<float> data[2]{std::vector<float>(256, 1), std::vector<float>(256, 1)};
+    for (const std::size_t reduced : {std::size_t{16}, std::size_t{0}}) {
+        CAPTURE(reduced);
+        settings.reduced_slice_bytes = reduced;
+        test::table table(2, settings);
+        const auto slices = [&](collective kind, bool allocated) {
+            std::vector<future<>> ends;
+            std::size_t found = 0;
+            for (const rank me : {0, 1}) {
+                request what = asking(kind, data[me]);
+                what.allocated = allocated;
+                operation& made = table[me].engine().issue(what, duration::max());
+                found = made.slices() * static_cast<std::size_t>(made.plan().largest_transfer());
+                ends.push_back(future<>(made));
+            }
+            table.settle();
+            for (auto& each : ends) CHECK(!why(each).code);
+            return found;
+        };
+        const std::size_t usual = slices(collective::broadcast, false);
+        CHECK(slices(collective::broadcast, true) == usual);
+        CHECK(slices(collective::reduce, false) == (reduced > 0 ? 4 * usual : usual));
+        CHECK(slices(collective::reduce, true) == usual);
+    }
 }
 
 TEST_CASE("an operation waits for lanes, and goes on when they are made") {

@@ -21,7 +21,7 @@ frame some_frame(std::uint64_t sequence, std::size_t payload_bytes) {
     made.place = 0x01020304;
     made.slice = 65535;
     made.payload_bytes = payload_bytes;
-    made.what = {3, 4, 5, 6, -8, std::uint64_t{1} << 40, 0x1234'5678'9abc'def0, 12};
+    made.what = {3, 4, 5, 6, -8, std::uint64_t{1} << 40, 0x1234'5678'9abc'def0, 12, payload_bytes % 2 == 0};
     return made;
 }
 
