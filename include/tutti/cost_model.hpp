@@ -14,7 +14,7 @@ struct cost_model {
     double message = 2.65e-6;        // a send: system calls, which carry it as far as its receiver; a recv is a third of it
     double moved_byte = 0.07e-9;     // sent or received: a rank does one after the other
     double reduced_byte = 0.018e-9;  // landed beside its operand, read again and added; also copied within a rank
-    double spread_byte = 0.018e-9;   // more for what is sent to others than the peer that gets most: links share caches
+    double spread_byte = 0.008e-9;   // more for what is sent to others than the peer that gets most, times those: links share caches
     double spread_from = 0;          // bytes, of the vectors of all ranks of a host, beyond which that counts: less stays in the caches
     double answered = 0;             // a part of `moved_byte`, saved where a peer writes back into memory that was sent to it; and of
                                      // `reduced_byte` for all but the first of what it sums in one pass and writes back to several
@@ -33,8 +33,8 @@ inline constexpr cost_model shared_memory_costs{.round = 0.15e-6,
                                                 .message = 0.04e-6,
                                                 .moved_byte = 0.082e-9,
                                                 .reduced_byte = 0.032e-9,
-                                                .spread_byte = 0.03e-9,
-                                                .spread_from = 4e6,
+                                                .spread_byte = 0.01e-9,
+                                                .spread_from = 8e6,
                                                 .answered = 0.48,
                                                 .allocated = 0.8,
                                                 .crowded = 19,

@@ -29,7 +29,7 @@ public:
             total.far_lane_rounds =
                 far_before[static_cast<std::size_t>(over.last) + 1] - far_before[static_cast<std::size_t>(over.first) + 1];
         }
-        total.spread = total.sent - most;
+        total.spread = (total.sent - most) * (static_cast<long>(lanes_.size()) - 1);
     }
 
 private:

@@ -70,7 +70,7 @@ TEST_CASE("on two cores the defaults choose what was measured to be fastest") {
         {4, all_reduce, 64 * KiB, "star"},
         {4, all_reduce, 256 * KiB, "direct"},
         {4, all_reduce, 2 * MiB, "direct"},
-        {4, all_reduce, 4 * MiB, "halving_doubling"},
+        {4, all_reduce, 4 * MiB, "direct"},
         {4, all_reduce, 64 * MiB, "halving_doubling"},
         {4, broadcast, 64 * MiB, "tree"},
         {4, all_gather, 64 * MiB, "ring"},
@@ -78,6 +78,7 @@ TEST_CASE("on two cores the defaults choose what was measured to be fastest") {
         {4, all_to_all, 64 * KiB, "direct"},
         {4, gather, 64 * KiB, "direct"},
         {4, scatter, 64 * KiB, "direct"},
+        {8, reduce_scatter, 16 * MiB, "ring"},
     };
     check(in_memory, on_two_cores(shared_memory_costs));
     const row in_the_arena[] = {
@@ -111,7 +112,7 @@ TEST_CASE("where nothing was measured the defaults choose few rounds for small v
         {8, all_gather, 64, "recursive_doubling"},
         {8, all_gather, 64 * MiB, "ring"},
         {8, reduce_scatter, 64, "halving"},
-        {8, reduce_scatter, 64 * MiB, "direct"},
+        {8, reduce_scatter, 64 * MiB, "ring"},
         {33, all_to_all, 64, "bruck"},
         {33, all_to_all, 1 * MiB, "direct"},
         {8, barrier, 0, "dissemination"},
