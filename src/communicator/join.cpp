@@ -7,6 +7,7 @@
 
 #include "algorithm/cost_text.hpp"
 #include "base/bytes.hpp"
+#include "base/core_set.hpp"
 #include "transport/local_socket.hpp"
 #include "transport/tcp_link.hpp"
 
@@ -25,10 +26,30 @@ using detail::membership;
 std::string address_key(const std::string& job, rank which) { return fmt::format("{}/address/{}", job, which); }
 std::string members_key(const std::string& job) { return fmt::format("{}/members", job); }
 
-/// What a rank leaves in the store: the name of its host and its address, with a space between. Who cannot tell where it is, is alone there.
-std::string contact(const context_options& options, rank me, const std::string& address) {
+/// What a rank leaves in the store: the name of its host, the cores that it may use there, and its address, with spaces between.
+struct contact {
+    std::string host;
+    core_set cores;
+    std::string address;
+
+    std::string to_string() const { return fmt::format("{} {} {}", host, cores.to_string(), address); }
+};
+
+/// Who cannot tell where it is, is alone there.
+contact contact_of(const context_options& options, rank me, std::string address) {
     auto host = host_identity(options.host);
-    return fmt::format("{} {}", host ? *host : fmt::format("rank-{}", me), address);
+    return {host ? *host : fmt::format("rank-{}", me), core_set::of_this_thread(), std::move(address)};
+}
+
+contact contact_in(std::string_view text) {
+    const auto word = [&text] {
+        const auto end = std::min(text.find(' '), text.size());
+        const auto found = text.substr(0, end);
+        text.remove_prefix(std::min(end + 1, text.size()));
+        return found;
+    };
+    const auto host = word(), cores = word();
+    return {std::string(host), core_set::in(cores), std::string(text)};
 }
 
 /// One line of settings, then for each rank the number of its host and its address; or '!' and what went wrong.
@@ -91,12 +112,12 @@ bool share_memory(const membership& all) {
 }
 
 /// What rank 0 takes when nobody says otherwise: by what joins the ranks of a host, which share its cores. Of a transport that was given
-/// nothing is known.
-cost_model usual_costs(const membership& all, const context::state& home) {
+/// nothing is known. `cores`: of rank 0's host, each of which some of its ranks may use.
+cost_model usual_costs(const membership& all, const context::state& home, const core_set& cores) {
     if (home.options().costs) return *home.options().costs;
     if (!home.own_network()) return {};
     cost_model costs = share_memory(all) ? shared_memory_costs : cost_model{};
-    costs.cores = std::thread::hardware_concurrency();
+    costs.cores = cores.count() > 0 ? cores.count() : std::thread::hardware_concurrency();
     return costs;
 }
 
@@ -120,25 +141,28 @@ std::size_t usual_reduced_slice_bytes(const membership& all, const context::stat
 }
 
 /// Rank 0: the addresses of all, who shares a host, slices, and costs. Who is late is named on every rank.
-task<> collect(store& meeting, const std::string& job, membership& all, const std::string& mine, const context::state& home,
+task<> collect(store& meeting, const std::string& job, membership& all, const contact& mine, const context::state& home,
                time_point deadline) {
     std::string missing;
-    std::map<std::string, int> names{{mine.substr(0, mine.find(' ')), 0}};
+    std::map<std::string, int> names{{mine.host, 0}};
+    core_set cores = mine.cores;
     std::vector<int> hosts(all.addresses.size());
     for (rank each = 1; each < static_cast<rank>(all.addresses.size()); ++each) {
         // When one is late the others are only looked for, not waited for.
         const time_point limit = missing.empty() ? deadline : deadline + std::chrono::milliseconds(100);
         auto told = co_await meeting.get(address_key(job, each), limit);
         if (told) {
-            const auto space = std::min(told->find(' '), told->size());
-            hosts[static_cast<std::size_t>(each)] = names.try_emplace(told->substr(0, space), static_cast<int>(names.size())).first->second;
-            all.addresses[static_cast<std::size_t>(each)] = told->substr(std::min(space + 1, told->size()));
+            contact theirs = contact_in(*told);
+            const int host = names.try_emplace(theirs.host, static_cast<int>(names.size())).first->second;
+            if (host == 0) cores.add(theirs.cores);
+            hosts[static_cast<std::size_t>(each)] = host;
+            all.addresses[static_cast<std::size_t>(each)] = std::move(theirs.address);
         } else {
             missing += fmt::format("{}{}", missing.empty() ? "" : ", ", each);
         }
     }
     all.hosts = host_map(hosts);
-    all.settings.costs = usual_costs(all, home);
+    all.settings.costs = usual_costs(all, home, cores);
     if (home.options().slice_bytes == 0) {
         all.settings.slice_bytes = usual_slice_bytes(all, home);
         all.settings.reduced_slice_bytes = usual_reduced_slice_bytes(all, home);
@@ -190,9 +214,9 @@ task<std::unique_ptr<communicator>> join_over(std::shared_ptr<context::state> ho
         transport& network = home->network(listen_address(who));
         home->door().expect(mine.job);
         const std::string address = network.address();
-        const std::string reached = contact(home->options(), who.me, address);
+        const contact reached = contact_of(home->options(), who.me, address);
         mine.addresses[static_cast<std::size_t>(who.me)] = address;
-        auto told = co_await meeting.set(address_key(job, who.me), reached, deadline);
+        auto told = co_await meeting.set(address_key(job, who.me), reached.to_string(), deadline);
         told.value();
         if (who.me == 0) co_await collect(meeting, job, mine, reached, *home, deadline);
         else co_await look_up(meeting, job, mine, deadline);

@@ -13,23 +13,21 @@
 #include <cstdio>
 #include <ctime>
 #include <fstream>
-#include <thread>
 
 namespace {
 
 using namespace perf;
 
 /// A number without machine and date is a rumour.
-std::string preface(const options& given, const std::string& ranks) {
+std::string preface(const options& given, const std::string& ranks, int cores) {
     char host[256] = "unknown", date[32];
     ::gethostname(host, sizeof host - 1);
     const std::time_t now = std::time(nullptr);
     std::strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", std::gmtime(&now));
     const std::string list = given.list.empty() ? "" : fmt::format(" of {} ({} tensors)", given.list, tensors_of(given.list).size());
     const bool in_place = !given.list.empty() || given.what->in_place(given.in_place);
-    return fmt::format("# {}{}, {}, {}{}; host {}, {} cores, {}\n", given.what->name, list, ranks,
-                       in_place ? "in place" : "out of place", given.arena ? ", memory from the arena" : "", host,
-                       std::thread::hardware_concurrency(), date);
+    return fmt::format("# {}{}, {}, {}{}; host {}, {} cores, {}\n", given.what->name, list, ranks, in_place ? "in place" : "out of place",
+                       given.arena ? ", memory from the arena" : "", host, cores, date);
 }
 
 void print(const std::string& text) {
@@ -49,7 +47,7 @@ tutti::task<int> measure_all(tutti::communicator& world, const options& given, i
         world.hosts() > 1 ? fmt::format("{} ranks on {} hosts", world.size(), world.hosts()) : fmt::format("{} ranks", world.size());
     if (given.forced != nullptr && !serves(*given.forced, world.size(), inside.who().hosts))
         co_return complain(speaks, fmt::format("{} does not serve {}", given.forced->name, ranks));
-    if (speaks) print(preface(given, ranks) + heading());
+    if (speaks) print(preface(given, ranks, cores_of(inside)) + heading());
     std::vector<row> all;
     bool wrong = false;
     const report tell = [&](const row& made, const std::string& note) {

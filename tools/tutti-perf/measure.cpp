@@ -95,7 +95,8 @@ task<std::int64_t> count_wrong(communicator& world, trial& what, Work& work) {
     co_return wrong;
 }
 
-task<> measure_beside(communicator& world, const options& given, int local_ranks, trial& what, const row& without, const report& tell) {
+task<> measure_beside(communicator& world, const options& given, int local_ranks, const engine& inside, trial& what, const row& without,
+                      const report& tell) {
     co_await world.barrier();
     const computation work(given.overlap_ms * 1e-3);
     alone computing{work};
@@ -105,7 +106,7 @@ task<> measure_beside(communicator& world, const options& given, int local_ranks
     const summary compute = co_await measured(world, computing, given, what.bytes());
     made.times = co_await measured(world, both, given, what.bytes());
     const overlap found = overlap_of({without.times.median, without.times.cpu}, {compute.median, compute.cpu}, made.times.median,
-                                     local_ranks, std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
+                                     local_ranks, cores_of(inside));
     tell(made, to_text(found));
 }
 
@@ -130,7 +131,7 @@ task<> measure_size(communicator& world, const options& given, std::uint64_t byt
     else if (given.spin) made = co_await measure_work(world, given, what, spun, inside);
     else made = co_await measure_work(world, given, what, call, inside);
     tell(made, "");
-    if (given.overlap_ms > 0) co_await measure_beside(world, given, local_ranks, what, made, tell);
+    if (given.overlap_ms > 0) co_await measure_beside(world, given, local_ranks, inside, what, made, tell);
 }
 
 task<> measure_list(communicator& world, const options& given, const engine& inside, const report& tell) {
@@ -149,6 +150,11 @@ task<> measure_list(communicator& world, const options& given, const engine& ins
 }
 
 }  // namespace
+
+int cores_of(const engine& inside) noexcept {
+    const double told = inside.settings().costs.cores;
+    return told >= 1 ? static_cast<int>(told) : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
 
 task<> measure(communicator& world, const options& given, int local_ranks, const engine& inside, const report& tell) {
     if (!given.list.empty()) {

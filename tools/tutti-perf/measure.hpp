@@ -18,4 +18,7 @@ using report = std::function<void(const row& made, const std::string& note)>;
 /// algorithms.
 tutti::task<> measure(tutti::communicator& world, const options& given, int local_ranks, const tutti::engine& inside, const report& tell);
 
+/// Those of rank 0's host that its ranks may use. Each may be bound to some of them, so a rank alone does not know them.
+int cores_of(const tutti::engine& inside) noexcept;
+
 }  // namespace perf
