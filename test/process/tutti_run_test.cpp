@@ -1,6 +1,9 @@
 #include "command.hpp"
 
+#include "base/core_set.hpp"
+
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <sys/stat.h>
 #include <algorithm>
@@ -8,6 +11,7 @@
 #include <map>
 
 using namespace std::chrono_literals;
+using tutti::core_set;
 
 namespace {
 
@@ -57,6 +61,37 @@ TEST_CASE("two jobs at the same time get different ports") {
     REQUIRE(first.printed("\n"));
     REQUIRE(second.printed("\n"));
     CHECK(port(first.so_far().out) != port(second.so_far().out));
+}
+
+TEST_CASE("ranks that outnumber the cores, as many for each, share cores with their neighbours and stay there, unless told otherwise") {
+    const core_set before = core_set::of_this_thread();
+    struct row {
+        int cores, ranks;
+        std::string option;
+        std::vector<int> places;  // of each rank's core among the cores; none: the rank may use them all
+    };
+    const row rows[] = {{1, 3, "", {0, 0, 0}},    {2, 2, "", {}},          {2, 3, "", {}},
+                        {2, 4, "", {0, 0, 1, 1}}, {2, 4, "--no-bind", {}}, {2, 6, "", {0, 0, 0, 1, 1, 1}}};
+    for (const auto& [cores, ranks, option, places] : rows) {
+        if (before.count() < cores) continue;
+        CAPTURE(cores);
+        CAPTURE(ranks);
+        CAPTURE(option);
+        core_set few;
+        for (int place = 0; place < cores; ++place) few.add(before.at(place));
+        const int first = few.at(0), last = few.at(cores - 1);
+        const std::string both = fmt::format("{}{}{}", first, last == first + 1 ? '-' : ',', last);
+        std::vector<std::string> words = shells(ranks, "sed -n 's/^Cpus_allowed_list:[^0-9]*//p' /proc/self/status");
+        if (!option.empty()) words = with_option(option, words);
+        REQUIRE(few.bind_this_thread());
+        const outcome all = tutti_run(words);
+        REQUIRE(before.bind_this_thread());
+        std::vector<std::string> expected;
+        for (int rank = 0; rank < ranks; ++rank)
+            expected.push_back(
+                fmt::format("[{}] {}", rank, places.empty() ? both : std::to_string(few.at(places[static_cast<std::size_t>(rank)]))));
+        CHECK(sorted(lines(all.out)) == expected);
+    }
 }
 
 TEST_CASE("stdout and stderr stay apart, and each line tells its rank") {

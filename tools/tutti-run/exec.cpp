@@ -45,6 +45,16 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
     return all;
 }
 
+/// Where each core has the same number of ranks, but more than one, they are only in each other's way when they move: for some tenths of a
+/// second one of them has a core of its own, and the others, for which it waits, share the rest.
+tutti::core_set cores_of(const job& run, int rank) {
+    tutti::core_set own;
+    const tutti::core_set all = tutti::core_set::of_this_thread();
+    const int count = all.count(), ranks = run.wanted.ranks;
+    if (run.wanted.bind && count > 0 && ranks > count && ranks % count == 0) own.add(all.at(rank / (ranks / count)));
+    return own;
+}
+
 bool executable(const std::string& path) {
     struct stat about {};
     if (::stat(path.c_str(), &about) != 0) return false;
@@ -58,6 +68,7 @@ exec_plan::exec_plan(const job& run, int rank)
     : program_(run.program),
       environment_(variables_of(run, rank)),
       listener_(rank == 0 ? run.listener.number() : -1),
+      cores_(cores_of(run, rank)),
       keeps_input_(rank == 0 && ::isatty(STDIN_FILENO) == 0) {
     std::vector<std::string_view> replaced(std::begin(not_inherited), std::end(not_inherited));
     const std::size_t count = environment_.size();
@@ -87,6 +98,7 @@ void become(const exec_plan& plan, pid_t parent, int out, int err, int status) n
     }
     ::dup2(out, STDOUT_FILENO);
     ::dup2(err, STDERR_FILENO);
+    if (plan.cores_.count() > 0) plan.cores_.bind_this_thread();  // if the system refuses they run anywhere
     if (plan.listener_ >= 0) ::fcntl(plan.listener_, F_SETFD, 0);
     ::execvpe(plan.program_.c_str(), plan.arguments_.data(), plan.variables_.data());
     const int error = errno;

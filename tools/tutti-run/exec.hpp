@@ -1,6 +1,8 @@
 // What happens between fork and exec: everything that allocates is prepared before, the rest is plain system calls.
 #pragma once
 
+#include "base/core_set.hpp"
+
 #include <sys/types.h>
 #include <string>
 #include <vector>
@@ -27,6 +29,7 @@ private:
     std::vector<char*> arguments_;  // null-terminated, as exec wants them
     std::vector<char*> variables_;
     int listener_;  // -1: not for this rank
+    tutti::core_set cores_;  // none: all that there are
     bool keeps_input_;
 };
 

@@ -43,7 +43,7 @@ int complain(const std::string& what) {
 std::variant<options, int> parse(int argc, const char* const* argv) {
     options wanted;
     double timeout = 0, grace = 2;
-    bool bare = false;
+    bool bare = false, loose = false;
     CLI::App app{
         "Starts N ranks of a program on this host and ends them together.\n"
         "Each rank finds RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT in its environment."};
@@ -62,6 +62,9 @@ std::variant<options, int> parse(int argc, const char* const* argv) {
         ->type_name("SECONDS")
         ->capture_default_str();
     app.add_flag("--no-prefix", bare, "Print lines as they are, without \"[rank] \" before them");
+    app.add_flag("--no-bind", loose,
+                 "Let the system move ranks from core to core also where N is twice the number of cores, or three times, and so on;\n"
+                 "otherwise neighbouring ranks share a core there, and stay on it with all their threads");
 
     const int program = program_index(app, argc, argv);
     const bool marked = program <= argc && program > 1 && std::string(argv[program - 1]) == "--";
@@ -78,6 +81,7 @@ std::variant<options, int> parse(int argc, const char* const* argv) {
     if (limit->count() > 0) wanted.timeout = from_seconds(timeout);
     wanted.grace = from_seconds(grace);
     wanted.prefix = !bare;
+    wanted.bind = !loose;
     return wanted;
 }
 

@@ -19,6 +19,7 @@ struct options {
     std::optional<milliseconds> timeout;  // for the whole run
     milliseconds grace{2000};             // for the others to end by themselves after a failure, and again after SIGTERM
     bool prefix = true;                   // "[2] " before each line
+    bool bind = true;                     // ranks that outnumber the cores, as many for each, stay on one core each
     std::vector<std::string> command;     // the program and its arguments
 };
 
