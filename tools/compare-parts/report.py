@@ -78,7 +78,8 @@ def preface(measured):
     rounds = {len(turns) for table in measured.tables.values() for turns in table.rounds.values() if turns}
     lines = [f"Float sum all-reduce in place, all ranks on one host, over {over}. {machine['processor']}, {machine['cores']} cores, Linux"
              f" {machine['kernel']}. Medians of rounds in which everybody has a turn. A batch of operations takes as long as its slowest rank;"
-             " everybody's environment is the default one." if rounds else "Nothing was compared.", ""]
+             " everybody's environment is the default one. Ranks of Tutti that share cores stay on them, as tutti-run has it; the others' may move."
+             if rounds else "Nothing was compared.", ""]
     if any(transport == "tcp" for transport, _ in measured.tables):
         own = measured.control or "one that does not pace, where there is one"
         lines += [f"Congestion control on loopback: {own} for Tutti, which chooses it, and for plain sockets; {machine['congestion control']}, the system's,"
