@@ -36,7 +36,8 @@ struct context_options {
     int lanes = 1;  // links for bulk data between two ranks, up to 8: for networks on which one stream does not get all there is
 
     // By which the algorithms are chosen. Rank 0's are used by all ranks, and by what is split from their communicator. None: the defaults for
-    // shared memory where all ranks of a host share it, else for TCP, with as many cores as rank 0's host has (unless a transport was given).
+    // shared memory where all ranks of a host share it, else for TCP, with as many cores as the ranks of rank 0's
+    // host may use (unless a transport was given).
     std::optional<cost_model> costs;
     bool calibrate = false;  // measure them when the job has joined, in some 30 ms; `costs` gives what cannot be measured
     // Every element of a reduction is combined in one order and grouping of the ranks, however long the vector is and wherever in it, or in

@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <thread>
 #include <vector>
 
 using tutti::core_set;
@@ -40,9 +39,9 @@ TEST_CASE("sets add up, and common cores count once") {
     CHECK(both == core_set::in("7"));
 }
 
-TEST_CASE("a thread may run on as many cores as it sees, or on those that it is bound to") {
+TEST_CASE("a thread may run on the cores that it is bound to") {
     const core_set before = core_set::of_this_thread();
-    CHECK(before.count() == static_cast<int>(std::thread::hardware_concurrency()));
+    REQUIRE(before.count() >= 1);
     core_set one;
     one.add(before.at(before.count() - 1));
     REQUIRE(one.bind_this_thread());

@@ -1,6 +1,7 @@
 // Costs that are given, measured, agreed and inherited.
 #include "communicator/calibrate.hpp"
 
+#include "base/core_set.hpp"
 #include "communicator/home.hpp"
 #include "communicator/rehearsal.hpp"
 #include "support/ranks.hpp"
@@ -8,8 +9,6 @@
 #include "transport/tcp_link.hpp"
 
 #include <doctest/doctest.h>
-
-#include <thread>
 
 using namespace tutti;
 using doctest::Approx;
@@ -92,11 +91,12 @@ TEST_CASE("over a transport that was given all ranks and their children use the 
     for (const auto& each : all.children) CHECK(each == cost_model{});
 }
 
-TEST_CASE("ranks that share memory use other defaults than those that use TCP, and both as many cores as rank 0's host has") {
+TEST_CASE(
+    "ranks that share memory use other defaults than those that use TCP, and both as many cores as the ranks of rank 0's host may use") {
     for (const transport_kind over : {transport_kind::automatic, transport_kind::shm, transport_kind::tcp}) {
         CAPTURE(static_cast<int>(over));
         cost_model usual = over == transport_kind::tcp ? cost_model{} : shared_memory_costs;
-        usual.cores = std::thread::hardware_concurrency();
+        usual.cores = core_set::of_this_thread().count();
         event_loop loop;
         const seen all = join_all(
             loop, 3, [](event_loop&) { return nullptr; },

@@ -55,10 +55,15 @@ measure ping_pong --transport tcp
 TUTTI_COSTS=measure measure all_reduce
 TUTTI_COSTS=round=1,message=0 measure all_gather
 TUTTI_COSTS=round complain "TUTTI_COSTS=round is not understood; measure is, and round=" all_reduce
-# Each of four ranks is bound to one of two cores, of which their host has two.
-cores=$(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0))[:2], sep=",")')
-said=$(taskset -c "$cores" "$launcher" -n 4 -- "$perf" barrier --iters 1 --seconds 0.01)
-case $said in *", $(echo "$cores" | tr , '\n' | wc -l) cores,"*) ;; *) echo "tutti-perf on cores $cores: says '$said'"; failed=1 ;; esac
+# cores COUNT: of so many cores, each of four ranks is bound to one; together they have them all, and no others.
+cores() {
+    few=$(python3 -c "import os; print(*sorted(os.sched_getaffinity(0))[:$1], sep=',')")
+    [ "$(echo "$few" | tr , '\n' | wc -l)" -eq "$1" ] || return
+    said=$(taskset -c "$few" "$launcher" -n 4 -- "$perf" barrier --iters 1 --seconds 0.01)
+    case $said in *", $1 cores,"*) ;; *) echo "tutti-perf on cores $few: says '$said'"; failed=1 ;; esac
+}
+cores 1
+cores 2
 
 measure all_reduce --algorithm halving_doubling --transport tcp --lanes 4
 measure all_reduce --transport shm --lanes 2

@@ -70,8 +70,7 @@ TEST_CASE("ranks that outnumber the cores, as many for each, share cores with th
         std::string option;
         std::vector<int> places;  // of each rank's core among the cores; none: the rank may use them all
     };
-    const row rows[] = {{1, 3, "", {0, 0, 0}},    {2, 2, "", {}},          {2, 3, "", {}},
-                        {2, 4, "", {0, 0, 1, 1}}, {2, 4, "--no-bind", {}}, {2, 6, "", {0, 0, 0, 1, 1, 1}}};
+    const row rows[] = {{2, 2, "", {}}, {2, 3, "", {}}, {2, 4, "", {0, 0, 1, 1}}, {2, 4, "--no-bind", {}}, {2, 6, "", {0, 0, 0, 1, 1, 1}}};
     for (const auto& [cores, ranks, option, places] : rows) {
         if (before.count() < cores) continue;
         CAPTURE(cores);

@@ -47,7 +47,8 @@ tutti::task<int> measure_all(tutti::communicator& world, const options& given, i
         world.hosts() > 1 ? fmt::format("{} ranks on {} hosts", world.size(), world.hosts()) : fmt::format("{} ranks", world.size());
     if (given.forced != nullptr && !serves(*given.forced, world.size(), inside.who().hosts))
         co_return complain(speaks, fmt::format("{} does not serve {}", given.forced->name, ranks));
-    if (speaks) print(preface(given, ranks, cores_of(inside)) + heading());
+    const shared_cores host = co_await cores_of(world, local_ranks, inside);
+    if (speaks) print(preface(given, ranks, host.cores) + heading());
     std::vector<row> all;
     bool wrong = false;
     const report tell = [&](const row& made, const std::string& note) {
@@ -55,7 +56,7 @@ tutti::task<int> measure_all(tutti::communicator& world, const options& given, i
         wrong |= made.wrong > 0;
         if (speaks) print(to_line(made) + note);
     };
-    co_await measure(world, given, local_ranks, inside, tell);
+    co_await measure(world, given, host, inside, tell);
     if (speaks && json.is_open()) json << to_json(all) << std::flush;
     co_return wrong || json.bad() ? 1 : 0;
 }

@@ -6,7 +6,9 @@
 #include "training_step.hpp"
 #include "trial.hpp"
 
-#include <thread>
+#include "base/core_set.hpp"
+
+#include <algorithm>
 
 namespace perf {
 namespace {
@@ -95,8 +97,7 @@ task<std::int64_t> count_wrong(communicator& world, trial& what, Work& work) {
     co_return wrong;
 }
 
-task<> measure_beside(communicator& world, const options& given, int local_ranks, const engine& inside, trial& what, const row& without,
-                      const report& tell) {
+task<> measure_beside(communicator& world, const options& given, shared_cores host, trial& what, const row& without, const report& tell) {
     co_await world.barrier();
     const computation work(given.overlap_ms * 1e-3);
     alone computing{work};
@@ -105,8 +106,8 @@ task<> measure_beside(communicator& world, const options& given, int local_ranks
     made.op += "_and_computation";
     const summary compute = co_await measured(world, computing, given, what.bytes());
     made.times = co_await measured(world, both, given, what.bytes());
-    const overlap found = overlap_of({without.times.median, without.times.cpu}, {compute.median, compute.cpu}, made.times.median,
-                                     local_ranks, cores_of(inside));
+    const overlap found =
+        overlap_of({without.times.median, without.times.cpu}, {compute.median, compute.cpu}, made.times.median, host.ranks, host.cores);
     tell(made, to_text(found));
 }
 
@@ -120,7 +121,7 @@ task<row> measure_work(communicator& world, const options& given, trial& what, W
     co_return made;
 }
 
-task<> measure_size(communicator& world, const options& given, std::uint64_t bytes, int local_ranks, const engine& inside,
+task<> measure_size(communicator& world, const options& given, std::uint64_t bytes, shared_cores host, const engine& inside,
                     const report& tell) {
     trial what(given, given.count_for(bytes, world.size()), world);
     single call{world, what};
@@ -131,7 +132,7 @@ task<> measure_size(communicator& world, const options& given, std::uint64_t byt
     else if (given.spin) made = co_await measure_work(world, given, what, spun, inside);
     else made = co_await measure_work(world, given, what, call, inside);
     tell(made, "");
-    if (given.overlap_ms > 0) co_await measure_beside(world, given, local_ranks, inside, what, made, tell);
+    if (given.overlap_ms > 0) co_await measure_beside(world, given, host, what, made, tell);
 }
 
 task<> measure_list(communicator& world, const options& given, const engine& inside, const report& tell) {
@@ -151,17 +152,23 @@ task<> measure_list(communicator& world, const options& given, const engine& ins
 
 }  // namespace
 
-int cores_of(const engine& inside) noexcept {
-    const double told = inside.settings().costs.cores;
-    return told >= 1 ? static_cast<int>(told) : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+task<shared_cores> cores_of(communicator& world, int local_ranks, const engine& inside) {
+    std::vector<std::uint8_t> seen(CPU_SETSIZE);
+    const host_map& hosts = inside.who().hosts;
+    const core_set mine = core_set::of_this_thread();
+    // Hosts that are only played share the cores of one.
+    if (local_ranks == world.size() || hosts.host(world.rank()) == hosts.host(0))
+        for (int place = 0; place < mine.count(); ++place) seen[static_cast<std::size_t>(mine.at(place))] = 1;
+    co_await world.all_reduce(seen, bor);
+    co_return {local_ranks, std::max(1, static_cast<int>(std::count(seen.begin(), seen.end(), 1)))};
 }
 
-task<> measure(communicator& world, const options& given, int local_ranks, const engine& inside, const report& tell) {
+task<> measure(communicator& world, const options& given, shared_cores host, const engine& inside, const report& tell) {
     if (!given.list.empty()) {
         co_await measure_list(world, given, inside, tell);
         co_return;
     }
-    for (const std::uint64_t bytes : given.bytes) co_await measure_size(world, given, bytes, local_ranks, inside, tell);
+    for (const std::uint64_t bytes : given.bytes) co_await measure_size(world, given, bytes, host, inside, tell);
 }
 
 }  // namespace perf

@@ -14,11 +14,15 @@ namespace perf {
 /// Told every row when it is there, on every rank. `note` goes behind the row as text.
 using report = std::function<void(const row& made, const std::string& note)>;
 
-/// Called on every rank, for all that `given` asks for. `local_ranks`: on this host. `inside`: what chooses `world`'s
-/// algorithms.
-tutti::task<> measure(tutti::communicator& world, const options& given, int local_ranks, const tutti::engine& inside, const report& tell);
+/// A host's ranks, and the cores that they may use together. Each may be bound to some of them, so a rank alone does not know them.
+struct shared_cores {
+    int ranks, cores;
+};
 
-/// Those of rank 0's host that its ranks may use. Each may be bound to some of them, so a rank alone does not know them.
-int cores_of(const tutti::engine& inside) noexcept;
+/// Of rank 0's host; `local_ranks` are on the host of this one. Called on every rank.
+tutti::task<shared_cores> cores_of(tutti::communicator& world, int local_ranks, const tutti::engine& inside);
+
+/// Called on every rank, for all that `given` asks for. `inside`: what chooses `world`'s algorithms.
+tutti::task<> measure(tutti::communicator& world, const options& given, shared_cores host, const tutti::engine& inside, const report& tell);
 
 }  // namespace perf

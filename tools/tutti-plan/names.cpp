@@ -1,6 +1,7 @@
 #include "names.hpp"
 
 #include "algorithm/cost_text.hpp"
+#include "base/core_set.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,7 +10,6 @@
 #include <charconv>
 #include <cmath>
 #include <span>
-#include <thread>
 #include <vector>
 
 namespace plan {
@@ -78,7 +78,7 @@ double rate_in(const std::string& option, const std::string& text) { return numb
 cost_model costs_given(const std::string& text) {
     if (text.empty()) {
         cost_model usual = shared_memory_costs;
-        usual.cores = std::thread::hardware_concurrency();
+        usual.cores = core_set::of_this_thread().count();
         return usual;
     }
     if (const std::optional<cost_model> found = costs_in(text)) return *found;

@@ -45,8 +45,8 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
     return all;
 }
 
-/// Where each core has the same number of ranks, but more than one, they are only in each other's way when they move: for some tenths of a
-/// second one of them has a core of its own, and the others, for which it waits, share the rest.
+/// Where each core has the same number of ranks, but more than one, they are only in each other's way when they move: for a tenth of a
+/// second or so one of them has a core of its own, and the others, for which it waits, share the rest.
 tutti::core_set cores_of(const job& run, int rank) {
     tutti::core_set own;
     const tutti::core_set all = tutti::core_set::of_this_thread();

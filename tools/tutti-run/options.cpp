@@ -62,9 +62,10 @@ std::variant<options, int> parse(int argc, const char* const* argv) {
         ->type_name("SECONDS")
         ->capture_default_str();
     app.add_flag("--no-prefix", bare, "Print lines as they are, without \"[rank] \" before them");
-    app.add_flag("--no-bind", loose,
-                 "Let the system move ranks from core to core also where N is twice the number of cores, or three times, and so on;\n"
-                 "otherwise neighbouring ranks share a core there, and stay on it with all their threads");
+    app.add_flag(
+        "--no-bind", loose,
+        "Let the system move ranks from core to core also where N is twice the number of cores that they may use, three times, and so on;\n"
+        "otherwise neighbouring ranks share a core there, and stay on it with all their threads");
 
     const int program = program_index(app, argc, argv);
     const bool marked = program <= argc && program > 1 && std::string(argv[program - 1]) == "--";
