@@ -82,6 +82,9 @@ template <detail::writable_elements First, detail::writable_elements... Others>
 std::array<buffer, 1 + sizeof...(Others)> buffers(First&& first, Others&&... others)
 noexcept { return {detail::writing(first), detail::writing(others)...}; }
 
+/// For `communicator::split`: this rank takes part in the call, and in no child.
+inline constexpr std::nullopt_t no_color = std::nullopt;
+
 /// Ranks 0 to size - 1 and their collectives. Made by tutti::run, by context::join, or by split; closed with `close`.
 ///
 /// Order. All ranks call the collectives of a communicator in the same order. A call takes its place in that order when it returns, not
@@ -219,9 +222,9 @@ public:
         return exchange(std::span<const transfer>(all));
     }
 
-    /// A communicator of the ranks that give the same `color`, ordered by `key` and then by rank here. All ranks call it; its exchange is
-    /// under way when the call returns. The child works beside its parent and may outlive it; names are "world/1" for color 1.
-    task<std::unique_ptr<communicator>> split(int color, int key);
+    /// A communicator of the ranks that give the same `color`, ordered by `key` and then by rank here; a null pointer for those that give
+    /// `no_color`. All ranks call it; its exchange is under way when the call returns. The child works beside its parent and may outlive it; names are "world/1" for color 1.
+    task<std::unique_ptr<communicator>> split(std::optional<int> color, int key);
 
 #if TUTTI_GPU
     /// The same ranks, for collectives on memory of devices: include <tutti/gpu/communicator.hpp>. All ranks call it; one without a device gives

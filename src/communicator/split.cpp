@@ -8,23 +8,29 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 namespace tutti {
 namespace {
 
+/// What a rank says.
+struct choice {
+    std::int32_t colored = 0, color = 0, key = 0;
+};
+constexpr std::size_t said_numbers = 3;
+static_assert(sizeof(choice) == said_numbers * sizeof(std::int32_t));
+
 struct choices {
-    std::array<std::int32_t, 2> mine{};
-    std::vector<std::int32_t> all;
+    choice mine;
+    std::vector<choice> all;
 };
 
 /// The members of my color, in the order of their keys and then of their ranks here.
 std::vector<rank> members_of(const choices& said) {
     std::vector<rank> members;
-    for (std::size_t each = 0; each < said.all.size() / 2; ++each)
-        if (said.all[2 * each] == said.mine[0]) members.push_back(static_cast<rank>(each));
+    for (std::size_t each = 0; each < said.all.size(); ++each)
+        if (said.all[each].colored != 0 && said.all[each].color == said.mine.color) members.push_back(static_cast<rank>(each));
     std::stable_sort(members.begin(), members.end(), [&](rank one, rank other) {
-        return said.all[2 * static_cast<std::size_t>(one) + 1] < said.all[2 * static_cast<std::size_t>(other) + 1];
+        return said.all[static_cast<std::size_t>(one)].key < said.all[static_cast<std::size_t>(other)].key;
     });
     return members;
 }
@@ -38,6 +44,7 @@ task<std::unique_ptr<communicator>> form(std::shared_ptr<context::state> home, d
 task<std::unique_ptr<communicator>> finish_split(std::shared_ptr<context::state> home, detail::membership child, std::unique_ptr<choices> said,
                                                  future<> gathered) {
     co_await std::move(gathered);
+    if (said->mine.colored == 0) co_return nullptr;
     const std::vector<rank> members = members_of(*said);
     const rank was = child.me;
     std::vector<std::string> addresses;
@@ -55,16 +62,22 @@ task<std::unique_ptr<communicator>> finish_split(std::shared_ptr<context::state>
 
 }  // namespace
 
-task<std::unique_ptr<communicator>> communicator::split(int color, int key) {
+task<std::unique_ptr<communicator>> communicator::split(std::optional<int> color, int key) {
     detail::membership child = group_->who();
-    child.name = fmt::format("{}/{}", child.name, color);
-    child.id = digest_of(fmt::format("{}.{}", group_->next_child(), color), child.id);
+    child.name = fmt::format("{}/{}", child.name, color.value_or(0));
+    child.id = digest_of(fmt::format("{}.{}", group_->next_child(), color.value_or(0)), child.id);
     auto said = std::make_unique<choices>();
-    said->mine = {color, key};
-    said->all.resize(2 * static_cast<std::size_t>(size()));
-    call_options options;
-    options.label = "split";
-    auto gathered = all_gather(said->mine, said->all, options);
+    said->mine = {color.has_value(), color.value_or(0), key};
+    said->all.resize(static_cast<std::size_t>(size()));
+    request what;
+    what.kind = collective::all_gather;
+    what.type = data_type::i32;
+    what.count = said_numbers;
+    what.input = &said->mine;
+    what.output = said->all.data();
+    what.label = "split";
+    what.digest = digest_of("split");  // it is no all_gather of the user's
+    future<> gathered(group_->engine().issue(what, group_->home().options().operation));
     return finish_split(group_->shared_home(), std::move(child), std::move(said), std::move(gathered));
 }
 

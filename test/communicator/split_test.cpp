@@ -84,7 +84,50 @@ task<> fail_a_child(communicator& world) {
     co_await world.barrier();  // the parent is not concerned
 }
 
+task<> leave_ranks_out(communicator& world) {
+    const bool out = world.rank() == 0 || world.rank() == 3;
+    auto splitting = world.split(out ? std::optional<int>() : std::optional(0), 0);
+    const auto child = co_await std::move(splitting);
+    CHECK((child == nullptr) == out);
+    if (child) {
+        CHECK(child->size() == 3);
+        std::vector<int> data{world.rank()};
+        co_await child->all_reduce(data, sum);
+        CHECK(data[0] == 1 + 2 + 4);
+        co_await child->close();
+    }
+    auto nobody = world.split(no_color, 0);
+    CHECK(co_await std::move(nobody) == nullptr);
+    co_await world.barrier();
+}
+
+task<> take_it_for_another_call(communicator& world, std::vector<std::error_code>& codes) {
+    std::error_code& code = codes[static_cast<std::size_t>(world.rank())];
+    if (world.rank() == 1) {
+        const int mine[] = {1, 2, 3};
+        std::vector<int> all(3 * static_cast<std::size_t>(world.size()));
+        auto gathering = world.all_gather(mine, all);
+        auto ended = co_await as_result(std::move(gathering));
+        if (!ended) code = ended.failure().code();
+    } else {
+        auto splitting = world.split(0, 0);
+        try {
+            co_await std::move(splitting);
+        } catch (const failure& wrong) {
+            code = wrong.code();
+        }
+    }
+}
+
 }  // namespace
+
+TEST_CASE("ranks without a color take part in the split, and are in no child") { run_ranks(5, leave_ranks_out); }
+
+TEST_CASE("a split and an all_gather of as many numbers are a mismatch") {
+    std::vector<std::error_code> codes(3);
+    run_ranks(3, [&](communicator& world) { return take_it_for_another_call(world, codes); });
+    for (const auto& code : codes) CHECK(code == error::mismatch);
+}
 
 TEST_CASE("a child has the ranks of one color, ordered by key and then by rank") {
     run_ranks(5, look_at_children);
