@@ -217,7 +217,9 @@ void messenger::deliver_here(message& receiver, message& sender) noexcept {
 
 void messenger::recv(message& made) noexcept {
     const rank source = made.asked.peer;
-    if (unexpected* const kept = matcher_.find(source, made.asked.tag)) accept(made, *kept);
+    unexpected* const kept = matcher_.find(source, made.asked.tag);
+    if (kept && kept->offered && gone(kept->what.source)) complain_of_leaving(made, kept->what.source);  // who will not send it any more
+    else if (kept) accept(made, *kept);
     else if (gone(source)) complain_of_leaving(made, source);
     else post(made);
 }

@@ -226,6 +226,26 @@ task<> send_and_leave(communicator& world) {
     }
 }
 
+task<> offer_and_leave(communicator& world, std::error_code& code) {
+    std::vector<double> data(200'000);
+    if (world.rank() == 0) {
+        auto sent = world.send(data, 1);  // more than leaves unasked
+        std::error_code mine;
+        try {
+            co_await world.close(10ms);
+        } catch (const failure& why) {
+            mine = why.code();
+        }
+        CHECK(mine == error::timed_out);
+        co_return;
+    }
+    co_await sleep_for(1s);
+    auto receiving = world.recv(data, any_source, any_tag);
+    auto ended = co_await as_result(std::move(receiving));
+    REQUIRE(!ended);
+    code = ended.failure().code();
+}
+
 struct ending {
     std::error_code code;
     rank root = -1;
@@ -292,6 +312,16 @@ TEST_CASE("a probe that nobody can fulfil any more ends with peer_left, and noth
 TEST_CASE("messages fail on a failed communicator, each with its name") { run_ranks(2, use_what_is_over); }
 
 TEST_CASE("what was sent before a rank left is received after it has left") { run_ranks(2, send_and_leave); }
+
+TEST_CASE("a message that was offered by a rank that has left since does not come any more") {
+    std::error_code code;
+    try {
+        run_ranks(2, [&](communicator& world) { return offer_and_leave(world, code); });
+    } catch (const failure& why) {
+        CHECK(why.code() == error::peer_left);  // closing tells it once more
+    }
+    CHECK(code == error::peer_left);
+}
 
 TEST_CASE("a rank that dies is named to everybody who waits for a message from anybody") {
     for (rank victim = 0; victim < 4; ++victim) {
