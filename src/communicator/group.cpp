@@ -214,6 +214,7 @@ future<> group::watch() {
     });
     ends->emplace(std::move(made.second));
     const bool sent = home_->send([this, ends] {
+        std::erase_if(watchers_, [](const auto& each) { return !*each; });  // given up since
         watchers_.push_back(ends);
         if (failure_ || closed_) tell_watchers();
     });
