@@ -18,7 +18,7 @@ void messenger::attach(rank peer, std::unique_ptr<link> over) {
 }
 
 void messenger::say_goodbye() noexcept {
-    said_goodbye_ = true;
+    if (std::exchange(said_goodbye_, true)) return;  // the first one's frames may still be queued
     for (auto& each : ports_)
         if (each) each->say_goodbye();
 }

@@ -332,7 +332,7 @@ void port::say_goodbye(track& on) noexcept {
 }
 
 void port::say_goodbye() noexcept {
-    said_goodbye_ = true;
+    if (std::exchange(said_goodbye_, true)) return;  // the first one's frames may still be queued
     for (auto& each : tracks_)
         if (each->over) say_goodbye(*each);
 }
