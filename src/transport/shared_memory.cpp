@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,6 +27,11 @@ file_handle::~file_handle() {
 result<file_handle> make_shared_file(const char* name, std::size_t bytes) {
     file_handle file(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (!file) return refused_by_system("no shared memory");
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur) {  // the system would end this process
+        errno = EFBIG;
+        return refused_by_system("no shared memory of this size");
+    }
     if (::ftruncate(file.number(), static_cast<off_t>(bytes)) != 0) return refused_by_system("no shared memory of this size");
     if (::fcntl(file.number(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
         return refused_by_system("shared memory cannot be sealed");

@@ -363,8 +363,13 @@ void shm_wait::look() noexcept {
     else arm();
 }
 
-local_protocol::socket local_socket(event_loop& loop, file_handle from) {
-    return local_protocol::socket(executor_of(loop), local_protocol(), from.release());
+result<local_protocol::socket> local_socket(event_loop& loop, file_handle from) {
+    local_protocol::socket made(executor_of(loop));
+    boost::system::error_code code;
+    made.assign(local_protocol(), from.number(), code);
+    if (code) return failure(error::system, fmt::format("no event loop takes a socket of this host: {}", code.message()));
+    from.release();
+    return made;
 }
 
 }  // namespace
@@ -376,7 +381,9 @@ result<std::unique_ptr<link>> open_shm_link(event_loop& loop, file_handle connec
     if (!memory) return memory.failure();
     new (memory->data()) shared_rings;
     if (!send_byte(connected.number(), memory_comes, &*file)) return failure(error::system, "the shared memory could not be handed over");
-    auto made = std::make_unique<shm_link>(loop, local_socket(loop, std::move(connected)), std::move(peer), std::move(mine));
+    auto socket = local_socket(loop, std::move(connected));
+    if (!socket) return socket.failure();
+    auto made = std::make_unique<shm_link>(loop, std::move(*socket), std::move(peer), std::move(mine));
     made->attach(std::move(*memory), 0);
     return std::unique_ptr<link>(std::move(made));
 }

@@ -1,6 +1,9 @@
 #include "transport/arena.hpp"
+#include "transport/shared_memory.hpp"
 
 #include <doctest/doctest.h>
+
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cinttypes>
@@ -43,6 +46,20 @@ TEST_CASE("an arena gives zeros, aligned, that do not overlap, and knows where t
     std::byte* const again = from.allocate(100);
     CHECK(from.locate({again, 100}) == 0);
     from.free(again, 100);
+}
+
+TEST_CASE("shared memory beyond the limit on files is refused, and the process goes on") {
+    rlimit before{};
+    REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+    rlimit low = before;
+    low.rlim_cur = MiB;
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &low) == 0);
+    const auto within = make_shared_file("within", MiB), beyond = make_shared_file("beyond", MiB + 1);
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
+    CHECK(within);
+    REQUIRE(!beyond);
+    CHECK(beyond.failure().code() == error::system);
+    CHECK(std::string(beyond.failure().what()).find("File too large") != std::string::npos);
 }
 
 TEST_CASE("another mapping of an arena's file shows what was written") {
