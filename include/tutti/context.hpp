@@ -22,7 +22,7 @@ enum class transport_kind : std::uint8_t {
     shm,  // shared memory only; a rank of another host cannot be reached
 };
 
-/// Every waiting has a limit, and all limits stand here. connect <= rendezvous, and lost_link <= operation.
+/// Waiting has limits, and they stand here. connect <= rendezvous and lost_link <= operation make sense; nobody checks it.
 struct context_options {
     duration operation = std::chrono::minutes(5);         // a collective, from its call, when the call does not say
     duration rendezvous = std::chrono::minutes(2);        // until a group has formed
@@ -45,8 +45,8 @@ struct context_options {
     bool deterministic = false;
 
     // Of this rank alone.
-    // That make progress, up to 8. The first makes all of it, but for bulk data of several `lanes`: lane i is on thread i modulo threads. For
-    // ranks with cores to spare; where all compute, or there is one lane, more threads gain nothing.
+    // Threads that make progress, 1 to 8; 1 for a context on a loop of its user. Thread 0 does everything, but that bulk lane i of several is on
+    // thread i modulo threads. For ranks with cores to spare; where all compute, or there is one lane, more threads gain nothing.
     int threads = 1;
     transport_kind transport = transport_kind::automatic;  // tutti::run takes it from TUTTI_TRANSPORT, when that is set
     int host = 0;  // other numbers play other hosts on this one, reached over TCP; tutti::run takes it from TUTTI_HOST, when that is set
@@ -54,8 +54,8 @@ struct context_options {
 };
 
 /// `options` with what the environment says instead: TUTTI_TRANSPORT is auto, tcp or shm; TUTTI_HOST a number; TUTTI_COSTS is costs as in
-/// "tcp,round=8e-6,cores=2", from the defaults of tcp or shm on, or "measure", and counts on rank 0, as does TUTTI_DETERMINISTIC, 0 or 1. error::invalid_argument for anything
-/// else.
+/// "tcp,round=8e-6,cores=2", from the defaults of tcp or shm on (else from `costs`, or tcp's; without `cores` each rank has its own), or "measure",
+/// and counts on rank 0, as does TUTTI_DETERMINISTIC, 0 or 1. error::invalid_argument for anything else.
 result<context_options> with_environment(context_options options);
 
 /// Makes progress on a thread of its own (or on several, see `threads`), or, given a loop, on that loop and without any thread.

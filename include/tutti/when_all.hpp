@@ -84,7 +84,7 @@ private:
 
 }  // namespace detail
 
-/// Runs the tasks at the same time and gives their values, `std::monostate` for void. The first error cancels the others and is thrown
+/// Runs the tasks at the same time and gives their values, `std::monostate` for void, or nothing when all are void. The first error cancels the others and is thrown
 /// after all have ended.
 template <class... Ts>
     requires(sizeof...(Ts) > 0 && !(std::is_void_v<Ts> && ...))
