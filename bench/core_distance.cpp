@@ -3,32 +3,22 @@
 // as long, and times measured then cannot be compared with others.
 #include "stopwatch.hpp"
 
-#include <sched.h>
+#include "base/core_set.hpp"
 
 #include <atomic>
 #include <cstdio>
 #include <thread>
-#include <vector>
 
 namespace {
 
+using tutti::core_set;
+
 constexpr int trials = 200, exchanges = 200;
 
-std::vector<int> own_cores() {
-    cpu_set_t allowed;
-    CPU_ZERO(&allowed);
-    std::vector<int> found;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return found;
-    for (int core = 0; core < CPU_SETSIZE; ++core)
-        if (CPU_ISSET(core, &allowed)) found.push_back(core);
-    return found;
-}
-
 void stay_on(int core) {
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(core, &one);
-    sched_setaffinity(0, sizeof one, &one);
+    core_set one;
+    one.add(core);
+    one.bind_this_thread();
 }
 
 /// Seconds for one exchange.
@@ -59,7 +49,7 @@ double distance(int here, int there) {
 }  // namespace
 
 int main() {
-    const std::vector<int> cores = own_cores();
+    const core_set cores = core_set::of_this_thread();
     // One core is as near to itself as can be.
-    std::printf("%.0f\n", cores.size() < 2 ? 0.0 : 1e9 * distance(cores[0], cores[1]));
+    std::printf("%.0f\n", cores.count() < 2 ? 0.0 : 1e9 * distance(cores.at(0), cores.at(1)));
 }

@@ -185,8 +185,7 @@ task<T> with_deadline(task<T> child, time_point when) {
 template <class T>
 task<T> with_deadline(task<T> child, duration length) {
     event_loop& loop = co_await this_loop;
-    const time_point now = loop.now();
-    co_return co_await with_deadline(std::move(child), length < no_deadline - now ? now + length : no_deadline);
+    co_return co_await with_deadline(std::move(child), later(loop.now(), length));
 }
 
 /// `child` is cancelled by `token` too.

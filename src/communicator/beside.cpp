@@ -10,7 +10,7 @@ namespace {
 
 task<std::unique_ptr<communicator>> form_here(std::shared_ptr<context::state> home, membership who) {
     std::unique_ptr<group, group_deleter> formed(new group(home, std::move(who)));
-    co_await formed->form(home->loop().now() + home->options().rendezvous);
+    co_await formed->form(later(home->loop().now(), home->options().rendezvous));
     co_return std::make_unique<communicator>(std::move(formed));
 }
 

@@ -63,7 +63,7 @@ task<> doorman::listen_and_answer(std::unique_ptr<link>& over) {
     visited* group = nullptr;
     if (std::find(jobs_.begin(), jobs_.end(), who.job) != jobs_.end()) {
         // The other side may be quicker to form a communicator.
-        const time_point limit = loop_.now() + patience_;
+        const time_point limit = later(loop_.now(), patience_);
         while (!(group = find(who.group)) && loop_.now() < limit) {
             try {
                 const auto until_added = [](event& changed) -> task<> { co_await changed.wait(); };

@@ -108,7 +108,7 @@ task<> group::dial_all(rank peer, lane_kind kind) {
 
 task<> group::dial(rank peer, lane_id which) {
     passage_to(peer, which) = passage::dialling;
-    const time_point deadline = home_->loop().now() + home_->options().connect;
+    const time_point deadline = later(home_->loop().now(), home_->options().connect);
     auto opened = co_await open_link(home_->network({}), who_.addresses[static_cast<std::size_t>(peer)], hello_to(peer, which), deadline);
     if (failure_ || closed_) co_return;
     if (opened && *opened) {
@@ -153,7 +153,7 @@ failure group::late() const {
 task<> group::form(time_point deadline) {
     if (who_.me != 0) {
         co_await call_hub(deadline);
-        deadline += std::chrono::seconds(1);  // to hear from the hub who is missing
+        deadline = later(deadline, std::chrono::seconds(1));  // to hear from the hub who is missing
     }
     while (!complete() && !failure_) {
         try {
@@ -338,7 +338,7 @@ future<> group::start_close(duration within) {
 
 task<> group::close(duration within) {
     if (closed_) co_return;
-    const time_point limit = home_->loop().now() + within;
+    const time_point limit = later(home_->loop().now(), within);
     co_await until_idle(limit);
     if (!failure_) {
         engine_->say_goodbye();

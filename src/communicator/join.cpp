@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
-#include <thread>
 
 namespace tutti {
 namespace {
@@ -117,7 +116,7 @@ cost_model usual_costs(const membership& all, const context::state& home, const 
     if (home.options().costs) return *home.options().costs;
     if (!home.own_network()) return {};
     cost_model costs = share_memory(all) ? shared_memory_costs : cost_model{};
-    costs.cores = cores.count() > 0 ? cores.count() : std::thread::hardware_concurrency();
+    costs.cores = cores.count();
     return costs;
 }
 
@@ -149,7 +148,7 @@ task<> collect(store& meeting, const std::string& job, membership& all, const co
     std::vector<int> hosts(all.addresses.size());
     for (rank each = 1; each < static_cast<rank>(all.addresses.size()); ++each) {
         // When one is late the others are only looked for, not waited for.
-        const time_point limit = missing.empty() ? deadline : deadline + std::chrono::milliseconds(100);
+        const time_point limit = missing.empty() ? deadline : later(deadline, std::chrono::milliseconds(100));
         auto told = co_await meeting.get(address_key(job, each), limit);
         if (told) {
             contact theirs = contact_in(*told);
@@ -170,14 +169,14 @@ task<> collect(store& meeting, const std::string& job, membership& all, const co
     if (loops_back(all, home)) all.settings.packet_bytes = loopback_packet_bytes;
     std::string text = write_members(all);
     if (!missing.empty()) text = fmt::format("!of {} ranks these did not come in time: {}", all.addresses.size(), missing);
-    auto published = co_await meeting.set(members_key(job), text, deadline + std::chrono::seconds(1));
+    auto published = co_await meeting.set(members_key(job), text, later(deadline, std::chrono::seconds(1)));
     if (!missing.empty()) throw not_joined(all, error::rendezvous_timeout, text.substr(1));
     published.value();
 }
 
 task<> look_up(store& meeting, const std::string& job, membership& all, time_point deadline) {
     // A little longer than rank 0 waits, to hear from it who is missing.
-    auto text = co_await meeting.get(members_key(job), deadline + std::chrono::seconds(1));
+    auto text = co_await meeting.get(members_key(job), later(deadline, std::chrono::seconds(1)));
     if (!text) {
         if (text.failure().code() != error::timed_out) throw text.failure();
         throw not_joined(all, error::rendezvous_timeout, "rank 0 published no list of members in time");
@@ -187,7 +186,7 @@ task<> look_up(store& meeting, const std::string& job, membership& all, time_poi
 }
 
 task<std::unique_ptr<communicator>> join_over(std::shared_ptr<context::state> home, world who, store& meeting, std::string job) {
-    const time_point deadline = home->loop().now() + home->options().rendezvous;
+    const time_point deadline = later(home->loop().now(), home->options().rendezvous);
     membership mine;
     mine.me = who.me;
     if (const auto& costs = home->options().costs; costs && !costs_in(to_string(*costs)))
@@ -235,7 +234,7 @@ task<std::unique_ptr<communicator>> join_at(std::shared_ptr<context::state> home
 }
 
 task<std::unique_ptr<communicator>> join_launched(std::shared_ptr<context::state> home, world who) {
-    const time_point deadline = home->loop().now() + home->options().rendezvous;
+    const time_point deadline = later(home->loop().now(), home->options().rendezvous);
     auto opening = open_store(who, deadline);
     auto opened = co_await std::move(opening);
     const std::unique_ptr<store> meeting = std::move(opened).value();

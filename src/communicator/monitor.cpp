@@ -13,12 +13,10 @@ constexpr duration hub_grace = std::chrono::seconds(1);  // for rank 0 to say wh
 
 double seconds(duration time) { return std::chrono::duration<double>(time).count(); }
 
-}  // namespace
+/// When a leaf stops waiting for rank 0 to say who is missing.
+time_point limit_of(const monitor::call& leaf) { return later(later(leaf.since, leaf.within), hub_grace); }
 
-time_point monitor::later(duration within) const noexcept {
-    const time_point now = loop_.now();
-    return within < no_deadline - now ? now + within : no_deadline;
-}
+}  // namespace
 
 void monitor::arrive(std::shared_ptr<call> which) {
     const std::uint64_t number = which->number;
@@ -51,7 +49,7 @@ void monitor::came(rank who, std::uint64_t number, duration within) {
     meeting& at = meetings_[number];
     if (at.came.empty()) at.came.resize(static_cast<std::size_t>(size_));
     at.came[static_cast<std::size_t>(who)] = true;
-    if (const time_point until = later(within); until < at.until) {
+    if (const time_point until = later(loop_.now(), within); until < at.until) {
         at.until = until;
         at.within = within;
     }
@@ -97,7 +95,7 @@ void monitor::set_clock() {
     for (const auto& [number, at] : meetings_) first = std::min(first, at.until);
     if (me_ != 0)
         for (const auto& [number, who] : calls_)
-            if (who->within < no_deadline - who->since - hub_grace) first = std::min(first, who->since + who->within + hub_grace);
+            first = std::min(first, limit_of(*who));
     loop_.stop_timer(clock_);
     if (first != no_deadline) loop_.start_timer(clock_, first);
 }
@@ -113,7 +111,7 @@ void monitor::look_at_clock() noexcept {
         return fail(error::timed_out, number, std::move(missing), std::move(cause));
     }
     for (const auto& [number, who] : calls_)
-        if (me_ != 0 && who->within < no_deadline - who->since - hub_grace && loop_.now() >= who->since + who->within + hub_grace)
+        if (me_ != 0 && loop_.now() >= limit_of(*who))
             return fail(
                 error::timed_out, number, {0},
                 fmt::format("rank 0 did not say who was missing at monitored_barrier #{} after {:g} s", number, seconds(who->within)));

@@ -80,7 +80,6 @@ private:
     void look_at_clock() noexcept;
     void set_clock();
     void fail(error code, std::uint64_t number, std::vector<rank> who, std::string cause) noexcept;
-    time_point later(duration within) const noexcept;
 
     event_loop& loop_;
     const rank me_;

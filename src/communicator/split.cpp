@@ -37,7 +37,7 @@ std::vector<rank> members_of(const choices& said) {
 
 task<std::unique_ptr<communicator>> form(std::shared_ptr<context::state> home, detail::membership child) {
     std::unique_ptr<detail::group, detail::group_deleter> formed(new detail::group(home, std::move(child)));
-    co_await formed->form(home->loop().now() + home->options().rendezvous);
+    co_await formed->form(later(home->loop().now(), home->options().rendezvous));
     co_return std::make_unique<communicator>(std::move(formed));
 }
 

@@ -115,7 +115,7 @@ std::string engine::waited_for(operation& which, std::vector<rank>& peers) const
 
 /// Ranks that disagree may wait for each other without a frame between them that says so. So who waits asks, at longer and longer intervals.
 void engine::watch(operation& which) noexcept {
-    const time_point limit = which.asked.deadline < no_deadline - which.started ? which.started + which.asked.deadline : no_deadline;
+    const time_point limit = later(which.started, which.asked.deadline);
     const time_point next = which.patience <= last_patience ? std::min(limit, which.started + which.patience) : limit;
     if (next != no_deadline) loop_.start_timer(which.deadline, next);
 }

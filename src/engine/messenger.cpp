@@ -37,7 +37,13 @@ message* messenger::enter(Call call) {
     {
         const std::lock_guard lock(engine_.guard_);
         calling_ = true;
-        made = call();
+        try {
+            made = call();
+        } catch (...) {
+            calling_ = false;
+            if (std::exchange(due_, false)) post_work();
+            throw;
+        }
         calling_ = false;
         if (!std::exchange(due_, false)) return made;
         if (engine_.shut_) return made;
@@ -333,8 +339,7 @@ void messenger::work() noexcept {
             message& next = fresh_.pop();
             live_.push(next);
             next.timed = true;
-            if (next.asked.deadline < no_deadline - next.started)
-                engine_.loop_.start_timer(next.deadline, next.started + next.asked.deadline);
+            if (const time_point limit = later(next.started, next.asked.deadline); limit != no_deadline) engine_.loop_.start_timer(next.deadline, limit);
         }
         for (message_port* each : dirty_) {
             each->dirty = false;

@@ -31,7 +31,7 @@ future<> device_engine::start(duration within) {
     }
     self_ = shared_from_this();
     starting_ = std::move(ends.second);
-    start_by_ = now() + within;
+    start_by_ = later(now(), within);
     if (!std::exchange(tend_posted_, true)) post(tend_);
     post_work(begin_);
     return std::move(ends.first);
@@ -53,7 +53,7 @@ operation device_engine::issue(operation_state& which) {
         } else {
             which.sequence = ++issued_;
             which.issued = now();
-            which.deadline = which.issued + (which.what.deadline > duration{} ? which.what.deadline : how_.operation);
+            which.deadline = later(which.issued, which.what.deadline > duration{} ? which.what.deadline : how_.operation);
             time_point date = which.deadline;
             if (of_all_ranks(which.what.kind)) {
                 which.collective = ++collectives_;
@@ -131,7 +131,7 @@ void device_engine::fail(report why) noexcept {
         why_ = why;
         failed_.store(true, std::memory_order_release);
         self_ = handing_over_ = shared_from_this();
-        stuck_at_ = now() + how_.stuck;
+        stuck_at_ = later(now(), how_.stuck);
         if (!std::exchange(tend_posted_, true)) post(tend_);
         post_work(hand_over_);
     }
@@ -178,7 +178,7 @@ future<> device_engine::close() {
 
 /// With the guard.
 void device_engine::end_well() noexcept {
-    stuck_at_ = now() + how_.stuck;
+    stuck_at_ = later(now(), how_.stuck);
     if (!std::exchange(tend_posted_, true)) post(tend_);
     post_work(finish_);
 }

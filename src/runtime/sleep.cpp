@@ -12,10 +12,7 @@ void throw_cancelled() {
 
 bool sleep_awaiter::start(promise_base& who) {
     if (!begin(who)) return false;
-    if (relative_) {
-        const time_point now = who.loop().now();
-        until_ = length_ < no_deadline - now ? now + length_ : no_deadline;
-    }
+    if (relative_) until_ = later(who.loop().now(), length_);
     who.loop().start_timer(alarm_, until_);
     return true;
 }

@@ -32,7 +32,7 @@ task<bool> attempts::again(std::string reason) {
 }
 
 task<bool> attempts::pause(duration length) {
-    const auto next = std::min(loop_.now() + length, deadline_);
+    const auto next = std::min(later(loop_.now(), length), deadline_);
     const auto how = co_await call_.until(next, "the next attempt to connect");
     if (how == woken::by_cancel) end(error::cancelled);
     if (loop_.now() >= deadline_) end(error::timed_out);

@@ -83,7 +83,39 @@ task<> wait_in_vain(communicator& all, const row& which, duration own, bool& tol
     }
 }
 
+/// All that takes a duration, with the longest.
+task<> wait_for_ever(communicator& all, int& count) {
+    call_options options;
+    options.deadline = duration::max();
+    std::vector<float> data(100, 1);
+    auto split = all.split(0, -all.rank());
+    auto child = co_await std::move(split);
+    co_await child->all_reduce(data, sum, options);
+    co_await child->monitored_barrier(options);
+    const rank next = (all.rank() + 1) % all.size(), last = (all.rank() + all.size() - 1) % all.size();
+    std::vector<float> came(100);
+    auto sent = all.send(data, next, 0, options);
+    co_await all.recv(came, last, 0, options);
+    co_await std::move(sent);
+    CHECK(came == std::vector<float>(100, static_cast<float>(all.size())));
+    for (communicator* each : {child.get(), &all}) {
+        auto closing = each->close(duration::max());
+        co_await std::move(closing);
+    }
+    ++count;
+}
+
 }  // namespace
+
+TEST_CASE("the longest of all durations is for ever") {
+    context_options options;
+    options.connect = options.handshake = options.rendezvous = options.operation = options.lost_link = duration::max();
+    for (const int size : {1, 2, 3}) {
+        int count = 0;
+        run_ranks(size, [&](communicator& world) { return wait_for_ever(world, count); }, options);
+        CHECK(count == size);
+    }
+}
 
 TEST_CASE("every operation ends in its time when a peer never comes, by its own deadline or the communicator's") {
     for (const row& each : rows)
