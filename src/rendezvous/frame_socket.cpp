@@ -1,6 +1,7 @@
 #include "runtime/asio.hpp"
 #include "rendezvous/frame_socket.hpp"
 
+#include "base/close_on_exec.hpp"
 #include "rendezvous/wire.hpp"
 
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 namespace tutti {
 
 frame_socket::frame_socket(asio::ip::tcp::socket socket, frame_listener& owner) : socket_(std::move(socket)), owner_(&owner) {
+    close_on_exec(socket_.native_handle());
     boost::system::error_code ignored;
     socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
 }

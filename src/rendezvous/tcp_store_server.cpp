@@ -1,5 +1,6 @@
 #include "rendezvous/tcp_store_server.hpp"
 
+#include "base/close_on_exec.hpp"
 #include "rendezvous/bell.hpp"
 
 #include <fmt/format.h>
@@ -91,6 +92,7 @@ result<> tcp_store_server::begin(std::shared_ptr<listener> listening) {
     boost::system::error_code error;
     const tcp::endpoint bound = listening->socket.local_endpoint(error);
     if (error) return cannot_listen("its own address", error);
+    close_on_exec(listening->socket.native_handle());
     port_ = bound.port();
     address_ = bound.address().is_v6() ? fmt::format("[{}]:{}", bound.address().to_string(), port_)
                                        : fmt::format("{}:{}", bound.address().to_string(), port_);

@@ -8,8 +8,10 @@
 #include <tutti/event_loop.hpp>
 #include <tutti/transport.hpp>
 
-#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -46,14 +48,19 @@ public:
     bool open() const noexcept override { return acceptor_.is_open(); }
     std::unique_ptr<link> next(std::error_code& code) override {
         for (;;) {
-            boost::system::error_code refused;
-            socket came(executor_of(loop_));
-            acceptor_.accept(came, refused);
-            if (refused) {
-                if (refused != asio::error::would_block && refused != asio::error::try_again) code = refused;
+            const int accepted = ::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC);
+            if (accepted < 0) {
+                if (errno == EINTR || errno == ECONNABORTED) continue;
+                if (errno != EAGAIN && errno != EWOULDBLOCK) code.assign(errno, std::system_category());
                 return nullptr;
             }
-            ::fcntl(came.native_handle(), F_SETFD, FD_CLOEXEC);
+            socket came(executor_of(loop_));
+            boost::system::error_code refused;
+            if (came.assign(acceptor_.local_endpoint(refused).protocol(), accepted, refused)) {
+                ::close(accepted);
+                code = refused;
+                return nullptr;
+            }
             if (auto made = make_(loop_, std::move(came))) return made;
         }
     }

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include <fcntl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <random>
@@ -25,12 +25,19 @@ failure refused_by_system(const std::string& what, const boost::system::error_co
     return failure(std::move(why));
 }
 
-void keep_from_children(int handle) noexcept { ::fcntl(handle, F_SETFD, FD_CLOEXEC); }
+/// A socket that no program inherits which this process starts, not even one started just now.
+template <class Socket>
+boost::system::error_code open_unshared(Socket& socket, const tcp& protocol) {
+    boost::system::error_code code;
+    const int made = ::socket(protocol.family(), protocol.type() | SOCK_CLOEXEC, protocol.protocol());
+    if (made < 0) code.assign(errno, boost::system::system_category());
+    else if (socket.assign(protocol, made, code)) ::close(made);
+    return code;
+}
 
 /// Starts to connect without waiting. False when that has failed already.
 bool begin_connect(tcp::socket& socket, const tcp::endpoint& where, boost::system::error_code& code) {
-    if (socket.open(where.protocol(), code)) return false;
-    keep_from_children(socket.native_handle());
+    if ((code = open_unshared(socket, where.protocol()))) return false;
     choose_host_congestion_control(socket.native_handle());
     if (socket.non_blocking(true, code)) return false;
     if (::connect(socket.native_handle(), where.data(), static_cast<socklen_t>(where.size())) == 0 || errno == EINPROGRESS ||
@@ -58,8 +65,7 @@ result<std::unique_ptr<tcp_transport>> tcp_transport::listen(event_loop& loop, c
     if (code) return failure(error::invalid_argument, fmt::format("\"{}\" is not an IP address to listen on", options.bind_host));
     const tcp::endpoint where(host, options.port);
     tcp::acceptor acceptor(executor_of(loop));
-    if (acceptor.open(where.protocol(), code)) return refused_by_system(to_string(where), code);
-    keep_from_children(acceptor.native_handle());
+    if ((code = open_unshared(acceptor, where.protocol()))) return refused_by_system(to_string(where), code);
     std::string usual_congestion_control = congestion_control_of(acceptor.native_handle());
     choose_host_congestion_control(acceptor.native_handle());
     acceptor.set_option(tcp::acceptor::reuse_address(true), code);

@@ -4,9 +4,13 @@
 
 #include <doctest/doctest.h>
 
+#include <fcntl.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <string>
+#include <system_error>
 
 namespace tutti::test {
 namespace {
@@ -91,6 +95,20 @@ public:
 };
 
 }  // namespace
+
+TEST_CASE("no program that a process starts inherits what its links are made of") {
+    on_every_kind([](stage& on) {
+        connected pair{on};
+        let_pass(on);
+        for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
+            const int handle = std::stoi(each.path().filename().string());
+            std::error_code gone;  // the one that reads this
+            const std::string what = std::filesystem::read_symlink(each.path(), gone).string();
+            CAPTURE(what);
+            if (!gone && what.starts_with("socket:")) CHECK((::fcntl(handle, F_GETFD) & FD_CLOEXEC) != 0);
+        }
+    });
+}
 
 TEST_CASE("both directions of a link carry any number of bytes at once, unchanged and in order") {
     on_every_kind([](stage& on) {
