@@ -12,15 +12,15 @@ namespace {
 
 constexpr std::size_t most_bytes = std::numeric_limits<std::ptrdiff_t>::max();
 
-void check(std::span<const parameter> parameters, std::span<const std::size_t> caps) {
+void check(std::span<const parameter> parameters, std::span<const std::size_t> caps, reduce_op op) {
     if (caps.empty()) throw failure(error::invalid_argument, "buckets need a cap");
     if (parameters.size() > reducer::parameter_limit)
         throw failure(error::invalid_argument, fmt::format("{} parameters are registered, the limit is {}", parameters.size(), reducer::parameter_limit));
     std::size_t room = most_bytes;
     for (const parameter& each : parameters) {
-        if (!defined(reduce_op::avg, each.gradient.type))
+        if (!defined(op, each.gradient.type))
             throw failure(error::unsupported,
-                          fmt::format("parameter '{}' is of type {}, which has no average", each.name, name(each.gradient.type)));
+                          fmt::format("parameter '{}' is of type {}, which has no {}", each.name, name(each.gradient.type), name(op)));
         if (each.gradient.count > room / size_of(each.gradient.type))
             throw failure(error::invalid_argument, fmt::format("parameter '{}' has more elements than memory can hold: {}", each.name, each.gradient.count));
         room -= each.gradient.bytes();
@@ -36,8 +36,8 @@ struct row {
 
 }  // namespace
 
-bucket_plan plan_buckets(std::span<const parameter> parameters, std::span<const std::size_t> caps) {
-    check(parameters, caps);
+bucket_plan plan_buckets(std::span<const parameter> parameters, std::span<const std::size_t> caps, reduce_op op) {
+    check(parameters, caps, op);
     bucket_plan plan;
     std::array<row, data_type_count> rows{};
     for (std::size_t index = parameters.size(); index-- > 0;) {

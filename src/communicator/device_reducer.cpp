@@ -141,7 +141,7 @@ reducer::state::state(communicator& over, std::vector<parameter> parameters, con
       group_(over.inner()),
       how_(how),
       named_(on_the_host(parameters)),
-      plan_(plan_buckets(named_, caps_of(how))),
+      plan_(plan_buckets(named_, caps_of(how), how.op)),
       steps_({over.name(), over.rank(), [this](std::string why) { over_.abort(std::move(why)); }}, named_, plan_) {
     check_parameters(group_, named_, how.op);
     place(std::move(parameters));

@@ -17,7 +17,7 @@ public:
         : over_(over),
           how_(how),
           parameters_(std::move(parameters)),
-          plan_(plan_buckets(parameters_, caps_of(how))),
+          plan_(plan_buckets(parameters_, caps_of(how), how.op)),
           agreement_(over, lines_of(parameters_, plan_.buckets, how.op)),
           steps_({over.name(), over.rank(), [this](std::string why) { over_.abort(std::move(why)); }}, parameters_, plan_) {
         for (const bucket& each : plan_.buckets) {

@@ -24,10 +24,10 @@ std::vector<parameter> parameters_of(const std::vector<shape>& shapes) {
 
 using members = std::vector<std::vector<std::size_t>>;
 
-members planned(const std::vector<shape>& shapes, std::vector<std::size_t> caps) {
+members planned(const std::vector<shape>& shapes, std::vector<std::size_t> caps, reduce_op op = avg) {
     const auto parameters = parameters_of(shapes);
     members found;
-    for (const bucket& each : plan_buckets(parameters, caps).buckets) found.push_back(each.parameters);
+    for (const bucket& each : plan_buckets(parameters, caps, op).buckets) found.push_back(each.parameters);
     return found;
 }
 
@@ -68,7 +68,7 @@ TEST_CASE("a parameter without elements takes no room") {
 TEST_CASE("places lie behind each other in their bucket") {
     const auto parameters = parameters_of({{3}, {2, f64}, {5}, {7}});
     const std::array<std::size_t, 1> caps{1000};
-    const bucket_plan plan = plan_buckets(parameters, caps);
+    const bucket_plan plan = plan_buckets(parameters, caps, avg);
     REQUIRE(plan.buckets.size() == 2);
     CHECK(plan.buckets[0].type == f64);
     CHECK(plan.buckets[0].bytes() == 16);
@@ -80,13 +80,19 @@ TEST_CASE("places lie behind each other in their bucket") {
     CHECK(plan.places[1].bucket == 0);
 }
 
+TEST_CASE("a type has buckets where it has the operator") {
+    CHECK(planned({{10, data_type::boolean}}, {80}, sum) == members{{0}});
+    CHECK_THROWS_WITH_AS(planned({{10}, {10, data_type::boolean}}, {80}), "parameter 'p1' is of type bool, which has no avg", failure);
+    CHECK_THROWS_WITH_AS(planned({{10, data_type::opaque}}, {80}, sum), "parameter 'p0' is of type opaque, which has no sum", failure);
+}
+
 TEST_CASE("what cannot be planned is refused") {
     CHECK_THROWS_WITH_AS(planned({{1}}, {}), "buckets need a cap", failure);
     const std::size_t half = std::numeric_limits<std::size_t>::max() / 16;
     CHECK_THROWS_WITH_AS(planned({{half}, {half}, {half}}, {80}), doctest::Contains("parameter 'p2' has more elements than memory can hold"), failure);
     const std::vector<parameter> many(reducer::parameter_limit + 1, parameter("", 0, data_type::f32));
     const std::array<std::size_t, 1> caps{80};
-    CHECK_THROWS_WITH_AS(plan_buckets(many, caps), doctest::Contains("the limit is 1048576"), failure);
+    CHECK_THROWS_WITH_AS(plan_buckets(many, caps, avg), doctest::Contains("the limit is 1048576"), failure);
 }
 
 TEST_CASE("a bucket's memory is aligned and begins as zeros") {

@@ -11,7 +11,7 @@ using namespace tutti;
 
 TEST_CASE("who is to end the communicator for a complaint may ask what it is") {
     const std::vector<parameter> parameters{{"layer", 4, data_type::f32}};
-    const bucket_plan plan = plan_buckets(parameters, caps_of(reducer_options()));
+    const bucket_plan plan = plan_buckets(parameters, caps_of(reducer_options()), avg);
     const steps* asked = nullptr;
     std::string reason;
     std::optional<failure> told;
