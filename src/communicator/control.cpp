@@ -10,9 +10,10 @@
 namespace tutti {
 namespace {
 
-constexpr std::size_t payload_limit = 2 * KiB;
-constexpr std::size_t cause_limit = 1536;
-constexpr std::size_t peers_limit = 64;
+// Of a failure, which may have to name thousands of ranks.
+constexpr std::size_t payload_limit = 64 * KiB;
+constexpr std::size_t cause_limit = 32 * KiB;
+constexpr std::size_t peers_limit = 4096;
 constexpr std::uint32_t on_device = 1;  // in place of a slice
 
 std::vector<std::byte> encode(const report& why) {

@@ -35,8 +35,20 @@ task<report> failure_of(future<> begun) {
 struct row {
     int size;
     std::vector<rank> absent;
-    const char* cause;
+    std::string cause;
 };
+
+/// All but ranks 0 and `other`.
+row only_two_come(int size, rank other) {
+    row made{size, {}, "ranks "};
+    for (rank each = 1; each < size; ++each)
+        if (each != other) {
+            made.absent.push_back(each);
+            made.cause += (each == 1 ? "" : ", ") + std::to_string(each);
+        }
+    made.cause += " did not come to monitored_barrier #2 within 2 s";
+    return made;
+}
 
 task<> miss_some(communicator& world, const row& one, int& told) {
     co_await world.monitored_barrier();
@@ -165,6 +177,7 @@ TEST_CASE("a monitored barrier names all ranks that have not come, and only them
         {8, {0, 3}, "ranks 0, 3 did not come to monitored_barrier #2 within 2 s"},
         {8, {1, 2, 3, 4, 5, 6, 7}, "ranks 1, 2, 3, 4, 5, 6, 7 did not come to monitored_barrier #2 within 2 s"},
         {2, {0}, "rank 0 did not come to monitored_barrier #2 within 2 s"},
+        only_two_come(130, 7),
     };
     for (const row& each : rows) {
         CAPTURE(each.cause);
