@@ -118,7 +118,7 @@ public:
 
     /// `count` zeros in memory that the ranks of this host can read where it is: what is sent from there is not copied first. Any buffer may
     /// be given to any operation; this one costs less, the least where all ranks' buffers are of this kind and call_options::allocated says
-    /// so. Where ranks share no memory it is ordinary memory. Throws std::bad_alloc.
+    /// so. Where ranks share no memory it is ordinary memory, as is what a rank has of it beyond 256 GiB. Throws std::bad_alloc.
     template <element T>
     shared_array<T> allocate(std::size_t count) {
         return shared_array<T>(allocate_bytes(count, sizeof(T)), count);

@@ -22,9 +22,10 @@ constexpr std::size_t huge_page = 2 * MiB;
 
 constexpr std::size_t rounded(std::size_t bytes) noexcept { return std::max<std::size_t>(1, (bytes + grain - 1) / grain) * grain; }
 
-/// As large as all memory of this host: pages count when they are used, and more could not be.
+/// As large as all memory of this host: pages count when they are used, and more could not be. But a rank maps the arenas of all its
+/// neighbours, and 256 of them must fit into the addresses of a process.
 std::size_t arena_bytes() noexcept {
-    return static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(::sysconf(_SC_PAGE_SIZE));
+    return std::min(static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(::sysconf(_SC_PAGE_SIZE)), 256 * GiB);
 }
 
 /// Of memory that is not shared.
