@@ -1,10 +1,10 @@
 // Ranks as they are in a program: each with a context and a thread that makes its progress, over TCP, over shared memory, or over what is
 // chosen when nobody says.
 #include "communicator/rehearsal.hpp"
-#include "support/ranks.hpp"
-#include "support/threads.hpp"
+#include "support/rank_threads.hpp"
 
 #include <chrono>
+#include <random>
 #include <thread>
 
 using namespace tutti;
@@ -37,20 +37,16 @@ constexpr row all_kinds[] = {{"auto", transport_kind::automatic},
                              {"auto, 4 lanes, 3 threads", transport_kind::automatic, 4, false, 3},
                              {"auto, 1 lane, 3 threads", transport_kind::automatic, 1, false, 3}};
 
-/// Every rank is a thread with a loop of its own; its bytes move on the thread of its context.
 void run_over(const row& how, int size, const test::rank_body& body, int ranks_per_host = 1 << 20) {
-    memory_table table;
-    test::on_threads(size, [&](rank me) {
-        context_options options;
-        options.transport = how.kind;
-        options.lanes = how.lanes;
-        options.threads = how.threads;
-        options.host = me / ranks_per_host;
-        context home(options);
-        event_loop loop;
-        if (how.helped) loop.help(&home.progress());
-        run(loop, join_and_work(home, me, size, table, body));
-    });
+    const auto options = [&](rank me) {
+        context_options each;
+        each.transport = how.kind;
+        each.lanes = how.lanes;
+        each.threads = how.threads;
+        each.host = me / ranks_per_host;
+        return each;
+    };
+    test::run_ranks_on_threads(size, body, options, how.helped);
 }
 
 void run_over_each(int size, const test::rank_body& body) {
@@ -226,7 +222,44 @@ task<> sum_shared(communicator& world) {
     }
 }
 
+using floats = std::vector<float>;
+
+/// Fractions, of which every order has another sum: in place, apart, and in the arena, three times each with other delays. What a rank gets
+/// is appended to `told`.
+task<> sum_fractions(communicator& world, std::size_t count, std::vector<floats>& told) {
+    std::mt19937 random{static_cast<unsigned>(world.rank())};
+    floats mine(count), to(count);
+    for (float& each : mine) each = std::uniform_real_distribution<float>(-1, 1)(random);
+    auto shared = world.allocate<float>(count);
+    call_options allocated;
+    allocated.allocated = true;
+    for (int turn = 0; turn < 3; ++turn) {
+        floats data = mine;
+        std::copy(mine.begin(), mine.end(), shared.begin());
+        co_await sleep_for(std::chrono::microseconds(random() % 300));
+        co_await world.all_reduce(data, sum);
+        co_await world.all_reduce(mine, to, sum);
+        co_await sleep_for(std::chrono::microseconds(random() % 300));
+        co_await world.all_reduce(shared, sum, allocated);
+        for (const floats& each : {data, to, floats(shared.begin(), shared.end())}) told.push_back(each);
+    }
+}
+
 }  // namespace
+
+TEST_CASE("sums of fractions have the same bits on all ranks and every time, over every transport") {
+    for (const int size : {2, 3, 4})
+        for (const std::size_t count : {7u, 1000u, 20'011u, 300'007u})
+            for (const row& each : all_kinds) {
+                CAPTURE(each.name);
+                CAPTURE(size);
+                CAPTURE(count);
+                std::vector<std::vector<floats>> told(static_cast<std::size_t>(size));
+                run_over(each, size, [&](communicator& world) { return sum_fractions(world, count, told[static_cast<std::size_t>(world.rank())]); });
+                for (const auto& those : told) CHECK((those == told[0] && those.size() == 9));
+                for (std::size_t which = 3; which < told[0].size(); ++which) CHECK((told[0][which] == told[0][which % 3]));
+            }
+}
 
 TEST_CASE("collectives are right over every transport") {
     for (const int size : {2, 4}) {
