@@ -150,7 +150,7 @@ landing message_port::refuse(std::string cause) noexcept {
 landing message_port::arrived(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept {
     if (head.epoch != owner_.epoch())
         return refuse(fmt::format("rank {} sent a frame of epoch {}, this is epoch {}", peer_, head.epoch, owner_.epoch()));
-    if (head.in_place) return refuse(fmt::format("rank {} says that it has written a message where it belongs, but no message is", peer_));
+    if (head.in_place) return refuse(fmt::format("rank {} sent a message as if it lay in its place already, which no message does", peer_));
     if (head.kind == frame_kind::data) return next_slice(head, runs);
     if (head.kind == frame_kind::message || head.kind == frame_kind::offer) return new_message(head, runs);
     if (head.payload_bytes == 0 && (head.kind == frame_kind::goodbye || head.kind == frame_kind::credit)) return landing::here;

@@ -166,7 +166,7 @@ TEST_CASE("a rank that leaves fails those who wait for its messages, and nobody 
     std::vector<float> data(3, 6), there(3), more(3);
     auto early = table[1].send(data, 0, 1);
     table.settle();
-    table[1].engine().say_goodbye();
+    for (int turn = 0; turn < 2; ++turn) table[1].engine().say_goodbye();  // once is enough
     table.settle();
     auto open = table[0].recv(more, any_source, 9);  // rank 2 may still send
     auto kept = table[0].recv(there, 1, 1);
