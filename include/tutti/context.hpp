@@ -85,7 +85,8 @@ private:
 
 /// The whole of a program: finds out who this process is, joins the job's communicator, runs `main` on a loop of this thread, closes;
 /// with what `with_environment` makes of `options`. An error that `main` lets out is printed in one line. The result is for `return` from
-/// the process's own main.
+/// the process's own main: that of `main`, 0 where it has none; 1 after an error; 2 where that is error::invalid_argument, or the environment
+/// makes no sense.
 int run(std::function<task<int>(communicator&)> main, context_options options = {});
 int run(std::function<task<>(communicator&)> main, context_options options = {});
 

@@ -1,4 +1,4 @@
-// All of Tutti, but for Asio completion tokens (asio.hpp) and fibers (fiber.hpp).
+// All of Tutti, but for Asio completion tokens (asio.hpp), fibers (fiber.hpp) and CUDA devices (gpu.hpp).
 #pragma once
 
 #include <tutti/communicator.hpp>
