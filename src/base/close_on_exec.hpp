@@ -5,7 +5,7 @@
 
 namespace tutti {
 
-/// For sockets that a library made. Between the two a program may be started.
+/// For a socket that a library has made. A program that is started before this call inherits it.
 inline void close_on_exec(int handle) noexcept { ::fcntl(handle, F_SETFD, FD_CLOEXEC); }
 
 }  // namespace tutti

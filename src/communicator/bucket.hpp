@@ -23,7 +23,8 @@ struct bucket_plan {
 
 /// Every type has its own row of buckets, filled in reverse order of registration. A bucket is closed when the next parameter would take
 /// it over its cap: the row's n-th cap, or the last one there is. A parameter larger than the cap is alone. The bucket that can be
-/// complete first leaves first. Throws error::invalid_argument when there are too many parameters or bytes, or no caps.
+/// complete first leaves first. Throws error::invalid_argument when there are too many parameters or bytes, or no caps, and
+/// error::unsupported where a type has no `op`.
 bucket_plan plan_buckets(std::span<const parameter> parameters, std::span<const std::size_t> caps, reduce_op op);
 
 /// What the options say of buckets' sizes. Throws error::invalid_argument for options that cannot be right.

@@ -51,7 +51,8 @@ public:
         : owner_(owner), peer_(peer), lane_(owner.loop_, owner.guard_, std::move(over), *this) {}
 
     void start() noexcept { lane_.resume(); }
-    void send(frame_kind kind, rank about, std::vector<std::byte> payload, std::uint64_t number = 0, const descriptor& what = {},
+    using bytes = std::shared_ptr<const std::vector<std::byte>>;
+    void send(frame_kind kind, rank about, bytes payload, std::uint64_t number = 0, const descriptor& what = {},
               std::uint32_t slice = 0) {
         while (!frames_.empty() && frames_.front().gone) frames_.pop_front();
         auto& next = frames_.emplace_back();
@@ -61,7 +62,7 @@ public:
         next.head.sequence = number;
         next.head.slice = slice;
         next.head.what = what;
-        next.head.payload_bytes = payload.size();
+        next.head.payload_bytes = payload ? payload->size() : 0;
         next.payload = std::move(payload);
         lane_.send(next);
         lane_.flush();
@@ -71,9 +72,11 @@ public:
 private:
     class message final : public outgoing {
     public:
-        void gather(std::vector<std::span<const std::byte>>& runs) const override { runs.emplace_back(payload); }
+        void gather(std::vector<std::span<const std::byte>>& runs) const override {
+            if (payload) runs.emplace_back(*payload);
+        }
         void sent() noexcept override { gone = true; }
-        std::vector<std::byte> payload;
+        bytes payload;  // the same for all peers
         bool gone = false;
     };
 
@@ -121,7 +124,7 @@ void control::spread(const report& why) noexcept {
 void control::spread_except(const report& why, rank heard_from) noexcept {
     if (spread_) return;
     spread_ = true;
-    const auto payload = encode(why);
+    const auto payload = std::make_shared<const std::vector<std::byte>>(encode(why));
     for (std::size_t peer = 0; peer < ends_.size(); ++peer)
         if (ends_[peer] && static_cast<rank>(peer) != heard_from) ends_[peer]->send(frame_kind::abort, me_, payload);
 }
@@ -137,7 +140,7 @@ void control::say_entered(std::uint64_t number, duration within) noexcept {
     std::vector<std::byte> payload(sizeof(std::int64_t));
     byte_writer(payload).put(static_cast<std::int64_t>(within.count()));
     for (auto& each : ends_)
-        if (each) each->send(frame_kind::entered, me_, payload, number);
+        if (each) each->send(frame_kind::entered, me_, std::make_shared<const std::vector<std::byte>>(payload), number);
 }
 
 void control::say_release(std::uint64_t number) noexcept {

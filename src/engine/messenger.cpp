@@ -39,8 +39,9 @@ message* messenger::enter(Call call) {
         calling_ = true;
         try {
             made = call();
-        } catch (...) {
+        } catch (...) {  // no memory
             calling_ = false;
+            issuing_ = nullptr;
             if (std::exchange(due_, false)) post_work();
             throw;
         }

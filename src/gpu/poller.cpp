@@ -56,7 +56,7 @@ void poller::add(watched& who) {
     line_of(state.stream).add(who);
     ++pending_;
     news_ = now;
-    hot_until_ = now + options_.hot;
+    hot_until_ = later(now, options_.hot);
     interval_ = options_.shortest;
     if (!sweeping_) look_again();
 }
@@ -112,7 +112,7 @@ void poller::tell() noexcept {
     if (came_.empty()) return;
     const time_point now = loop_.now();
     news_ = now;
-    hot_until_ = now + options_.hot;
+    hot_until_ = later(now, options_.hot);
     interval_ = options_.shortest;
     told_.swap(came_);
     const failure* const why = std::exchange(why_, nullptr);
@@ -133,7 +133,7 @@ bool poller::hot(time_point now) const {
     if (now < hot_until_) return true;
     return std::any_of(lines_.begin(), lines_.end(), [&](const stream_line& each) {
         const time_point soon = predicted(each);
-        return soon != no_deadline && soon - lead <= now && now < soon + options_.hot;
+        return soon != no_deadline && soon - lead <= now && now < later(soon, options_.hot);
     });
 }
 
@@ -150,18 +150,18 @@ time_point poller::next_date(time_point now) {
     if (options_.polling == poll_mode::spin) return now + virtual_turn;
     if (options_.polling == poll_mode::host_function) {
         calls_wanted_ = true;
-        return now + options_.watchdog;
+        return later(now, options_.watchdog);
     }
     if (hot(now)) {
         interval_ = options_.shortest;
-        return now + options_.shortest;
+        return later(now, options_.shortest);
     }
     time_point date = now + interval_;
     interval_ = std::min(2 * interval_, options_.longest);
     if (options_.polling == poll_mode::timer) return date;
     if (now - news_ >= options_.cold) {
         calls_wanted_ = true;
-        date = now + options_.watchdog;
+        date = later(now, options_.watchdog);
     }
     for (const stream_line& each : lines_)
         if (const time_point soon = predicted(each); soon != no_deadline && soon - lead > now) date = std::min(date, soon - lead);

@@ -46,6 +46,7 @@ std::string text(const address& one) { return one.is_unspecified() ? "" : one.to
 }  // namespace
 
 std::string listen_address(const world& all) {
+    if (!all.store_path.empty()) return "127.0.0.1";  // ranks that meet in a file are on one host
     boost::system::error_code error;
     if (names_loopback(all.master_address) && !on_several_hosts(all)) return text(resolve(all.master_address, error));
     if (on_one_host(all)) return "127.0.0.1";

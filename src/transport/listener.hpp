@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/asio.hpp"
+#include "transport/shared_memory.hpp"
 #include "transport/socket_wait.hpp"
 #include "transport/wake_call.hpp"
 
@@ -9,7 +10,6 @@
 #include <tutti/transport.hpp>
 
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <functional>
@@ -48,19 +48,19 @@ public:
     bool open() const noexcept override { return acceptor_.is_open(); }
     std::unique_ptr<link> next(std::error_code& code) override {
         for (;;) {
-            const int accepted = ::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC);
-            if (accepted < 0) {
+            file_handle accepted(::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC));
+            if (!accepted) {
                 if (errno == EINTR || errno == ECONNABORTED) continue;
                 if (errno != EAGAIN && errno != EWOULDBLOCK) code.assign(errno, std::system_category());
                 return nullptr;
             }
             socket came(executor_of(loop_));
             boost::system::error_code refused;
-            if (came.assign(acceptor_.local_endpoint(refused).protocol(), accepted, refused)) {
-                ::close(accepted);
+            if (came.assign(acceptor_.local_endpoint(refused).protocol(), accepted.number(), refused)) {
                 code = refused;
                 return nullptr;
             }
+            accepted.release();
             if (auto made = make_(loop_, std::move(came))) return made;
         }
     }

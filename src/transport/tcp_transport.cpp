@@ -1,13 +1,13 @@
 #include "transport/tcp_transport.hpp"
 
 #include "transport/congestion_control.hpp"
+#include "transport/shared_memory.hpp"
 #include "transport/tcp_address.hpp"
 #include "transport/tcp_link.hpp"
 
 #include <fmt/format.h>
 
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <random>
@@ -29,9 +29,9 @@ failure refused_by_system(const std::string& what, const boost::system::error_co
 template <class Socket>
 boost::system::error_code open_unshared(Socket& socket, const tcp& protocol) {
     boost::system::error_code code;
-    const int made = ::socket(protocol.family(), protocol.type() | SOCK_CLOEXEC, protocol.protocol());
-    if (made < 0) code.assign(errno, boost::system::system_category());
-    else if (socket.assign(protocol, made, code)) ::close(made);
+    file_handle made(::socket(protocol.family(), protocol.type() | SOCK_CLOEXEC, protocol.protocol()));
+    if (!made) code.assign(errno, boost::system::system_category());
+    else if (!socket.assign(protocol, made.number(), code)) made.release();
     return code;
 }
 

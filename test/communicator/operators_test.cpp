@@ -1,8 +1,9 @@
 // Types and operators as users see them: operators of their own, structs, bool, complex numbers, and what is refused.
 #include "communicator/failures.hpp"
-#include "support/ranks.hpp"
+#include "support/rank_threads.hpp"
 
 #include <tutti/communicator.hpp>
+#include <tutti/persistent.hpp>
 
 #include <doctest/doctest.h>
 
@@ -106,7 +107,7 @@ task<> find_largest(communicator& world) {
 
 // ---- exceptions
 
-enum class way { all_reduce, reduce, reduce_scatter };
+enum class way { all_reduce, reduce, reduce_scatter, scan, list, persistent, allocated };
 
 struct plan {
     way how;
@@ -123,10 +124,23 @@ task<> throw_somewhere(communicator& world, plan what, test::failures& all) {
         return a + b;
     });
     std::vector<int> data(static_cast<std::size_t>(world.size()) * 1000), part(1000);
+    auto shared = world.allocate<int>(data.size());
+    const buffer list[] = {std::span(part), std::span(data)};
+    call_options allocated;
+    allocated.allocated = true;
+    persistent step;
     future<> called;
-    if (what.how == way::all_reduce) called = world.all_reduce(data, picky);
-    else if (what.how == way::reduce) called = world.reduce(data, picky, 0);
-    else called = world.reduce_scatter(data, part, picky);
+    switch (what.how) {
+        case way::all_reduce: called = world.all_reduce(data, picky); break;
+        case way::reduce: called = world.reduce(data, picky, 0); break;
+        case way::reduce_scatter: called = world.reduce_scatter(data, part, picky); break;
+        case way::scan: called = world.scan(data, picky); break;
+        case way::list: called = world.all_reduce(list, picky); break;
+        case way::allocated: called = world.all_reduce(shared, picky, allocated); break;
+        case way::persistent:
+            step = persistent([&](call_options how) { return world.all_reduce(data, picky, how); });
+            called = step.start();
+    }
     auto ended = co_await as_result(std::move(called));
     // A rank whose part was done may have ended well; the next call tells it too.
     if (ended) {
@@ -136,13 +150,18 @@ task<> throw_somewhere(communicator& world, plan what, test::failures& all) {
     if (!ended) all[static_cast<std::size_t>(world.rank())] = ended.failure();
 }
 
-test::failures throw_from(rank thrower, way how, int size, bool standard) {
+test::failures throw_from(rank thrower, way how, int size, bool standard, std::optional<transport_kind> over = {}) {
     test::failures all(static_cast<std::size_t>(size));
     context_options options;
     options.slice_bytes = 256;
     const plan what{how, thrower, standard};
-    run_ranks(
-        size, [&](communicator& world) { return throw_somewhere(world, what, all); }, options);
+    const auto body = [&](communicator& world) { return throw_somewhere(world, what, all); };
+    if (over) {
+        options.transport = *over;
+        test::run_ranks_on_threads(size, body, [&options](rank) { return options; });
+    } else {
+        run_ranks(size, body, options);
+    }
     return all;
 }
 
@@ -301,15 +320,20 @@ TEST_CASE("a user's operator combines structs") {
 }
 
 TEST_CASE("what a user's operator throws ends the operation on all ranks, naming the rank and what it said") {
-    for (const way how : {way::all_reduce, way::reduce, way::reduce_scatter})
-        for (const int size : {2, 3, 8}) {
-            CAPTURE(static_cast<int>(how));
-            CAPTURE(size);
-            const auto all = throw_from(0, how, size, true);
-            test::check_each(all, error::aborted, "operator 'picky' threw on rank 0 in");
-            test::check_each(all, error::aborted, "#1: thirteen is unlucky");
-            for (const auto& each : all) CHECK(each->details().root == 0);
-        }
+    const std::optional<transport_kind> everywhere[] = {std::nullopt, transport_kind::tcp, transport_kind::shm};
+    for (const way how : {way::all_reduce, way::reduce, way::reduce_scatter, way::scan, way::list, way::persistent, way::allocated})
+        for (const int size : {2, 3, 8})
+            for (const auto over : everywhere) {
+                if (over && size == 8) continue;
+                CAPTURE(static_cast<int>(how));
+                CAPTURE(size);
+                CAPTURE(over.has_value());
+                const rank thrower = how == way::scan ? size - 1 : 0;  // rank 0 combines nothing in a scan
+                const auto all = throw_from(thrower, how, size, true, over);
+                test::check_each(all, error::aborted, "operator 'picky' threw on rank " + std::to_string(thrower) + " in");
+                test::check_each(all, error::aborted, "#1: thirteen is unlucky");
+                for (const auto& each : all) CHECK(each->details().root == thrower);
+            }
     test::check_each(throw_from(1, way::all_reduce, 4, false), error::aborted, "threw on rank 1 in all_reduce i32 custom count 4000");
     test::check_each(throw_from(1, way::all_reduce, 4, false), error::aborted, "something that is no std::exception");
 }

@@ -2,6 +2,7 @@
 #include "communicator/failures.hpp"
 #include "support/allocations.hpp"
 #include "support/ranks.hpp"
+#include "support/threads.hpp"
 
 #include <doctest/doctest.h>
 
@@ -138,9 +139,49 @@ void exchange_by_threads(communicator& world) {
     for (auto& each : threads) each.join();
 }
 
+/// Each thread of a rank has a child of its own and sums over that, without a loop.
+void collect_by_threads(std::vector<std::unique_ptr<communicator>>& children) {
+    std::vector<std::thread> threads;
+    for (auto& child : children)
+        threads.emplace_back([&child, factor = static_cast<int>(threads.size()) + 1] {
+            for (int turn = 0; turn < 200; ++turn) {
+                std::vector<int> data(turn % 20 == 0 ? 100'000 : 3, factor * (turn + child->rank()));
+                child->all_reduce(data, sum).get();
+                if (data.front() != factor * (2 * turn + 1) || data.back() != data.front()) FAIL_CHECK("a sum of turn ", turn, " is ", data.front());
+            }
+        });
+    for (auto& each : threads) each.join();
+}
+
+task<std::vector<std::unique_ptr<communicator>>> make_children(communicator& world) {
+    std::vector<std::unique_ptr<communicator>> children;
+    for (int number = 0; number < 3; ++number) {
+        auto splitting = world.split(0, 0);
+        children.push_back(co_await std::move(splitting));
+    }
+    co_return children;
+}
+
 task<> leave(std::unique_ptr<communicator> world) { co_await world->close(); }
 
 }  // namespace
+
+TEST_CASE("threads without a loop sum over children of one communicator at the same time") {
+    for (const transport_kind kind : {transport_kind::tcp, transport_kind::shm}) {
+        memory_table table;
+        test::on_threads(2, [&](rank me) {
+            context_options options;
+            options.transport = kind;
+            context home(options);
+            event_loop loop;
+            auto world = run(loop, join(home, me, 2, table));
+            auto children = run(loop, make_children(*world));
+            collect_by_threads(children);
+            for (auto& child : children) run(loop, leave(std::move(child)));
+            run(loop, leave(std::move(world)));
+        });
+    }
+}
 
 TEST_CASE("threads without a loop exchange messages while another one makes progress") {
     memory_table table;

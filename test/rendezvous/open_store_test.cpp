@@ -129,6 +129,10 @@ TEST_CASE("ranks of one host listen on loopback, ranks of several do not") {
         all.master_address = master;
         CHECK(listen_address(all) == mine);
     }
+    all.master_address.clear();
+    all.store_path = "/a/file";
+    CHECK(listen_address(all) == "127.0.0.1");
+    all.store_path.clear();
     all.local_size = 2;
     all.master_address = "127.0.1.1";
     CHECK_FALSE(listen_address(all).starts_with("127."));

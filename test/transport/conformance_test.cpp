@@ -1,16 +1,14 @@
 // What every link and every transport promises, for each of them.
 #include "pump.hpp"
 #include "stage.hpp"
+#include "support/descriptors.hpp"
 
 #include <doctest/doctest.h>
 
-#include <fcntl.h>
-
 #include <algorithm>
-#include <filesystem>
 #include <functional>
+#include <set>
 #include <string>
-#include <system_error>
 
 namespace tutti::test {
 namespace {
@@ -97,16 +95,11 @@ public:
 }  // namespace
 
 TEST_CASE("no program that a process starts inherits what its links are made of") {
-    on_every_kind([](stage& on) {
+    const std::set<int> before = open_descriptors();
+    on_every_kind([&before](stage& on) {
         connected pair{on};
         let_pass(on);
-        for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
-            const int handle = std::stoi(each.path().filename().string());
-            std::error_code gone;  // the one that reads this
-            const std::string what = std::filesystem::read_symlink(each.path(), gone).string();
-            CAPTURE(what);
-            if (!gone && what.starts_with("socket:")) CHECK((::fcntl(handle, F_GETFD) & FD_CLOEXEC) != 0);
-        }
+        CHECK(inherited_since(before).empty());
     });
 }
 
