@@ -13,8 +13,8 @@
 namespace tutti {
 
 /// The only way to start concurrent work: `scope nursery; nursery.start(child()); ...; co_await nursery.join();`
-/// The first error asks the other tasks to end; `join` waits for all and throws it. Leaving a scope whose tasks still run stops the
-/// program, so nothing may throw between `start` and `join`: where something can, use `with_scope`.
+/// The first error asks the other tasks to end; `join` waits for all and throws it. Leaving a scope whose tasks still run, or one of which
+/// has failed without a `join`, stops the program, so nothing may throw between `start` and `join`: where something can, use `with_scope`.
 class scope {
 public:
     /// On the loop this thread runs.

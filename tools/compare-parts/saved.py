@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import platform
+import re
 import statistics
 
 from contenders import Complaint, Timing
@@ -63,7 +64,7 @@ def median_of(rounds):
 
 
 def this_machine():
-    return {"processor": processor(), "cores": os.cpu_count() or 1, "kernel": platform.release(), "congestion control": congestion_control()}
+    return {"processor": processor(), "cores": os.cpu_count() or 1, "kernel": re.match(r"[\d.]*", platform.release())[0], "congestion control": congestion_control()}
 
 
 def processor():
