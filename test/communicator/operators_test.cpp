@@ -129,6 +129,7 @@ task<> throw_somewhere(communicator& world, plan what, test::failures& all) {
     call_options allocated;
     allocated.allocated = true;
     persistent step;
+    co_await world.barrier();  // all have joined
     future<> called;
     switch (what.how) {
         case way::all_reduce: called = world.all_reduce(data, picky); break;
@@ -331,7 +332,7 @@ TEST_CASE("what a user's operator throws ends the operation on all ranks, naming
                 const rank thrower = how == way::scan ? size - 1 : 0;  // rank 0 combines nothing in a scan
                 const auto all = throw_from(thrower, how, size, true, over);
                 test::check_each(all, error::aborted, "operator 'picky' threw on rank " + std::to_string(thrower) + " in");
-                test::check_each(all, error::aborted, "#1: thirteen is unlucky");
+                test::check_each(all, error::aborted, "#2: thirteen is unlucky");
                 for (const auto& each : all) CHECK(each->details().root == thrower);
             }
     test::check_each(throw_from(1, way::all_reduce, 4, false), error::aborted, "threw on rank 1 in all_reduce i32 custom count 4000");
