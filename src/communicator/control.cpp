@@ -47,13 +47,13 @@ report decode_report(std::span<const std::byte> bytes) {
 /// Frames on their way to one peer, and the frame arriving from it.
 class control::end final : private lane_owner {
 public:
+    using bytes = std::shared_ptr<const std::vector<std::byte>>;
+
     end(control& owner, rank peer, std::unique_ptr<link> over)
         : owner_(owner), peer_(peer), lane_(owner.loop_, owner.guard_, std::move(over), *this) {}
 
     void start() noexcept { lane_.resume(); }
-    using bytes = std::shared_ptr<const std::vector<std::byte>>;
-    void send(frame_kind kind, rank about, bytes payload, std::uint64_t number = 0, const descriptor& what = {},
-              std::uint32_t slice = 0) {
+    void send(frame_kind kind, rank about, bytes payload, std::uint64_t number = 0, const descriptor& what = {}, std::uint32_t slice = 0) {
         while (!frames_.empty() && frames_.front().gone) frames_.pop_front();
         auto& next = frames_.emplace_back();
         next.head.kind = kind;

@@ -94,8 +94,7 @@ void monitor::set_clock() {
     time_point first = no_deadline;
     for (const auto& [number, at] : meetings_) first = std::min(first, at.until);
     if (me_ != 0)
-        for (const auto& [number, who] : calls_)
-            first = std::min(first, limit_of(*who));
+        for (const auto& [number, who] : calls_) first = std::min(first, limit_of(*who));
     loop_.stop_timer(clock_);
     if (first != no_deadline) loop_.start_timer(clock_, first);
 }

@@ -124,7 +124,8 @@ int run_as(const world& who, const std::vector<const algorithm*>& forced, const 
         return run(loop, whole(home, who, with_engine));
     } catch (const failure& why) {
         const bool named = why.details().local >= 0;
-        return complain(named ? why.what() : fmt::format("rank {}: {}", who.me, why.what()), why.code() == error::invalid_argument || why.code() == error::bad_launch ? 2 : 1);
+        return complain(named ? why.what() : fmt::format("rank {}: {}", who.me, why.what()),
+                        why.code() == error::invalid_argument || why.code() == error::bad_launch ? 2 : 1);
     } catch (const std::exception& why) {
         return complain(fmt::format("rank {}: {}", who.me, why.what()), 1);
     }

@@ -340,7 +340,8 @@ void messenger::work() noexcept {
             message& next = fresh_.pop();
             live_.push(next);
             next.timed = true;
-            if (const time_point limit = later(next.started, next.asked.deadline); limit != no_deadline) engine_.loop_.start_timer(next.deadline, limit);
+            if (const time_point limit = later(next.started, next.asked.deadline); limit != no_deadline)
+                engine_.loop_.start_timer(next.deadline, limit);
         }
         for (message_port* each : dirty_) {
             each->dirty = false;

@@ -112,7 +112,8 @@ TEST_CASE("the longest of all durations is for ever") {
     options.connect = options.handshake = options.rendezvous = options.operation = options.lost_link = duration::max();
     for (const int size : {1, 2, 3}) {
         int count = 0;
-        run_ranks(size, [&](communicator& world) { return wait_for_ever(world, count); }, options);
+        run_ranks(
+            size, [&](communicator& world) { return wait_for_ever(world, count); }, options);
         CHECK(count == size);
     }
 }

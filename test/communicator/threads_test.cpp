@@ -1,8 +1,7 @@
 // Ranks whose bulk lanes are spread over threads, and how their communicators end in the middle of that: over sockets and shared memory.
 #include "communicator/failures.hpp"
 #include "support/allocations.hpp"
-#include "support/ranks.hpp"
-#include "support/threads.hpp"
+#include "support/rank_threads.hpp"
 
 #include <doctest/doctest.h>
 
@@ -147,7 +146,8 @@ void collect_by_threads(std::vector<std::unique_ptr<communicator>>& children) {
             for (int turn = 0; turn < 200; ++turn) {
                 std::vector<int> data(turn % 20 == 0 ? 100'000 : 3, factor * (turn + child->rank()));
                 child->all_reduce(data, sum).get();
-                if (data.front() != factor * (2 * turn + 1) || data.back() != data.front()) FAIL_CHECK("a sum of turn ", turn, " is ", data.front());
+                if (data.front() != factor * (2 * turn + 1) || data.back() != data.front())
+                    FAIL_CHECK("a sum of turn ", turn, " is ", data.front());
             }
         });
     for (auto& each : threads) each.join();

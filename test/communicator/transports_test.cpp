@@ -255,7 +255,8 @@ TEST_CASE("sums of fractions have the same bits on all ranks and every time, ove
                 CAPTURE(size);
                 CAPTURE(count);
                 std::vector<std::vector<floats>> told(static_cast<std::size_t>(size));
-                run_over(each, size, [&](communicator& world) { return sum_fractions(world, count, told[static_cast<std::size_t>(world.rank())]); });
+                run_over(each, size,
+                         [&](communicator& world) { return sum_fractions(world, count, told[static_cast<std::size_t>(world.rank())]); });
                 for (const auto& those : told) CHECK((those == told[0] && those.size() == 9));
                 for (std::size_t which = 3; which < told[0].size(); ++which) CHECK((told[0][which] == told[0][which % 3]));
             }
