@@ -88,14 +88,14 @@ TEST_CASE("over sockets and shared memory operations allocate nothing either, bu
             each.transport = kind;
             return each;
         };
-        std::size_t least = 1000;
-        for (int turn = 0; turn < 3 && least >= 100; ++turn) {
+        std::size_t fewest = 1000;
+        for (int turn = 0; turn < 3 && fewest >= 100; ++turn) {
             std::vector<std::size_t> counted(4, 1);
             test::run_ranks_on_threads(
                 4, [&counted](communicator& world) { return count_steps(world, counted); }, options);
-            least = std::min(least, *std::max_element(counted.begin(), counted.end()));
+            fewest = std::min(fewest, *std::max_element(counted.begin(), counted.end()));
         }
-        MESSAGE(least, " allocations in 200 steps of 25 operations on each of 4 ranks");
-        CHECK(least < 100);
+        MESSAGE(fewest, " allocations in 200 steps of 25 operations on each of 4 ranks");
+        CHECK(fewest < 100);
     }
 }
