@@ -14,10 +14,6 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 
-task<> join_and_work(context& home, rank me, int size, memory_table& table, const test::rank_body& body) {
-    return test::detail::one_rank(home, me, size, memory_store(table), body);
-}
-
 struct row {
     const char* name;
     transport_kind kind;
@@ -326,7 +322,7 @@ TEST_CASE("a rank that may share memory only does not join ranks over TCP, and s
             try {
                 context home(options);
                 event_loop loop;
-                run(loop, join_and_work(home, me, 2, table, [](communicator& world) { return wait_on_plain_threads(world); }));
+                run(loop, test::detail::one_rank(home, me, 2, memory_store(table), wait_on_plain_threads));
             } catch (const std::exception& why) {
                 told[me] = why.what();
             }
