@@ -96,6 +96,8 @@ struct event_loop::impl {
     std::optional<asio::io_context> io;
     std::optional<asio::executor_work_guard<asio::io_context::executor_type>> io_work;
     bool io_used = false;              // by others than the library's own wake-ups
+    std::optional<asio::steady_timer> alarm;  // wakes the thread that sleeps in `io`
+    time_point alarm_at = no_deadline;
     std::shared_ptr<detail::guest> place;
     std::vector<detail::lodging> lodgings;
     std::optional<detail::family> residents;  // started from outside of any task, destroyed with the loop
@@ -121,6 +123,8 @@ struct event_loop::impl {
     void arm_all();
     bool spin(const impl* visitor);
     void sleep(impl* visitor);
+    std::size_t run_one_until(time_point until);
+    void set_alarm(time_point when);
     bool fall_asleep(asio::io_context& where);
     void wake_up();
 

@@ -141,7 +141,7 @@ bool event_loop::impl::spin(const impl* visitor) {
 
 // ---- sleeping
 
-/// Until a socket is ready, a timer is due or somebody posts, here or at the visitor's. Asio counts in milliseconds here and rounds up.
+/// Until a socket is ready, a timer is due or somebody posts, here or at the visitor's.
 void event_loop::impl::sleep(impl* visitor) {
     time_has_passed = true;
     io->restart();
@@ -150,11 +150,31 @@ void event_loop::impl::sleep(impl* visitor) {
     if (visitor && !visitor->fall_asleep(*io)) return;
     if (fall_asleep(*io)) {
         const time_point until = visitor ? std::min(timers.next(), visitor->timers.next()) : timers.next();
-        const std::size_t handled = until == no_deadline ? io->run_one() : io->run_one_until(until);
+        const std::size_t handled = run_one_until(until);
         wake_up();
         if (handled != 0) poll_io(batch);
     }
     if (visitor) visitor->wake_up();
+}
+
+/// Asio's function of this name counts in milliseconds, rounding up, and looks at the date once a second. For later dates there is an alarm,
+/// which costs a call to the kernel when it is set; one that is set for an earlier date may ring in vain.
+std::size_t event_loop::impl::run_one_until(time_point until) {
+    constexpr std::chrono::seconds far{1};
+    if (until == no_deadline) return io->run_one();
+    const time_point now = self.now();
+    if (until - now < far) return io->run_one_until(until);
+    if (alarm_at > until || alarm_at <= now) set_alarm(until);
+    return io->run_one();
+}
+
+void event_loop::impl::set_alarm(time_point when) {
+    if (!alarm) alarm.emplace(*io);
+    alarm_at = when;
+    alarm->expires_at(std::chrono::time_point_cast<std::chrono::steady_clock::duration>(when));
+    alarm->async_wait([this, when](boost::system::error_code) {
+        if (alarm_at == when) alarm_at = no_deadline;  // otherwise it was set anew
+    });
 }
 
 /// False when there is something to do after all.

@@ -9,6 +9,8 @@
 #include <boost/asio/writable_pipe.hpp>
 #include <boost/asio/write.hpp>
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -29,6 +31,13 @@ public:
 private:
     std::function<void()> what_;
 };
+
+/// How often this thread has slept so far.
+long sleeps() {
+    rusage used{};
+    ::getrusage(RUSAGE_THREAD, &used);
+    return used.ru_nvcsw;
+}
 
 }  // namespace
 
@@ -281,4 +290,33 @@ TEST_CASE("a sleeping loop wakes for a socket and for a timer") {
     loop.run();
     CHECK(received == 'x');
     CHECK(loop.now() >= begin + 5ms);
+}
+
+TEST_CASE("a loop that waits for a date seconds away sleeps until then") {
+    event_loop loop;
+    work end([&] { loop.stop(); });
+    const time_point begin = loop.now();
+    loop.start_timer(end, begin + 3200ms);
+    const long before = sleeps();
+    loop.run();
+    CHECK(loop.now() >= begin + 3200ms);
+    CHECK(sleeps() - before <= 2);  // a page that is read counts, too
+}
+
+TEST_CASE("a loop that waits for a date minutes away wakes for what is posted, and for a nearer date") {
+    event_loop loop;
+    bool never = false;
+    work far([&] { never = true; }), near([&] { loop.stop(); });
+    const time_point begin = loop.now();
+    loop.start_timer(far, begin + 10min);
+    work nearer([&] { loop.start_timer(near, begin + 1200ms); });
+    std::thread other([&] {
+        std::this_thread::sleep_for(20ms);
+        loop.post(nearer);
+    });
+    loop.run();
+    other.join();
+    CHECK(loop.now() >= begin + 1200ms);
+    CHECK_FALSE(never);
+    loop.stop_timer(far);
 }
