@@ -117,7 +117,7 @@ std::optional<std::uint64_t> arena::locate(std::span<const std::byte> run) const
     return at - begin;
 }
 
-result<std::shared_ptr<const mapping>> arena::of_other(const file_handle& file) {
+result<std::shared_ptr<const mapping>> arena::of_other(const file_descriptor& file) {
     const std::lock_guard lock(mutex_);
     std::erase_if(others_, [](const auto& each) { return each.second.expired(); });
     auto& place = others_[identity_of(file)];

@@ -29,10 +29,10 @@ public:
     /// Where a run lies in the file, if it does.
     std::optional<std::uint64_t> locate(std::span<const std::byte> run) const noexcept;
     /// For those who shall read it; none before the first allocation.
-    const file_handle& file() const noexcept { return file_; }
+    const file_descriptor& file() const noexcept { return file_; }
     /// The arena of another process: to read what it has lent, and to write where it has lent memory for that. It is mapped once, however many
     /// links lend from it.
-    result<std::shared_ptr<const mapping>> of_other(const file_handle& file);
+    result<std::shared_ptr<const mapping>> of_other(const file_descriptor& file);
     /// Why memory is not shared although it should be; empty when it is.
     std::string why_not() const;
 
@@ -44,7 +44,7 @@ private:
     mutable std::mutex mutex_;
     bool opened_ = false;
     std::string why_not_;
-    file_handle file_;
+    file_descriptor file_;
     mapping memory_;
     std::map<std::size_t, std::size_t> free_;  // bytes by offset; neighbours are one
     std::map<file_identity, std::weak_ptr<const mapping>> others_;

@@ -1,8 +1,8 @@
 // Sockets that listen for links which others open to us, and the one task at a time that accepts from them.
 #pragma once
 
+#include "base/file_descriptor.hpp"
 #include "runtime/asio.hpp"
-#include "transport/shared_memory.hpp"
 #include "transport/socket_wait.hpp"
 #include "transport/wake_call.hpp"
 
@@ -48,7 +48,7 @@ public:
     bool open() const noexcept override { return acceptor_.is_open(); }
     std::unique_ptr<link> next(std::error_code& code) override {
         for (;;) {
-            file_handle accepted(::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC));
+            file_descriptor accepted(::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC));
             if (!accepted) {
                 if (errno == EINTR || errno == ECONNABORTED) continue;
                 if (errno != EAGAIN && errno != EWOULDBLOCK) code.assign(errno, std::system_category());

@@ -37,8 +37,8 @@ struct abstract_address {
     socklen_t bytes = 0;
 };
 
-result<file_handle> new_socket() {
-    file_handle made(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+result<file_descriptor> new_socket() {
+    file_descriptor made(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!made) return refused_by_system("no local socket");
     return made;
 }
@@ -60,7 +60,7 @@ result<std::string> host_identity(int played) {
     return played == 0 ? fmt::format("{}.{}", boot, space) : fmt::format("{}.{}.{}", boot, space, played);
 }
 
-result<file_handle> listen_locally(std::string& name) {
+result<file_descriptor> listen_locally(std::string& name) {
     std::random_device random;
     name = fmt::format("tutti-{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
     auto made = new_socket();
@@ -71,7 +71,7 @@ result<file_handle> listen_locally(std::string& name) {
     return made;
 }
 
-result<file_handle> connect_locally(std::string_view name) {
+result<file_descriptor> connect_locally(std::string_view name) {
     auto made = new_socket();
     if (!made) return made;
     const abstract_address there(name);
@@ -108,7 +108,7 @@ bool process_gone(int handle) noexcept {
     const int number = process_at(handle);
     if (number <= 0) return false;
 #ifdef SYS_pidfd_open
-    const file_handle process(static_cast<int>(::syscall(SYS_pidfd_open, number, 0)));
+    const file_descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, number, 0)));
     if (process) {
         pollfd end{process.number(), POLLIN, 0};
         return ::poll(&end, 1, 0) > 0;
@@ -117,7 +117,7 @@ bool process_gone(int handle) noexcept {
     return ::kill(number, 0) < 0 && errno == ESRCH;  // an older kernel: once nobody waits for it any more
 }
 
-bool send_byte(int handle, char what, const file_handle* with) noexcept {
+bool send_byte(int handle, char what, const file_descriptor* with) noexcept {
     iovec text{&what, 1};
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))]{};
     msghdr message{};
@@ -162,7 +162,7 @@ local_news hear_news(int handle) noexcept {
         if (head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS) {
             int number = -1;
             std::memcpy(&number, CMSG_DATA(head), sizeof number);
-            news.file = file_handle(number);
+            news.file = file_descriptor(number);
         }
     if ((message.msg_flags & MSG_CTRUNC) != 0) news.code = std::make_error_code(std::errc::too_many_files_open);
     return news;

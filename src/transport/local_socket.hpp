@@ -19,9 +19,9 @@ using local_protocol = asio::local::stream_protocol;
 result<std::string> host_identity(int played = 0);
 
 /// Listens without blocking at a name that nobody can guess, which is written to `name`.
-result<file_handle> listen_locally(std::string& name);
+result<file_descriptor> listen_locally(std::string& name);
 /// Without blocking. error::refused when nobody listens, or somebody of another user.
-result<file_handle> connect_locally(std::string_view name);
+result<file_descriptor> connect_locally(std::string_view name);
 /// Whether both ends belong to one user.
 bool same_user(int handle) noexcept;
 /// The process at the other end; 0 when unknown.
@@ -34,12 +34,12 @@ bool hung_up(int handle) noexcept;
 bool process_gone(int handle) noexcept;
 
 /// One byte, with a file or without. False when it cannot be sent now or ever.
-bool send_byte(int handle, char what, const file_handle* with = nullptr) noexcept;
+bool send_byte(int handle, char what, const file_descriptor* with = nullptr) noexcept;
 
 /// What has come, at most one file with it.
 struct local_news {
     std::size_t bytes = 0;
-    file_handle file;
+    file_descriptor file;
     std::error_code code;  // peer_died at the end; too_many_files_open when a file came that this process could not take
 };
 local_news hear_news(int handle) noexcept;

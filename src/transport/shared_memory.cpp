@@ -20,12 +20,8 @@ failure refused_by_system(const char* what) {
 
 }  // namespace
 
-file_handle::~file_handle() {
-    if (number_ >= 0) ::close(number_);
-}
-
-result<file_handle> make_shared_file(const char* name, std::size_t bytes) {
-    file_handle file(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+result<file_descriptor> make_shared_file(const char* name, std::size_t bytes) {
+    file_descriptor file(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (!file) return refused_by_system("no shared memory");
     rlimit limit{};
     if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur) {  // the system would end this process
@@ -38,13 +34,13 @@ result<file_handle> make_shared_file(const char* name, std::size_t bytes) {
     return file;
 }
 
-file_identity identity_of(const file_handle& file) noexcept {
+file_identity identity_of(const file_descriptor& file) noexcept {
     struct stat about {};
     if (::fstat(file.number(), &about) != 0) return {};
     return {about.st_dev, about.st_ino};
 }
 
-result<mapping> mapping::of(const file_handle& file, access how) {
+result<mapping> mapping::of(const file_descriptor& file, access how) {
     struct stat about {};
     const int seals = ::fcntl(file.number(), F_GET_SEALS);
     if (::fstat(file.number(), &about) != 0 || seals < 0 || (seals & F_SEAL_SHRINK) == 0 || about.st_size <= 0)

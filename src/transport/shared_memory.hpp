@@ -3,6 +3,8 @@
 
 #include <tutti/result.hpp>
 
+#include "base/file_descriptor.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -10,33 +12,12 @@
 
 namespace tutti {
 
-/// An open file, closed with the object.
-class file_handle {
-public:
-    file_handle() = default;
-    explicit file_handle(int number) noexcept : number_(number) {}
-    file_handle(file_handle&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-    file_handle& operator=(file_handle&& other) noexcept {
-        std::swap(number_, other.number_);
-        return *this;
-    }
-    ~file_handle();
-
-    int number() const noexcept { return number_; }
-    /// From now on somebody else closes it.
-    int release() noexcept { return std::exchange(number_, -1); }
-    explicit operator bool() const noexcept { return number_ >= 0; }
-
-private:
-    int number_ = -1;
-};
-
 /// A file of `bytes` zeros that can neither grow nor shrink any more, so that no access to its memory ever fails for its size.
-result<file_handle> make_shared_file(const char* name, std::size_t bytes);
+result<file_descriptor> make_shared_file(const char* name, std::size_t bytes);
 
 /// Tells files apart that are open at the same time.
 using file_identity = std::pair<std::uint64_t, std::uint64_t>;
-file_identity identity_of(const file_handle& file) noexcept;
+file_identity identity_of(const file_descriptor& file) noexcept;
 
 /// A file, or all of one, in this process's memory.
 class mapping {
@@ -45,7 +26,7 @@ public:
 
     mapping() = default;
     /// Fails with error::protocol_error for a file whose size may change.
-    static result<mapping> of(const file_handle& file, access how);
+    static result<mapping> of(const file_descriptor& file, access how);
     mapping(mapping&& other) noexcept : memory_(std::exchange(other.memory_, {})) {}
     mapping& operator=(mapping&& other) noexcept {
         std::swap(memory_, other.memory_);

@@ -130,7 +130,7 @@ public:
         for (shm_wait* each : {&reader_, &writer_, &lender_}) each->forget();
         bell_.forget();
         boost::system::error_code code;
-        file_handle handle(socket_.release(code));
+        file_descriptor handle(socket_.release(code));
         if (code) return nullptr;
         local_protocol::socket there(executor_of(other));
         if (there.assign(local_protocol(), handle.number(), code)) return nullptr;
@@ -297,15 +297,16 @@ private:
         seen_ = before.seen_;
         gone_ = before.gone_;
     }
-    void take_memory(const file_handle& from) noexcept {
+    void take_memory(const file_descriptor& from) noexcept {
         auto memory = mapping::of(from, mapping::access::write);
         if (!memory) gone_ = memory.failure().code();
         else if (memory->size() != sizeof(shared_rings)) gone_ = error::protocol_error;
         else attach(std::move(*memory), 1);
     }
-    void take_arena(const file_handle& from) noexcept {
+    void take_arena(const file_descriptor& from) noexcept {
         auto memory = mine_->of_other(from);
         if (memory) theirs_ = std::move(*memory);
+        else gone_ = memory.failure().code();
     }
     void sent() noexcept {
         if (sender_->must_wake()) send_byte(handle_, wake_up);
@@ -363,7 +364,7 @@ void shm_wait::look() noexcept {
     else arm();
 }
 
-result<local_protocol::socket> local_socket(event_loop& loop, file_handle from) {
+result<local_protocol::socket> local_socket(event_loop& loop, file_descriptor from) {
     local_protocol::socket made(executor_of(loop));
     boost::system::error_code code;
     made.assign(local_protocol(), from.number(), code);
@@ -374,7 +375,7 @@ result<local_protocol::socket> local_socket(event_loop& loop, file_handle from) 
 
 }  // namespace
 
-result<std::unique_ptr<link>> open_shm_link(event_loop& loop, file_handle connected, std::string peer, std::shared_ptr<arena> mine) {
+result<std::unique_ptr<link>> open_shm_link(event_loop& loop, file_descriptor connected, std::string peer, std::shared_ptr<arena> mine) {
     auto file = make_shared_file("tutti-link", sizeof(shared_rings));
     if (!file) return file.failure();
     auto memory = mapping::of(*file, mapping::access::write);

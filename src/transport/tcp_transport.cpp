@@ -1,7 +1,7 @@
 #include "transport/tcp_transport.hpp"
 
+#include "base/file_descriptor.hpp"
 #include "transport/congestion_control.hpp"
-#include "transport/shared_memory.hpp"
 #include "transport/tcp_address.hpp"
 #include "transport/tcp_link.hpp"
 
@@ -29,7 +29,7 @@ failure refused_by_system(const std::string& what, const boost::system::error_co
 template <class Socket>
 boost::system::error_code open_unshared(Socket& socket, const tcp& protocol) {
     boost::system::error_code code;
-    file_handle made(::socket(protocol.family(), protocol.type() | SOCK_CLOEXEC, protocol.protocol()));
+    file_descriptor made(::socket(protocol.family(), protocol.type() | SOCK_CLOEXEC, protocol.protocol()));
     if (!made) code.assign(errno, boost::system::system_category());
     else if (!socket.assign(protocol, made.number(), code)) made.release();
     return code;

@@ -4,6 +4,7 @@
 #include "rendezvous/channel.hpp"
 #include "rendezvous/tcp_channel.hpp"
 #include "rendezvous/tcp_store_server.hpp"
+#include "support/descriptors.hpp"
 
 #include <tutti/when_all.hpp>
 
@@ -108,6 +109,16 @@ task<> get_lost(store& mine) {
 }
 
 }  // namespace
+
+TEST_CASE("no program that a process starts inherits what a store is made of") {
+    const std::set<int> before = test::open_descriptors();
+    hosted all(3);
+    const auto mine = all.connect(hello(1, 3)), theirs = all.connect(hello(2, 3));
+    run(all.loop, set(*mine, "key", "value"));
+    run(all.loop, get_and_check(*theirs, "key", "value"));
+    CHECK(test::open_descriptors().size() >= before.size() + 5);  // one listens, two connections have two ends each
+    CHECK(test::inherited_since(before).empty());
+}
 
 TEST_CASE("a store reached by TCP keeps what stores promise") {
     hosted job(3);

@@ -47,8 +47,8 @@ std::error_code end_of(event_loop& loop, link& over) {
 task<> one_turn() { co_await yield(); }
 
 /// As many connections as that queue holds, which nobody has accepted.
-std::vector<file_handle> fill_queue(const std::string& name) {
-    std::vector<file_handle> waiting;
+std::vector<file_descriptor> fill_queue(const std::string& name) {
+    std::vector<file_descriptor> waiting;
     for (;;) {
         auto next = connect_locally(name);
         if (!next) {
@@ -172,7 +172,7 @@ TEST_CASE("a stranger who sends no memory, or memory of another kind, gets an er
 
     auto silent = knock();
     auto link = accepted();
-    silent = file_handle();
+    silent = file_descriptor();
     CHECK(end_of(loop, *link) == error::peer_died);
 
     auto without = knock();
@@ -192,7 +192,7 @@ TEST_CASE("a stranger who sends no memory, or memory of another kind, gets an er
 
 TEST_CASE("memory whose size may still change is not mapped") {
     char name[] = "/tmp/tutti-shm-test-XXXXXX";
-    const file_handle file(::mkstemp(name));
+    const file_descriptor file(::mkstemp(name));
     REQUIRE(file);
     ::unlink(name);
     REQUIRE(::ftruncate(file.number(), 4096) == 0);
@@ -201,7 +201,7 @@ TEST_CASE("memory whose size may still change is not mapped") {
     auto mapped = mapping::of(sealed, mapping::access::read);
     REQUIRE(mapped);
     CHECK(mapped->size() == 4096);
-    CHECK_FALSE(mapping::of(file_handle(), mapping::access::read));
+    CHECK_FALSE(mapping::of(file_descriptor(), mapping::access::read));
     CHECK(::ftruncate(sealed.number(), 0) != 0);
 }
 
@@ -237,7 +237,7 @@ TEST_CASE("who finds a full queue of connections waits for his turn, and does no
     host_stage on;
     const auto client = on.make();
     const auto server = on.make();
-    const std::vector<file_handle> waiting = fill_queue(name_in(server->address()));
+    const std::vector<file_descriptor> waiting = fill_queue(name_in(server->address()));
     background coming(on.loop(), client->connect(server->address(), on.loop().now() + std::chrono::seconds{20}));
     for (std::size_t index = 0; index < waiting.size(); ++index) CHECK(run(on.loop(), server->accept()));
     auto mine = run(on.loop(), server->accept());
@@ -254,7 +254,7 @@ TEST_CASE("who waits for his turn in a full queue until his time is up is told o
     host_stage on;
     const auto client = on.make();
     const auto server = on.make();
-    const std::vector<file_handle> waiting = fill_queue(name_in(server->address()));
+    const std::vector<file_descriptor> waiting = fill_queue(name_in(server->address()));
     const auto made = run(on.loop(), client->connect(server->address(), on.loop().now() + std::chrono::milliseconds{20}));
     REQUIRE_FALSE(made);
     CHECK(made.failure().code() == error::timed_out);
@@ -268,10 +268,10 @@ TEST_CASE("a process without descriptors for shared memory says so in the reason
     rlimit before{};
     REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
     rlimit few = before;
-    std::vector<file_handle> filling;
+    std::vector<file_descriptor> filling;
     int highest = 0;
     for (;;) {
-        file_handle next(::dup(0));
+        file_descriptor next(::dup(0));
         if (!next) break;
         highest = next.number();
         filling.push_back(std::move(next));

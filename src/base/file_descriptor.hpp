@@ -1,0 +1,29 @@
+// An open file or socket that belongs to somebody.
+#pragma once
+
+#include <utility>
+
+namespace tutti {
+
+/// Closed with the object.
+class file_descriptor {
+public:
+    file_descriptor() = default;
+    explicit file_descriptor(int number) noexcept : number_(number) {}
+    file_descriptor(file_descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+    file_descriptor& operator=(file_descriptor&& other) noexcept {
+        std::swap(number_, other.number_);
+        return *this;
+    }
+    ~file_descriptor();
+
+    int number() const noexcept { return number_; }
+    /// From now on somebody else closes it.
+    int release() noexcept { return std::exchange(number_, -1); }
+    explicit operator bool() const noexcept { return number_ >= 0; }
+
+private:
+    int number_ = -1;
+};
+
+}  // namespace tutti
