@@ -7,7 +7,7 @@ namespace tutti {
 
 /// What things cost on a group of hosts, in seconds. The ranks of a group use the numbers of its rank 0, so all choose alike. Memory that is
 /// in no cache costs all algorithms alike, since within a host what a slice brought is sent on while it is hot: so it is not counted. The
-/// defaults reproduce what was measured with TCP on one host, 2 and 4 ranks on two cores (docs/measuring.md). What is between hosts is not
+/// defaults reproduce what was measured with TCP on one host, 2 and 4 ranks on two cores (docs/findings.md). What is between hosts is not
 /// measured: by default it is a network of 10 Gbit/s.
 struct cost_model {
     double round = 1.35e-6;          // a round in which something is exchanged: the partner has to be noticed
@@ -16,8 +16,8 @@ struct cost_model {
     double reduced_byte = 0.018e-9;  // landed beside its operand, read again and added; also copied within a rank
     double spread_byte = 0.008e-9;   // more for what is sent to others than the peer that gets most, times those: links share caches
     double spread_from = 0;          // bytes, of the vectors of all ranks of a host, beyond which that counts: less stays in the caches
-    double answered = 0;             // a part of `moved_byte`, saved where a peer writes back into memory that was sent to it; and of
-                                     // `reduced_byte` for all but the first of what it sums in one pass and writes back to several
+    double answered = 0;             // a part of `moved_byte` and `spread_byte`, saved where a peer writes back into memory that was sent to
+                                     // it; and of `reduced_byte` for all but the first of what it sums in one pass and writes back to several
     double allocated = 0;            // a part of `moved_byte`, saved with all of `spread_byte` in calls with call_options::allocated
     double far_round = 25e-6;        // as `round`, when it comes from another host
     double far_byte = 0.85e-9;       // as `moved_byte`, to or from another host, the larger of both; all ranks of a host share one card
@@ -33,7 +33,7 @@ inline constexpr cost_model shared_memory_costs{.round = 0.15e-6,
                                                 .message = 0.04e-6,
                                                 .moved_byte = 0.082e-9,
                                                 .reduced_byte = 0.032e-9,
-                                                .spread_byte = 0.01e-9,
+                                                .spread_byte = 0.0028e-9,
                                                 .spread_from = 8e6,
                                                 .answered = 0.48,
                                                 .allocated = 0.8,

@@ -74,7 +74,7 @@ estimate::work estimate::work_of(const cost& one) const noexcept {
     return {one.exchanges * model_.round, message_seconds(one),
             (one.bytes(one.sent + one.received, 1) - one.bytes(one.answered, 1) * model_.answered) * model_.moved_byte +
                 (one.bytes(one.reduced + one.copied, 1) - one.bytes(one.merged, 1) * model_.answered) * model_.reduced_byte,
-            one.bytes(one.spread, 1) * model_.spread_byte};
+            spread_seconds(one, 1)};
 }
 
 /// Cards of the hosts all of whose ranks were counted; cores of all hosts, whose other ranks are taken to be like those that were.
@@ -113,12 +113,16 @@ double estimate::message_seconds(const cost& of) const noexcept {
     return (of.sends + received_message * (of.messages - of.sends)) * model_.message;
 }
 
+double estimate::spread_seconds(const cost& of, double bytes) const noexcept {
+    return (of.bytes(of.spread, bytes) - of.bytes(of.spread_answered, bytes) * model_.answered) * model_.spread_byte;
+}
+
 /// Of a slice; `spread`: the part of the vector for which it matters to how many peers it goes.
 double estimate::flow_seconds(const cost& of, double bytes, double spread) const noexcept {
     const double moved = of.bytes(of.near(), bytes) - of.bytes(of.answered, bytes) * model_.answered;
     return message_seconds(of) + moved * model_.moved_byte + of.bytes(of.far_serial, bytes) * model_.far_byte +
            (of.bytes(of.reduced + of.copied, bytes) - of.bytes(of.merged, bytes) * model_.answered) * model_.reduced_byte +
-           of.bytes(of.spread, bytes) * spread * model_.spread_byte;
+           spread * spread_seconds(of, bytes);
 }
 
 /// Hops of a slice during which nothing of the next segment can leave.

@@ -44,6 +44,7 @@ public:
 private:
     double first_seconds(double slice_bytes, double spread) const noexcept;
     double message_seconds(const cost& of) const noexcept;
+    double spread_seconds(const cost& of, double bytes) const noexcept;
     double flow_seconds(const cost& of, double bytes, double spread) const noexcept;
     double held_seconds(const cost& of) const noexcept;
     void count_hops(int hops, const host_map& hosts, int size);

@@ -14,27 +14,31 @@ namespace {
 /// Who is sent to, how much, and from which exchange to which.
 class lanes {
 public:
-    void send(rank to, long blocks, int exchange) {
-        lane& over = lanes_.try_emplace(to, lane{0, exchange, exchange}).first->second;
+    void send(rank to, long blocks, long answered, int exchange) {
+        lane& over = lanes_.try_emplace(to, lane{0, 0, exchange, exchange}).first->second;
         over.sent += blocks;
+        over.answered += answered;
         over.last = exchange;
     }
     /// `far_before`: by exchange, how many before it are far; the end, too.
     void tell(cost& total, const std::vector<int>& far_before) const {
-        long most = 0;
+        long most = 0, most_answered = 0;
         for (const auto& [peer, over] : lanes_) {
             most = std::max(most, over.sent);
+            most_answered = std::max(most_answered, over.answered);
             if (over.last - over.first <= total.lane_rounds) continue;
             total.lane_rounds = over.last - over.first;
             total.far_lane_rounds =
                 far_before[static_cast<std::size_t>(over.last) + 1] - far_before[static_cast<std::size_t>(over.first) + 1];
         }
-        total.spread = (total.sent - most) * (static_cast<long>(lanes_.size()) - 1);
+        const long others = static_cast<long>(lanes_.size()) - 1;
+        total.spread = (total.sent - most) * others;
+        total.spread_answered = (total.answered - most_answered) * others;
     }
 
 private:
     struct lane {
-        long sent;
+        long sent, answered;
         int first, last;
     };
     std::map<rank, lane> lanes_;
@@ -64,10 +68,14 @@ cost count(const schedule& plan, rank me, const host_map& hosts) {
             total.messages += is_transfer(line);
             total.sends += line.what == action::send;
             if (line.what == action::copy) total.copied += line.here.count;
-            if (line.what == action::send) sent += line.here.count, used.send(line.peer, line.here.count, total.exchanges);
+            if (line.what == action::send) {
+                const bool back = !far && received_again.contains(key(line)) && answering(plan, round, line);
+                const long answered = back ? line.here.count : 0;
+                sent += line.here.count;
+                total.answered += answered;
+                used.send(line.peer, line.here.count, answered, total.exchanges);
+            }
             if (line.what == action::recv || line.what == action::recv_reduce) received += line.here.count;
-            if (line.what == action::send && !far && received_again.contains(key(line)) && answering(plan, round, line))
-                total.answered += line.here.count;
             if (line.what == action::recv_reduce) {
                 total.reduced += line.here.count;
                 if (merged(plan, round, line, me, hosts)) total.merged += line.here.count;

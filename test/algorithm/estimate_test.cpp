@@ -243,5 +243,10 @@ TEST_CASE("to how many peers bytes go counts beyond spread_from only, where slic
         CHECK(seconds(beyond, 2e6) > seconds(none, 2e6));
         CHECK(seconds(beyond, 2e6) - seconds(none, 2e6) == Approx((seconds(all, 2e6) - seconds(none, 2e6)) / 2));
         CHECK(seconds(beyond, 1e9) == Approx(seconds(all, 1e9)).epsilon(0.01));
+        cost_model only = none, answered = none;  // half of what is sent is answered
+        only.round = only.moved_byte = answered.round = answered.moved_byte = 0;
+        only.spread_byte = answered.spread_byte = 1;
+        answered.answered = 0.5;
+        CHECK(seconds(answered, 1e6) == Approx(seconds(only, 1e6) * 0.75));
     }
 }

@@ -53,8 +53,11 @@ TEST_CASE("blocks that come back from a peer of the host they were sent to are a
     plan.round(send(1, output(0, 2)), send(2, output(2)), recv_reduce(1, output(3)));
     plan.round(recv(1, output(0, 2)), recv(2, output(2)), send(1, output(3)));
     CHECK(count(plan).answered == 3);
+    CHECK(count(plan).spread == 1);           // of four, three go to rank 1
+    CHECK(count(plan).spread_answered == 1);  // of three two do
     const std::vector<int> numbers{0, 0, 1};
     CHECK(count(plan, 0, host_map(numbers)).answered == 2);
+    CHECK(count(plan, 0, host_map(numbers)).spread_answered == 0);
     schedule around({.output = 2});
     around.round(send(1, output(0)), recv(2, output(1)));
     around.round(send(1, output(1)), recv(2, output(0)));
