@@ -30,10 +30,10 @@ struct cost_model {
 
 /// The same where the ranks of a host share memory.
 inline constexpr cost_model shared_memory_costs{.round = 0.15e-6,
-                                                .message = 0.04e-6,
+                                                .message = 0.036e-6,
                                                 .moved_byte = 0.082e-9,
                                                 .reduced_byte = 0.032e-9,
-                                                .spread_byte = 0.0027e-9,
+                                                .spread_byte = 0.0026e-9,
                                                 .spread_from = 8e6,
                                                 .answered = 0.48,
                                                 .allocated = 0.8,
