@@ -10,7 +10,9 @@
 
 #include <doctest/doctest.h>
 
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -188,6 +190,21 @@ TEST_CASE("a stranger who sends no memory, or memory of another kind, gets an er
     const std::byte one[1] = {};
     const std::span<const std::byte> parts[] = {one};
     CHECK(link->try_send(parts).code == error::protocol_error);
+}
+
+TEST_CASE("a link ends when an arena comes that cannot be mapped, with the reason") {
+    event_loop loop;
+    std::string name;
+    const auto door = std::move(listen_locally(name)).value();
+    const auto client = listening(loop);
+    const std::string here = client->address();
+    const auto mine = std::move(client->try_connect(here.substr(0, here.rfind('/') + 1) + name)).value();
+    const file_descriptor stranger(::accept4(door.number(), nullptr, nullptr, SOCK_CLOEXEC));
+    REQUIRE(stranger);
+    const file_descriptor unsealed(::memfd_create("unsealed", MFD_CLOEXEC));
+    REQUIRE(::ftruncate(unsealed.number(), 4096) == 0);
+    CHECK(send_byte(stranger.number(), 'a', &unsealed));
+    CHECK(end_of(loop, *mine) == error::protocol_error);
 }
 
 TEST_CASE("memory whose size may still change is not mapped") {
