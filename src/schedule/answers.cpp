@@ -1,5 +1,7 @@
 #include "schedule/answers.hpp"
 
+#include <algorithm>
+
 namespace tutti {
 
 bool may_overlap(const blocks& one, const blocks& other) noexcept {
@@ -13,10 +15,13 @@ bool touches(const step& other, const step& which) noexcept {
 
 const step* answering(const schedule& plan, int round, const step& sent) noexcept {
     const step* found = nullptr;
+    const int begin = sent.here.first, end = begin + sent.here.count;
     for (int later = round; later < plan.rounds() && !found; ++later) {
         for (const step& each : plan.round(later)) {
-            if (&each == &sent) continue;
-            if (!touches(each, sent)) continue;
+            const bool beside =
+                each.here.where == sent.here.where && (each.here.first >= end || each.here.first + each.here.count <= begin);
+            if (beside && each.what != action::copy) continue;  // as nearly all are, of plans of many ranks
+            if (&each == &sent || !touches(each, sent)) continue;
             const bool fits = later > round && !found && each.what == action::recv && each.peer == sent.peer && each.here == sent.here;
             if (!fits) return nullptr;
             found = &each;
@@ -37,16 +42,16 @@ const step* returning(const schedule& plan, int round, const step& reduced) noex
 }
 
 bool merged(const schedule& plan, int round, const step& reduced, rank me, const host_map& hosts) noexcept {
-    const step* first = nullptr;
-    std::size_t parts = 0;
+    const step* parts[most_merged]{};
+    std::size_t count = 0;
     for (const step& each : plan.round(round)) {
         if (&each != &reduced && !touches(each, reduced)) continue;
         if (each.what != action::recv_reduce || each.here != reduced.here || hosts.host(each.peer) != hosts.host(me)) return false;
-        if ((&each != &reduced && each.peer == reduced.peer) || !returning(plan, round, each)) return false;
-        if (!first) first = &each;
-        ++parts;
+        if ((&each != &reduced && each.peer == reduced.peer) || count == most_merged) return false;
+        parts[count++] = &each;
     }
-    return first != &reduced && parts <= most_merged;
+    // Last, for it looks at all rounds that follow.
+    return parts[0] != &reduced && std::all_of(parts, parts + count, [&](const step* each) { return returning(plan, round, *each); });
 }
 
 }  // namespace tutti

@@ -3,8 +3,6 @@
 #include "schedule/answers.hpp"
 
 #include <algorithm>
-#include <map>
-#include <set>
 #include <tuple>
 #include <vector>
 
@@ -15,7 +13,11 @@ namespace {
 class lanes {
 public:
     void send(rank to, long blocks, long answered, int exchange) {
-        lane& over = lanes_.try_emplace(to, lane{0, 0, exchange, exchange}).first->second;
+        const auto peer = static_cast<std::size_t>(to);
+        if (peer >= lanes_.size()) lanes_.resize(peer + 1);
+        lane& over = lanes_[peer];
+        if (!over.used) over.first = exchange, ++used_;
+        over.used = true;
         over.sent += blocks;
         over.answered += answered;
         over.last = exchange;
@@ -23,7 +25,7 @@ public:
     /// `far_before`: by exchange, how many before it are far; the end, too.
     void tell(cost& total, const std::vector<int>& far_before) const {
         long most = 0, most_answered = 0;
-        for (const auto& [peer, over] : lanes_) {
+        for (const lane& over : lanes_) {
             most = std::max(most, over.sent);
             most_answered = std::max(most_answered, over.answered);
             if (over.last - over.first <= total.lane_rounds) continue;
@@ -31,17 +33,19 @@ public:
             total.far_lane_rounds =
                 far_before[static_cast<std::size_t>(over.last) + 1] - far_before[static_cast<std::size_t>(over.first) + 1];
         }
-        const long others = static_cast<long>(lanes_.size()) - 1;
+        const long others = used_ - 1;
         total.spread = (total.sent - most) * others;
         total.spread_answered = (total.answered - most_answered) * others;
     }
 
 private:
     struct lane {
-        long sent, answered;
-        int first, last;
+        bool used = false;
+        long sent = 0, answered = 0;
+        int first = 0, last = 0;
     };
-    std::map<rank, lane> lanes_;
+    std::vector<lane> lanes_;  // by peer
+    long used_ = 0;
 };
 
 }  // namespace
@@ -52,9 +56,10 @@ cost count(const schedule& plan, rank me, const host_map& hosts) {
     total.steps = static_cast<int>(plan.steps().size());
     total.whole = std::max({1, plan.spaces().input, plan.spaces().output});
     const auto key = [](const step& line) { return std::tuple(line.peer, line.here.where, line.here.first, line.here.count); };
-    std::set<decltype(key(step()))> received_again;
+    std::vector<decltype(key(step()))> arrivals;
     for (const step& line : plan.steps())
-        if (line.what == action::recv) received_again.insert(key(line));
+        if (line.what == action::recv) arrivals.push_back(key(line));
+    std::sort(arrivals.begin(), arrivals.end());
     lanes used;
     std::vector<int> far_before{0};
     for (int round = 0; round < plan.rounds(); ++round) {
@@ -69,8 +74,8 @@ cost count(const schedule& plan, rank me, const host_map& hosts) {
             total.sends += line.what == action::send;
             if (line.what == action::copy) total.copied += line.here.count;
             if (line.what == action::send) {
-                const bool back = !far && received_again.contains(key(line)) && answering(plan, round, line);
-                const long answered = back ? line.here.count : 0;
+                const bool again = !far && std::binary_search(arrivals.begin(), arrivals.end(), key(line));
+                const long answered = again && answering(plan, round, line) ? line.here.count : 0;
                 sent += line.here.count;
                 total.answered += answered;
                 used.send(line.peer, line.here.count, answered, total.exchanges);
