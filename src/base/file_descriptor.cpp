@@ -4,8 +4,8 @@
 
 namespace tutti {
 
-file_descriptor::~file_descriptor() {
-    if (number_ >= 0) ::close(number_);
+void file_descriptor::close() noexcept {
+    if (number_ >= 0) ::close(std::exchange(number_, -1));
 }
 
 }  // namespace tutti

@@ -15,11 +15,12 @@ public:
         std::swap(number_, other.number_);
         return *this;
     }
-    ~file_descriptor();
+    ~file_descriptor() { close(); }
 
     int number() const noexcept { return number_; }
     /// From now on somebody else closes it.
     int release() noexcept { return std::exchange(number_, -1); }
+    void close() noexcept;
     explicit operator bool() const noexcept { return number_ >= 0; }
 
 private:

@@ -43,6 +43,15 @@ TEST_CASE("a descriptor that takes another's file lets go of its own") {
     CHECK(is_open(mine.number()));
 }
 
+TEST_CASE("a file may be closed before its descriptor goes") {
+    file_descriptor one = open_nothing();
+    const int number = one.number();
+    one.close();
+    CHECK_FALSE(one);
+    CHECK_FALSE(is_open(number));
+    one.close();
+}
+
 TEST_CASE("who releases a file closes it") {
     file_descriptor again;
     {

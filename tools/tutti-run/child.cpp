@@ -19,16 +19,16 @@ namespace {
 
 std::string prefix(const job& run, int rank) { return run.wanted.prefix ? "[" + std::to_string(rank) + "] " : ""; }
 
-int open_pipe(descriptor& reading, descriptor& writing) {
+int open_pipe(tutti::file_descriptor& reading, tutti::file_descriptor& writing) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return errno;
-    reading = descriptor(ends[0]);
-    writing = descriptor(ends[1]);
+    reading = tutti::file_descriptor(ends[0]);
+    writing = tutti::file_descriptor(ends[1]);
     return 0;
 }
 
 /// The errno of a program that could not be started; 0 when it runs (the pipe closed itself).
-int exec_error(const descriptor& status) {
+int exec_error(const tutti::file_descriptor& status) {
     int error = 0;
     ssize_t count;
     do count = ::read(status.number(), &error, sizeof error);
@@ -39,13 +39,13 @@ int exec_error(const descriptor& status) {
 }  // namespace
 
 void open_listener(job& run) {
-    run.listener = descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    run.listener = tutti::file_descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof address;
     auto* generic = reinterpret_cast<sockaddr*>(&address);
-    if (!run.listener.open() || ::bind(run.listener.number(), generic, size) != 0 || ::listen(run.listener.number(), SOMAXCONN) != 0 ||
+    if (!run.listener || ::bind(run.listener.number(), generic, size) != 0 || ::listen(run.listener.number(), SOMAXCONN) != 0 ||
         ::getsockname(run.listener.number(), generic, &size) != 0)
         throw std::system_error(errno, std::generic_category(), "cannot listen on 127.0.0.1");
     run.port = ntohs(address.sin_port);
@@ -68,7 +68,7 @@ child::~child() {
 }
 
 int child::start(const job& run) {
-    descriptor out, err, status, told;
+    tutti::file_descriptor out, err, status, told;
     if (const int error = open_pipe(out_, out)) return error;
     if (const int error = open_pipe(err_, err)) return error;
     if (const int error = open_pipe(told, status)) return error;
@@ -82,8 +82,8 @@ int child::start(const job& run) {
     running_ = true;
     ::setpgid(pid_, pid_);  // the rank does it too: whoever comes first
     status.close();
-    process_ = descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
-    if (!process_.open()) return errno;
+    process_ = tutti::file_descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+    if (!process_) return errno;
     return exec_error(told);
 }
 
@@ -95,7 +95,7 @@ void child::note_end() {
     process_.close();
 }
 
-void child::read(descriptor& from, line_collector& to) {
+void child::read(tutti::file_descriptor& from, line_collector& to) {
     char buffer[64 * 1024];
     const ssize_t count = ::read(from.number(), buffer, sizeof buffer);
     if (count > 0) return to.add({buffer, static_cast<std::size_t>(count)});

@@ -1,9 +1,10 @@
 // One rank as a process of ours: how it is started, what it prints, how it ended.
 #pragma once
 
-#include "descriptor.hpp"
 #include "options.hpp"
 #include "output.hpp"
+
+#include "base/file_descriptor.hpp"
 
 #include <sys/types.h>
 
@@ -16,7 +17,7 @@ struct job {
     const options& wanted;
     std::string program;  // found in PATH
     std::string id;       // tells this run's keys in a store from those of any other run
-    descriptor listener;  // where rank 0 will answer the others; bound before anybody starts, so no other run can take its port
+    tutti::file_descriptor listener;  // where rank 0 will answer the others; bound before anybody starts, so no other run can take its port
     int port = 0;
 };
 
@@ -53,7 +54,7 @@ public:
     int process() const noexcept { return process_.number(); }
     int out() const noexcept { return out_.number(); }
     int err() const noexcept { return err_.number(); }
-    bool silent() const noexcept { return !out_.open() && !err_.open(); }
+    bool silent() const noexcept { return !out_ && !err_; }
 
     /// When `process()` is readable: notes how it ended. The pid stays ours until the destructor, so a later signal cannot hit a stranger.
     void note_end();
@@ -65,13 +66,13 @@ public:
     void send(int signal) noexcept;
 
 private:
-    static void read(descriptor& from, line_collector& to);
+    static void read(tutti::file_descriptor& from, line_collector& to);
 
     int rank_;
     pid_t pid_ = -1;
     bool running_ = false;
     ending how_;
-    descriptor process_, out_, err_;
+    tutti::file_descriptor process_, out_, err_;
     line_collector out_lines_, err_lines_;
 };
 

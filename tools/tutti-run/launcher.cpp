@@ -40,8 +40,8 @@ launcher::launcher(job run) : run_(std::move(run)) {
     for (const int signal : forwarded) ::sigaddset(&set, signal);
     ::sigprocmask(SIG_BLOCK, &set, nullptr);
     ::signal(SIGPIPE, SIG_IGN);
-    signals_ = descriptor(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-    if (!signals_.open()) throw std::system_error(errno, std::generic_category(), "cannot receive signals");
+    signals_ = tutti::file_descriptor(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!signals_) throw std::system_error(errno, std::generic_category(), "cannot receive signals");
     if (run_.wanted.timeout) timeout_ = clock::now() + *run_.wanted.timeout;
 }
 

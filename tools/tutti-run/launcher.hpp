@@ -40,7 +40,7 @@ private:
 
     job run_;
     output output_;
-    descriptor signals_;
+    tutti::file_descriptor signals_;
     std::vector<child> children_;
     stage stage_ = stage::running;
     std::optional<clock::time_point> stage_end_, timeout_, verdict_;
