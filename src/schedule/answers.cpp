@@ -4,24 +4,11 @@
 
 namespace tutti {
 
-bool may_overlap(const blocks& one, const blocks& other) noexcept {
-    if (one.where != other.where) return one.where != space::scratch && other.where != space::scratch;
-    return one.first < other.first + other.count && other.first < one.first + one.count;
-}
-
-bool touches(const step& other, const step& which) noexcept {
-    return may_overlap(other.here, which.here) || (other.what == action::copy && may_overlap(other.from, which.here));
-}
-
 const step* answering(const schedule& plan, int round, const step& sent) noexcept {
     const step* found = nullptr;
-    const int begin = sent.here.first, end = begin + sent.here.count;
     for (int later = round; later < plan.rounds() && !found; ++later) {
         for (const step& each : plan.round(later)) {
-            const bool beside =
-                each.here.where == sent.here.where && (each.here.first >= end || each.here.first + each.here.count <= begin);
-            if (beside && each.what != action::copy) continue;  // as nearly all are, of plans of many ranks
-            if (&each == &sent || !touches(each, sent)) continue;
+            if (!touches(each, sent) || &each == &sent) continue;
             const bool fits = later > round && !found && each.what == action::recv && each.peer == sent.peer && each.here == sent.here;
             if (!fits) return nullptr;
             found = &each;

@@ -8,10 +8,15 @@
 namespace tutti {
 
 /// Whether blocks may share memory: input and output may be the same.
-bool may_overlap(const blocks& one, const blocks& other) noexcept;
+inline bool may_overlap(const blocks& one, const blocks& other) noexcept {
+    if (one.where != other.where) return one.where != space::scratch && other.where != space::scratch;
+    return one.first < other.first + other.count && other.first < one.first + one.count;
+}
 
 /// Whether `other` uses memory of what `which` writes or sends.
-bool touches(const step& other, const step& which) noexcept;
+inline bool touches(const step& other, const step& which) noexcept {
+    return may_overlap(other.here, which.here) || (other.what == action::copy && may_overlap(other.from, which.here));
+}
 
 /// The recv from the same peer into the blocks of `sent`, a send of that round, when no other step touches them from the send on; null when there
 /// is none.

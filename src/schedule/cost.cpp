@@ -16,8 +16,7 @@ public:
         const auto peer = static_cast<std::size_t>(to);
         if (peer >= lanes_.size()) lanes_.resize(peer + 1);
         lane& over = lanes_[peer];
-        if (!over.used) over.first = exchange, ++used_;
-        over.used = true;
+        if (over.first < 0) over.first = exchange, ++used_;
         over.sent += blocks;
         over.answered += answered;
         over.last = exchange;
@@ -40,9 +39,8 @@ public:
 
 private:
     struct lane {
-        bool used = false;
         long sent = 0, answered = 0;
-        int first = 0, last = 0;
+        int first = -1, last = -1;  // none
     };
     std::vector<lane> lanes_;  // by peer
     long used_ = 0;
