@@ -118,5 +118,5 @@ int main(int argc, char** argv) {
         return 2;
     }
     return run_as(*who, {find(collective::all_reduce, "ring")},
-                  [began](communicator& world, const engine&) { return look(world, std::chrono::nanoseconds(began)); });
+                  [began](communicator& world, engine&) { return look(world, std::chrono::nanoseconds(began)); });
 }

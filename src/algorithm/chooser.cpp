@@ -3,6 +3,7 @@
 #include "base/check.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace tutti {
 namespace {
@@ -27,14 +28,6 @@ const algorithm* cheapest(const std::vector<candidate>& all, std::size_t bytes) 
     return best;
 }
 
-std::vector<candidate> candidates(collective kind, int size, const cost_model& model, std::size_t slice_bytes, bool fixed, const host_map& hosts) {
-    std::vector<candidate> all;
-    for (const algorithm& entry : catalogue())
-        if (entry.kind == kind && serves(entry, size, hosts) && (!fixed || deterministic(entry, size)))
-            all.push_back({&entry, estimate(entry, size, model, slice_bytes, hosts)});
-    return all;
-}
-
 std::vector<chooser::range> ranges_of(const std::vector<candidate>& all) {
     std::vector<chooser::range> found;
     if (all.empty()) return found;
@@ -55,21 +48,41 @@ std::vector<chooser::range> ranges_of(const std::vector<candidate>& all) {
 }  // namespace
 
 chooser::chooser(int size, const cost_model& model, std::span<const algorithm* const> forced, std::size_t slice_bytes, bool deterministic,
-                 const host_map& hosts) {
-    for (std::size_t kind = 0; kind < table_.size(); ++kind) {
-        std::vector<candidate> all = candidates(static_cast<collective>(kind), size, model, slice_bytes, deterministic, hosts);
-        table_[kind] = ranges_of(all);
-        std::erase_if(all, [](const candidate& each) { return !each.entry->ordered; });
-        ordered_[kind] = ranges_of(all);
-    }
-    for (const algorithm* each : forced) {
-        if (!serves(*each, size, hosts) || (deterministic && !tutti::deterministic(*each, size))) continue;
-        table_[static_cast<std::size_t>(each->kind)] = {{0, each}};
-        if (each->ordered) ordered_[static_cast<std::size_t>(each->kind)] = {{0, each}};
-    }
+                 const host_map& hosts)
+    : size_(size),
+      model_(model),
+      slice_bytes_(slice_bytes),
+      deterministic_(deterministic),
+      hosts_(hosts) {
+    std::ranges::copy_if(forced, std::back_inserter(forced_), [this](const algorithm* each) { return usable(*each); });
 }
 
-const algorithm& chooser::choose(collective kind, std::size_t vector_bytes, bool ordered) const noexcept {
+bool chooser::usable(const algorithm& entry) const noexcept {
+    return serves(entry, size_, hosts_) && (!deterministic_ || deterministic(entry, size_));
+}
+
+void chooser::work_out(collective kind, known& of) const {
+    std::vector<candidate> all;
+    for (const algorithm& entry : catalogue())
+        if (entry.kind == kind && usable(entry)) all.push_back({&entry, estimate(entry, size_, model_, slice_bytes_, hosts_)});
+    of.any = ranges_of(all);
+    std::erase_if(all, [](const candidate& each) { return !each.entry->ordered; });
+    of.ordered = ranges_of(all);
+    for (const algorithm* each : forced_) {
+        if (each->kind != kind) continue;
+        of.any = {{0, each}};
+        if (each->ordered) of.ordered = of.any;
+    }
+    of.worked_out = true;
+}
+
+const std::vector<chooser::range>& chooser::ranges(collective kind, bool ordered) {
+    known& of = known_[static_cast<std::size_t>(kind)];
+    if (!of.worked_out) work_out(kind, of);
+    return ordered ? of.ordered : of.any;
+}
+
+const algorithm& chooser::choose(collective kind, std::size_t vector_bytes, bool ordered) {
     const std::vector<range>& all = ranges(kind, ordered);
     TUTTI_CHECK(!all.empty(), "no algorithm to choose from");
     std::size_t index = all.size() - 1;

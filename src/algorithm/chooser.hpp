@@ -9,7 +9,8 @@
 
 namespace tutti {
 
-/// The choice for one group, worked out once; asking is a short search.
+/// The choice for one group. What it is for a collective is worked out when that is first asked for: with hundreds of ranks it takes
+/// milliseconds, and a program calls few of them. Asking again is a short search. One thread at a time.
 class chooser {
 public:
     /// `forced` are taken whatever they cost, where they serve the group. The engine leaves `slice_bytes` as it is, whatever its own are, so
@@ -18,19 +19,30 @@ public:
                      std::size_t slice_bytes = default_slice_bytes, bool deterministic = false, const host_map& hosts = {});
 
     /// For a collective that is in the catalogue. `ordered`: among those that combine in the order of ranks; forced ones only if they do.
-    const algorithm& choose(collective kind, std::size_t vector_bytes, bool ordered = false) const noexcept;
+    const algorithm& choose(collective kind, std::size_t vector_bytes, bool ordered = false);
 
     struct range {
         std::size_t from_bytes;
         const algorithm* choice;
     };
     /// From 0 bytes on, each up to the next.
-    const std::vector<range>& ranges(collective kind, bool ordered = false) const noexcept {
-        return (ordered ? ordered_ : table_)[static_cast<std::size_t>(kind)];
-    }
+    const std::vector<range>& ranges(collective kind, bool ordered = false);
 
 private:
-    std::array<std::vector<range>, collective_count> table_, ordered_;  // by collective
+    struct known {
+        bool worked_out = false;
+        std::vector<range> any, ordered;
+    };
+    void work_out(collective kind, known& of) const;
+    bool usable(const algorithm& entry) const noexcept;
+
+    int size_;
+    cost_model model_;
+    std::vector<const algorithm*> forced_;
+    std::size_t slice_bytes_;
+    bool deterministic_;
+    host_map hosts_;
+    std::array<known, collective_count> known_;  // by collective
 };
 
 }  // namespace tutti

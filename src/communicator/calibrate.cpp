@@ -118,7 +118,7 @@ private:
             least = std::min(least, next);
         }
         if (world_.rank() != 0) co_return;
-        const engine& on = inside_.engine();
+        engine& on = inside_.engine();
         found_ = fitted(found_, which, on.chosen(kind, bytes), on, static_cast<double>(bytes), least);
     }
 

@@ -136,7 +136,7 @@ int run(std::function<task<int>(communicator&)> main, context_options options) {
     if (!who) return complain(who.failure().what(), 2);
     auto given = with_environment(options);
     if (!given) return complain(fmt::format("rank {}: {}", who->me, given.failure().what()), 2);
-    const inside_task without_engine = [&](communicator& world, const engine&) { return main(world); };
+    const inside_task without_engine = [&](communicator& world, engine&) { return main(world); };
     return run_as(*who, {}, without_engine, *given);
 }
 

@@ -12,7 +12,7 @@
 namespace tutti {
 
 /// A program's main that looks inside: at the engine of its communicator.
-using inside_task = std::function<task<int>(communicator&, const engine&)>;
+using inside_task = std::function<task<int>(communicator&, engine&)>;
 
 /// `forced` are taken whatever they cost, where they serve the number of ranks; the same on all ranks, or their first operation is a
 /// mismatch. Returns the process's exit code.

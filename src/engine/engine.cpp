@@ -16,9 +16,8 @@ static constexpr duration rough_from = std::chrono::seconds(1);
 /// What is kept back while operations begin: in more than that a call to the system does not count any more.
 static constexpr std::size_t most_kept = 64 * KiB;
 
-static chooser chooser_of(const engine_settings& settings, const engine_identity& who, bool allocated = false) {
-    return chooser(who.size, allocated ? costs_of_allocated(settings.costs) : settings.costs, settings.forced, default_slice_bytes,
-                   settings.deterministic, who.hosts);
+static chooser chooser_at(const cost_model& costs, const engine_settings& settings, const engine_identity& who) {
+    return chooser(who.size, costs, settings.forced, default_slice_bytes, settings.deterministic, who.hosts);
 }
 
 engine::engine(event_loop& loop, engine_identity who, engine_settings settings, engine_observer& observer, std::vector<event_loop*> further)
@@ -26,7 +25,8 @@ engine::engine(event_loop& loop, engine_identity who, engine_settings settings, 
       further_(std::move(further)),
       who_(std::move(who)),
       settings_(std::move(settings)),
-      choose_(chooser_of(settings_, who_)),
+      choose_(chooser_at(settings_.costs, settings_, who_)),
+      choose_allocated_(chooser_at(costs_of_allocated(settings_.costs), settings_, who_)),
       observer_(&observer),
       ports_(static_cast<std::size_t>(who_.size) * lane_kinds),
       admission_(most_under_way()) {}
@@ -43,14 +43,12 @@ static std::size_t vector_bytes(const request& what, int size) noexcept {
 }
 
 void engine::reprice(const cost_model& costs) {
-    engine_settings other = settings_;
-    other.costs = costs;
-    chooser choose = chooser_of(other, who_);
+    chooser choose = chooser_at(costs, settings_, who_), choose_allocated = chooser_at(costs_of_allocated(costs), settings_, who_);
     const std::lock_guard lock(guard_);
     TUTTI_CHECK(pending_ == 0, "costs change while nothing is under way");
     settings_.costs = costs;
     choose_ = std::move(choose);
-    choose_allocated_.reset();
+    choose_allocated_ = std::move(choose_allocated);
     last_choice_ = {};
     for (auto& each : owned_) each->laid_out_ = false;  // by a plan that may not be chosen any more
 }
@@ -69,16 +67,17 @@ std::size_t engine::most_under_way() const noexcept {
     return who_.hosts.count() == 1 ? 1 * MiB : std::numeric_limits<std::size_t>::max();
 }
 
-const chooser& engine::chooser_for(const request& what) {
-    if (!what.allocated || settings_.costs.allocated == 0) return choose_;
-    if (!choose_allocated_) choose_allocated_.emplace(chooser_of(settings_, who_, true));
-    return *choose_allocated_;
+chooser& engine::chooser_for(bool allocated) noexcept { return allocated && settings_.costs.allocated > 0 ? choose_allocated_ : choose_; }
+
+const algorithm& engine::chosen(collective kind, std::size_t vector_bytes, bool allocated) {
+    const std::lock_guard lock(guard_);
+    return chooser_for(allocated).choose(kind, vector_bytes);
 }
 
 engine::prepared& engine::prepare(const request& what) {
     const choice asked{what.kind, what.op.ordered(), what.allocated, what.root, vector_bytes(what, who_.size)};
     if (last_choice_.made && last_choice_.asked == asked) return *last_choice_.made;
-    const algorithm& chosen = chooser_for(what).choose(asked.kind, asked.vector_bytes, asked.ordered);
+    const algorithm& chosen = chooser_for(what.allocated).choose(asked.kind, asked.vector_bytes, asked.ordered);
     const auto number = static_cast<std::uint8_t>(tutti::number(chosen));
     prepared& found = programs_[{what.kind, number, what.root}];
     if (!found.plan) found.plan = compile(chosen, {who_.me, who_.size, what.root, &who_.hosts});

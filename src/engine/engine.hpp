@@ -108,10 +108,8 @@ public:
     std::optional<report> failed() noexcept;
     const engine_identity& who() const noexcept { return who_; }
     const engine_settings& settings() const noexcept { return settings_; }
-    /// While nobody issues. `allocated`: as of a call that says so, once there has been one.
-    const algorithm& chosen(collective kind, std::size_t vector_bytes, bool allocated = false) const noexcept {
-        return (allocated && choose_allocated_ ? *choose_allocated_ : choose_).choose(kind, vector_bytes);
-    }
+    /// Any thread. `allocated`: as of a call that says so.
+    const algorithm& chosen(collective kind, std::size_t vector_bytes, bool allocated = false);
     /// On all ranks between the same two operations, while nothing is under way: algorithms are chosen by other costs from now on.
     void reprice(const cost_model& costs);
 
@@ -173,7 +171,7 @@ private:
         std::unique_lock<std::mutex> lock_;
     };
 
-    const chooser& chooser_for(const request& what);
+    chooser& chooser_for(bool allocated) noexcept;
     prepared& prepare(const request& what);
     operation* begun_like_before(const request& what) noexcept;
     operation& made_of(const request& what);
@@ -237,7 +235,7 @@ private:
     const engine_identity who_;
     engine_settings settings_;
     chooser choose_;
-    std::optional<chooser> choose_allocated_;  // once it has been needed
+    chooser choose_allocated_;  // where the memory of all ranks is that of communicator::allocate
     engine_observer* observer_;
 
     std::mutex guard_;

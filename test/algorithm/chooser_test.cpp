@@ -129,7 +129,7 @@ TEST_CASE("where nothing was measured the defaults choose few rounds for small v
 TEST_CASE("a choice costs no more than any other algorithm") {
     const cost_model model;
     for (const int size : {1, 2, 3, 4, 5, 7, 8, 9, 16, 33}) {
-        const chooser choices(size, model);
+        chooser choices(size, model);
         for (const algorithm& entry : catalogue())
             for (const std::size_t bytes : {std::size_t{0}, std::size_t{4}, 3 * KiB, 48 * KiB, 700 * KiB, 16 * MiB, 3 * GiB}) {
                 if (!serves(entry, size)) continue;
@@ -152,7 +152,7 @@ TEST_CASE("an ordered choice is an ordered algorithm, the cheapest of them, at e
     const algorithm* const star = find(all_reduce, "star");
     for (const int size : {1, 2, 3, 4, 5, 7, 8, 9, 16, 33})
         for (const std::size_t bytes : {std::size_t{0}, std::size_t{4}, 48 * KiB, 700 * KiB, 3 * GiB}) {
-            const chooser choices(size, model);
+            chooser choices(size, model);
             for (const collective kind : {all_reduce, reduce, reduce_scatter, scan, exclusive_scan, reduce_scatter_v}) {
                 CAPTURE(size);
                 CAPTURE(bytes);
@@ -176,7 +176,7 @@ TEST_CASE("a deterministic choice combines in the one grouping, and is the cheap
     const algorithm* const ring = find(all_reduce, "ring");
     const algorithm* const tree = find(all_reduce, "tree");
     for (const int size : {1, 2, 3, 4, 5, 7, 8, 9, 16, 33, 100}) {
-        const chooser choices(size, model, {}, default_slice_bytes, true), usual(size, model);
+        chooser choices(size, model, {}, default_slice_bytes, true), usual(size, model);
         for (const std::size_t bytes : {std::size_t{0}, std::size_t{4}, 48 * KiB, 700 * KiB, 3 * GiB})
             for (int number = 0; number < collective_count; ++number) {
                 const auto kind = static_cast<collective>(number);
@@ -204,14 +204,14 @@ TEST_CASE("small and large vectors have algorithms of their own in the determini
         {4, "halving_once"}, {5, "halving_once"}, {8, "halving_twice"}, {33, "halving_doubling"}};
     for (const auto& [size, expected] : large) {
         CAPTURE(size);
-        const chooser choices(size, {}, {}, default_slice_bytes, true);
+        chooser choices(size, {}, {}, default_slice_bytes, true);
         CHECK(choices.choose(all_reduce, 4).name != choices.choose(all_reduce, 64 * MiB).name);
         CHECK(choices.choose(all_reduce, 64 * MiB).name == expected);
     }
 }
 
 TEST_CASE("a threshold is exact: one byte less is the range before") {
-    const chooser choices(4);
+    chooser choices(4);
     const auto& ranges = choices.ranges(collective::all_reduce);
     REQUIRE(ranges.size() == 4);
     CHECK(ranges[0].from_bytes == 0);
@@ -264,7 +264,7 @@ TEST_CASE("where ranks share hosts and a network is between them, the choice kno
 TEST_CASE("uneven hosts and ranks in turns are served, one host or ranks alone need no layers") {
     const auto names = [](std::vector<int> numbers) {
         std::vector<std::string_view> all;
-        const chooser choices(static_cast<int>(numbers.size()), {}, {}, default_slice_bytes, false, host_map(numbers));
+        chooser choices(static_cast<int>(numbers.size()), {}, {}, default_slice_bytes, false, host_map(numbers));
         for (const collective kind : {all_reduce, broadcast, reduce, all_gather, barrier})
             for (const chooser::range& each : choices.ranges(kind)) all.push_back(each.choice->name);
         return all;

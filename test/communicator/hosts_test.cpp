@@ -60,7 +60,7 @@ struct choices {
     std::vector<std::string> all;  // by rank
 };
 
-std::string named(const engine& of) {
+std::string named(engine& of) {
     std::string names;
     for (const collective kind :
          {collective::all_reduce, collective::broadcast, collective::reduce, collective::all_gather, collective::barrier})

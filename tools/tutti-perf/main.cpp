@@ -40,7 +40,7 @@ int complain(bool speaks, const std::string& text) {
     return 2;
 }
 
-tutti::task<int> measure_all(tutti::communicator& world, const options& given, int local_ranks, const tutti::engine& inside,
+tutti::task<int> measure_all(tutti::communicator& world, const options& given, int local_ranks, tutti::engine& inside,
                              std::ofstream& json) {
     const bool speaks = world.rank() == 0;
     const std::string ranks =
@@ -73,7 +73,7 @@ int measure_as(const tutti::world& who, const options& given, std::ofstream& jso
         return complain(who.me == 0, fmt::format("{} is not deterministic", given.forced->name));
     settings->lanes = given.lanes;
     settings->threads = given.threads;
-    const tutti::inside_task main = [&](tutti::communicator& world, const tutti::engine& inside) {
+    const tutti::inside_task main = [&](tutti::communicator& world, tutti::engine& inside) {
         return measure_all(world, given, local_ranks, inside, json);
     };
     return tutti::run_as(who, forced, main, *settings);

@@ -59,7 +59,7 @@ struct alone {
     }
 };
 
-std::string_view algorithm_of(const subject& what, std::uint64_t bytes, bool arena, const engine& inside) {
+std::string_view algorithm_of(const subject& what, std::uint64_t bytes, bool arena, engine& inside) {
     if (!what.kind) return "messages";
     return inside.chosen(*what.kind, *what.kind == collective::all_to_all_v ? 0 : bytes, arena).name;  // no rank knows all its counts
 }
@@ -112,7 +112,7 @@ task<> measure_beside(communicator& world, const options& given, shared_cores ho
 }
 
 template <class Work>
-task<row> measure_work(communicator& world, const options& given, trial& what, Work& work, const engine& inside) {
+task<row> measure_work(communicator& world, const options& given, trial& what, Work& work, engine& inside) {
     row made = row_of(given, what, world.size());
     if (given.check) made.wrong = co_await count_wrong(world, what, work);
     made.times = co_await measured(world, work, given, what.bytes());
@@ -121,8 +121,7 @@ task<row> measure_work(communicator& world, const options& given, trial& what, W
     co_return made;
 }
 
-task<> measure_size(communicator& world, const options& given, std::uint64_t bytes, shared_cores host, const engine& inside,
-                    const report& tell) {
+task<> measure_size(communicator& world, const options& given, std::uint64_t bytes, shared_cores host, engine& inside, const report& tell) {
     trial what(given, given.count_for(bytes, world.size()), world);
     single call{world, what};
     sequel calls{world, what};
@@ -135,7 +134,7 @@ task<> measure_size(communicator& world, const options& given, std::uint64_t byt
     if (given.overlap_ms > 0) co_await measure_beside(world, given, host, what, made, tell);
 }
 
-task<> measure_list(communicator& world, const options& given, const engine& inside, const report& tell) {
+task<> measure_list(communicator& world, const options& given, engine& inside, const report& tell) {
     options in_place = given;
     in_place.in_place = true;  // gradients become their average where they are
     const std::vector<std::uint64_t> tensors = tensors_of(given.list);
@@ -152,7 +151,7 @@ task<> measure_list(communicator& world, const options& given, const engine& ins
 
 }  // namespace
 
-task<shared_cores> cores_of(communicator& world, int local_ranks, const engine& inside) {
+task<shared_cores> cores_of(communicator& world, int local_ranks, engine& inside) {
     std::vector<std::uint8_t> seen(CPU_SETSIZE);
     const host_map& hosts = inside.who().hosts;
     const core_set mine = core_set::of_this_thread();
@@ -163,7 +162,7 @@ task<shared_cores> cores_of(communicator& world, int local_ranks, const engine& 
     co_return {local_ranks, std::max(1, static_cast<int>(std::count(seen.begin(), seen.end(), 1)))};
 }
 
-task<> measure(communicator& world, const options& given, shared_cores host, const engine& inside, const report& tell) {
+task<> measure(communicator& world, const options& given, shared_cores host, engine& inside, const report& tell) {
     if (!given.list.empty()) {
         co_await measure_list(world, given, inside, tell);
         co_return;

@@ -20,9 +20,9 @@ struct shared_cores {
 };
 
 /// Of rank 0's host; `local_ranks` are on the host of this one. Called on every rank.
-tutti::task<shared_cores> cores_of(tutti::communicator& world, int local_ranks, const tutti::engine& inside);
+tutti::task<shared_cores> cores_of(tutti::communicator& world, int local_ranks, tutti::engine& inside);
 
 /// Called on every rank, for all that `given` asks for. `inside`: what chooses `world`'s algorithms.
-tutti::task<> measure(tutti::communicator& world, const options& given, shared_cores host, const tutti::engine& inside, const report& tell);
+tutti::task<> measure(tutti::communicator& world, const options& given, shared_cores host, tutti::engine& inside, const report& tell);
 
 }  // namespace perf

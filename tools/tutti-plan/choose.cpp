@@ -49,7 +49,7 @@ void choose(const choose_options& given) {
     const cost_model known = costs_given(given.costs), costs = given.allocated ? costs_of_allocated(known) : known;
     const std::size_t slice_bytes = slice_in(given.slice);
     const host_map hosts = hosts_given(given.hosts, given.size);
-    const chooser choices(given.size, costs, {}, slice_bytes, given.deterministic, hosts);
+    chooser choices(given.size, costs, {}, slice_bytes, given.deterministic, hosts);
     std::vector<candidate> all;
     for (const algorithm& entry : catalogue())
         if (entry.kind == kind && serves(entry, given.size, hosts) && (!given.deterministic || deterministic(entry, given.size)))

@@ -120,7 +120,7 @@ void costs(const options& given) {
     const auto bytes = static_cast<std::size_t>(kind == collective::barrier ? 0 : bytes_in("--bytes", given.bytes));
     const cost_model costs = costs_given(given.costs);
     const host_map hosts = hosts_given(given.hosts, given.size);
-    const chooser choices(given.size, costs, {}, default_slice_bytes, false, hosts);
+    chooser choices(given.size, costs, {}, default_slice_bytes, false, hosts);
     const algorithm& choice = choices.choose(kind, bytes);
     fmt::print("{} of {} bytes, {}; each number is the largest of any rank\n", given.kind, bytes, ranks_text(given.size, hosts));
     const bool between = hosts.count() > 1;
