@@ -39,10 +39,8 @@ message* messenger::enter(Call call) {
         calling_ = true;
         try {
             made = call();
-        } catch (...) {  // no memory
+        } catch (...) {  // no memory; nothing has begun
             calling_ = false;
-            issuing_ = nullptr;
-            if (std::exchange(due_, false)) post_work();
             throw;
         }
         calling_ = false;
@@ -94,6 +92,7 @@ result<std::optional<received>> messenger::try_probe(rank source, message_tag ta
 }
 
 message& messenger::begin_all(std::span<const transfer> parts, const message_call& whole, duration default_deadline) {
+    stock(parts.size() + 1);  // what throws comes before anything of it is under way
     message& made = begin(whole, default_deadline);
     if (refused(made)) return made;
     made.open_parts = parts.size() + 1;  // one for the start itself
@@ -111,8 +110,14 @@ message& messenger::begin_all(std::span<const transfer> parts, const message_cal
     return settle(made);
 }
 
+/// So that as many can be taken.
+void messenger::stock(std::size_t messages) {
+    for (message* each = free_.first(); each && messages > 0; each = message_list::after(*each)) --messages;
+    for (; messages > 0; --messages) free_.push(*owned_.emplace_back(std::make_unique<message>()));
+}
+
 message& messenger::take(const message_call& what, bool part) {
-    if (free_.empty()) free_.push(*owned_.emplace_back(std::make_unique<message>()));
+    stock(1);
     message& made = free_.pop();
     made.begin(part ? nullptr : engine_.shared_from_this(), *this, what);
     return made;
@@ -151,15 +156,6 @@ message& messenger::settle(message& made) {
         post_work();
     }
     return made;
-}
-
-void messenger::too_many(const message_call& next) {
-    report why;
-    why.code = error::invalid_argument;
-    why.root = me();
-    why.peers = {me()};
-    why.cause = fmt::format("rank {} called {} with {} messages under way, which is the limit", me(), to_string(next), pending_);
-    fail(std::move(why));
 }
 
 // ---- matching

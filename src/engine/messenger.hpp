@@ -76,6 +76,7 @@ private:
     message* enter(Call call);
     message& begin_one(const message_call& what, duration default_deadline);
     message& begin_all(std::span<const transfer> parts, const message_call& whole, duration default_deadline);
+    void stock(std::size_t messages);
     message& take(const message_call& what, bool part);
     message& begin(const message_call& what, duration default_deadline);
     message& settle(message& made);

@@ -94,6 +94,15 @@ void messenger::complain_of_leaving(message& waiting, rank peer) noexcept {
 
 void messenger::fail(report why) noexcept { engine_.fail_locked(std::move(why), true); }
 
+void messenger::too_many(const message_call& next) {
+    report why;
+    why.code = error::invalid_argument;
+    why.root = me();
+    why.peers = {me()};
+    why.cause = fmt::format("rank {} called {} with {} messages under way, which is the limit", me(), to_string(next), pending_);
+    fail(std::move(why));
+}
+
 void messenger::end_all() noexcept {
     for (auto& each : ports_)
         if (each) each->stop();

@@ -1,8 +1,12 @@
 // How messages end when they do not end well: who is told what, and what is touched no more.
 #include "engine/put.hpp"
 #include "engine/table.hpp"
+#include "support/allocations.hpp"
 
 #include <doctest/doctest.h>
+
+#include <new>
+#include <optional>
 
 using namespace tutti;
 using namespace std::chrono_literals;
@@ -113,6 +117,28 @@ TEST_CASE("messages that end in time never meet their deadline, the parts of an 
     CHECK(!why(got).code);
     CHECK(!why(self).code);
     CHECK(table[0].failures.empty());
+}
+
+TEST_CASE("an exchange that finds no memory for its parts is not under way, and may be tried again") {
+    test::table table(1);
+    std::vector<float> data{1, 2, 3}, there(3);
+    const std::span from(data), to(there);
+    const std::vector<transfer> parts{recv_from(buffer(to.first(1)), 0, 1), recv_from(buffer(to.last(2)), 0, 2),
+                                      send_to(buffer(from.first(1)), 0, 1), send_to(buffer(from.last(2)), 0, 2)};
+    std::size_t times = 0;
+    for (std::optional<future<>> begun; !begun; ++times) {
+        const test::scarce_memory now(times);
+        try {
+            begun = table[0].exchange(parts, 1s);
+        } catch (const std::bad_alloc&) {}
+    }
+    if (test::allocations() > 0) CHECK(times > 5);  // a message and its parts; else nothing is counted, and nothing fails
+    CHECK(there == data);
+    auto got = table[0].recv(there, 0, 9);  // so that the loop looks at what is under way
+    auto sent = table[0].send(data, 0, 9);
+    table.settle();
+    CHECK(!why(got).code);
+    CHECK(table[0].failures.empty());  // no deadline was missed
 }
 
 TEST_CASE("a cancelled message fails everything, a cancelled or dropped probe nothing") {
