@@ -56,6 +56,16 @@ template <class Range, class Op>
 constexpr reduction reducing(Op&& op) noexcept {
     return combining<std::ranges::range_value_t<Range>>(std::forward<Op>(op));
 }
+template <class Range, class Op>
+constexpr reduction scanning(Op&& op) noexcept {
+    static_assert(has_prefixes<std::remove_cvref_t<Op>>, "there is no avg of the ranks up to this one");
+    return reducing<Range>(std::forward<Op>(op));
+}
+template <class Range, class Op>
+constexpr reduction scanning_before(Op&& op) noexcept {
+    static_assert(has_identity<std::remove_cvref_t<Op>>, "rank 0 gets what changes nothing, which of a custom_op is not known");
+    return scanning<Range>(std::forward<Op>(op));
+}
 }  // namespace detail
 
 /// Parts of communicator::exchange, of typed memory.
@@ -165,7 +175,7 @@ public:
     /// Part r of the root's `from`, of size() parts, goes to rank r. Elsewhere `from` is not used and may be empty. On the root `to` may be
     /// its part of `from`.
     future<> scatter(const_buffer from, buffer to, tutti::rank root, call_options options = {});
-    /// Combines `data` over the ranks up to and including this one, in place. There is no `avg` of some ranks: error::invalid_argument.
+    /// Combines `data` over the ranks up to and including this one, in place. There is no `avg` of some ranks: error::unsupported.
     future<> scan(buffer data, reduction op, call_options options = {});
     /// The same out of place. `to` has as many elements as `from`, and may be `from`.
     future<> scan(const_buffer from, buffer to, reduction op, call_options options = {});
@@ -302,19 +312,19 @@ public:
         }
     template <detail::writable_elements Data, detail::operation_on_elements Op>
     future<> scan(Data&& data, Op&& op, call_options options = {}) {
-        return scan(detail::writing(data), detail::reducing<Data>(std::forward<Op>(op)), options);
+        return scan(detail::writing(data), detail::scanning<Data>(std::forward<Op>(op)), options);
     }
     template <detail::elements From, detail::writable_elements To, detail::operation_on_elements Op>
         requires detail::alike<From, To> future<> scan(From&& from, To&& to, Op&& op, call_options options = {}) {
-            return scan(detail::reading(from), detail::writing(to), detail::reducing<From>(std::forward<Op>(op)), options);
+            return scan(detail::reading(from), detail::writing(to), detail::scanning<From>(std::forward<Op>(op)), options);
         }
     template <detail::writable_elements Data, detail::operation_on_elements Op>
     future<> exclusive_scan(Data&& data, Op&& op, call_options options = {}) {
-        return exclusive_scan(detail::writing(data), detail::reducing<Data>(std::forward<Op>(op)), options);
+        return exclusive_scan(detail::writing(data), detail::scanning_before<Data>(std::forward<Op>(op)), options);
     }
     template <detail::elements From, detail::writable_elements To, detail::operation_on_elements Op>
         requires detail::alike<From, To> future<> exclusive_scan(From&& from, To&& to, Op&& op, call_options options = {}) {
-            return exclusive_scan(detail::reading(from), detail::writing(to), detail::reducing<From>(std::forward<Op>(op)), options);
+            return exclusive_scan(detail::reading(from), detail::writing(to), detail::scanning_before<From>(std::forward<Op>(op)), options);
         }
     template <detail::elements From, detail::writable_elements To>
         requires detail::alike<From, To> future<> all_gather_v(From&& from, To&& to, std::span<const std::size_t> counts,

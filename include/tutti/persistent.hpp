@@ -16,7 +16,7 @@ struct repeated_call_deleter {
 };
 }  // namespace detail
 
-/// A collective of any kind with its arguments checked, its plan chosen and its memory laid out, for programs that repeat it:
+/// A collective of any kind, but for monitored_barrier, with its arguments checked, its plan chosen and its memory laid out, for programs that repeat it:
 ///
 ///     tutti::persistent step([&](tutti::call_options how) { return world.all_reduce(gradients, tutti::sum, how); });
 ///     for (...) co_await step.start();
@@ -29,6 +29,7 @@ public:
     /// Empty; only to be assigned to.
     persistent() noexcept = default;
     /// Makes `call`, which hands on the options it gets to one call of a communicator. Nothing is sent, and no place in the order taken.
+    /// Throws error::invalid_argument for a call that is no collective, and does not make it.
     template <class Call>
         requires(!std::same_as<std::remove_cvref_t<Call>, persistent> && std::same_as<std::invoke_result_t<Call, call_options>, future<>>)
     explicit persistent(Call&& call) {

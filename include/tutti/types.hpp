@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <ranges>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -123,10 +124,28 @@ consteval int type_index() {
 template <class T>
 concept element = detail::type_index<std::remove_cv_t<T>>() >= 0;
 
-/// A C++ type whose bytes mean the same on another rank as far as its declaration tells. One that is no `element` travels as `opaque`.
+struct buffer;
+struct const_buffer;
+struct transfer;
+
+namespace detail {
+/// An address of this process, in whatever dress.
 template <class T>
-concept transferable = element<T> ||(std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::is_member_pointer_v<T> &&
-                                     !std::is_reference_v<T> && sizeof(T) <= std::numeric_limits<std::uint32_t>::max());
+inline constexpr bool names_memory =
+    std::is_pointer_v<T> || std::is_member_pointer_v<T> || std::is_reference_v<T> || std::ranges::enable_view<T>;
+template <>
+inline constexpr bool names_memory<buffer> = true;
+template <>
+inline constexpr bool names_memory<const_buffer> = true;
+template <>
+inline constexpr bool names_memory<transfer> = true;
+}  // namespace detail
+
+/// A C++ type whose bytes mean the same on another rank as far as its declaration tells: no pointer, view or buffer. One that is no `element`
+/// travels as `opaque`.
+template <class T>
+concept transferable = element<T> ||(std::is_trivially_copyable_v<T> && !detail::names_memory<std::remove_cv_t<T>> &&
+                                     sizeof(T) <= std::numeric_limits<std::uint32_t>::max());
 
 template <transferable T>
 inline constexpr data_type type_of = element<T> ? static_cast<data_type>(detail::type_index<std::remove_cv_t<T>>()) : data_type::opaque;

@@ -92,11 +92,6 @@ complaint check_counts(std::string_view role, std::span<const std::size_t> count
     return {};
 }
 
-complaint check_prefix_op(const reduction& op) {
-    if (op.kind() != reduce_op::avg) return {};
-    return std::string("there is no avg of the ranks up to this one");
-}
-
 complaint check_overlap(const_buffer from, const_buffer to, const void* allowed) {
     if (!known(from) || !known(to)) return {};
     if (from.count == 0 || to.count == 0 || (allowed && (from.data == allowed || to.data == allowed))) return {};

@@ -26,8 +26,6 @@ complaint check_total(const_buffer what, std::size_t count, int size);
 /// A count for each of `size` ranks, whose sum, of elements as `what` holds, can be counted, and its bytes too. `role` is "counts",
 /// "send counts" or "recv counts".
 complaint check_counts(std::string_view role, std::span<const std::size_t> counts, int size, const_buffer what);
-/// The prefix reductions have no average.
-complaint check_prefix_op(const reduction& op);
 /// The two overlap in no byte, unless `to` begins exactly at `allowed`.
 complaint check_overlap(const_buffer from, const_buffer to, const void* allowed);
 

@@ -20,7 +20,6 @@ using detail::check_counts;
 using detail::check_memory;
 using detail::check_operands;
 using detail::check_overlap;
-using detail::check_prefix_op;
 using detail::check_rank;
 using detail::check_same_type;
 using detail::check_total;
@@ -268,7 +267,9 @@ future<> communicator::scatter(const_buffer from, buffer to, tutti::rank root, c
 static future<> issue_prefix(detail::group& group, collective kind, const_buffer from, buffer to, reduction op, call_options options) {
     request what = make(kind, from, from.data, to.data, options);
     what.op = op;
-    return issue(group, what, first_of(check_prefix_op(op), check_operands(from, to)));
+    const complaint wrong = check_operands(from, to);
+    if (!wrong && op.kind() == reduce_op::avg) refuse(group, what, error::unsupported, ": there is no avg of the ranks up to this one");
+    return issue(group, what, wrong);
 }
 
 future<> communicator::scan(buffer data, reduction op, call_options options) { return scan(data, data, op, options); }
@@ -345,7 +346,11 @@ future<> communicator::all_to_all_v(const_buffer from, buffer to, std::span<cons
     return issue(*group_, what, wrong);
 }
 
-future<> communicator::monitored_barrier(call_options options) { return group_->enter(options); }
+future<> communicator::monitored_barrier(call_options options) {
+    if (options.keep)
+        throw failure(error::invalid_argument, "a persistent call is that of a collective in their order, not monitored_barrier");
+    return group_->enter(options);
+}
 
 future<> communicator::barrier(call_options options) {
     return issue(*group_, make(collective::barrier, const_buffer(), nullptr, nullptr, options), {});

@@ -17,7 +17,8 @@ using detail::first_of;
 
 namespace {
 
-message_call with(call_options options, message_call what) noexcept {
+message_call with(call_options options, message_call what) {
+    if (options.keep) throw failure(error::invalid_argument, "a persistent call is that of a collective, not " + to_string(what));
     what.deadline = options.deadline;
     what.label = options.label;
     return what;
@@ -77,12 +78,12 @@ std::optional<received> communicator::try_probe(tutti::rank from, message_tag ta
 }
 
 future<> communicator::exchange(std::span<const transfer> parts, call_options options) {
+    const message_call whole = with(options, exchange_of(parts.size()));
     for (const transfer& each : parts) {
         const message_call what = call_of(each);
         fail_if(*group_, what, check(what, size()));
     }
-    return future<>(
-        group_->engine().messages().exchange(parts, with(options, exchange_of(parts.size())), group_->home().options().operation));
+    return future<>(group_->engine().messages().exchange(parts, whole, group_->home().options().operation));
 }
 
 }  // namespace tutti

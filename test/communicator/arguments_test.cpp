@@ -113,11 +113,9 @@ const row rows[] = {
     {"the input has 11 elements, 12 are expected", [](communicator& c) { return c.scatter(at(0, 11), at(64, 4), 1); }},
     {"the output is not aligned for f32", [](communicator& c) { return c.scatter(at(0, 12), at(65, 4), 0); }},
     {overlap, [](communicator& c) { return c.scatter(at(0, 12), at(32, 4), 1); }},  // rank 2's part
-    {"there is no avg of the ranks up to this one", [](communicator& c) { return c.scan(at(0, 4), avg); }},
     {"there is no operator number 42", [](communicator& c) { return c.scan(at(0, 4), static_cast<reduce_op>(42)); }},
     {"the output has 3 elements, 4 are expected", [](communicator& c) { return c.scan(at(0, 4), at(64, 3), sum); }},
     {overlap, [](communicator& c) { return c.scan(at(0, 4), at(4, 4), sum); }},
-    {"there is no avg of the ranks up to this one", [](communicator& c) { return c.exclusive_scan(at(0, 4), avg); }},
     {"the input holds f32, the output f64", [](communicator& c) { return c.exclusive_scan(at(0, 4), at(64, 4, data_type::f64), sum); }},
     {"the input of 4 elements is a null pointer",
      [](communicator& c) { return c.exclusive_scan(buffer(nullptr, 4, data_type::f32), max); }},

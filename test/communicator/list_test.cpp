@@ -69,6 +69,21 @@ task<> use_conveniences(communicator& world) {
     CHECK(weights == std::vector<float>(30, 3));
 }
 
+/// Whatever the list is kept in, and however it is known what is to be done, its buffers are meant, not their addresses.
+task<> use_lists_that_may_change(communicator& world) {
+    std::vector<float> first(3, 1), second(2, 2);
+    auto array = buffers(first, second);
+    std::vector<buffer> vector(array.begin(), array.end());
+    buffer plain[] = {array[0], array[1]};
+    const reduction known_later = sum;
+    co_await world.all_reduce(array, sum);
+    co_await world.all_reduce(vector, sum);
+    co_await world.all_reduce(plain, known_later);
+    co_await world.all_reduce(std::span(vector), reduction(reduce_op::sum));
+    CHECK(first == std::vector<float>(3, 16));
+    CHECK(second == std::vector<float>(2, 32));
+}
+
 // ---- ranks that disagree
 
 struct row {
@@ -136,6 +151,7 @@ TEST_CASE("a list of buffers is combined like one vector, on any number of ranks
 }
 
 TEST_CASE("vectors, arrays and spans may be listed in the call") { run_ranks(3, use_conveniences); }
+TEST_CASE("a list of buffers may be kept in whatever holds them, const or not") { run_ranks(2, use_lists_that_may_change); }
 
 TEST_CASE("ranks with different lists all hear in words what differs, before anything is written") {
     for (const row& each : rows) {

@@ -264,6 +264,10 @@ const refusal refusals[] = {
     {error::unsupported, "rank 0 gets what changes nothing, which of operator 'largest' is not known",
      [](communicator& c) { return c.exclusive_scan(opaque_at(0, 4, sizeof(extreme)), largest); }},
     {error::unsupported, "operator band is not defined for f32", [](communicator& c) { return c.scan(at(0, 4, data_type::f32), band); }},
+    {error::unsupported, "rank 1 called scan f32 avg count 4: there is no avg of the ranks up to this one",
+     [](communicator& c) { return c.scan(at(0, 4, data_type::f32), avg); }},
+    {error::unsupported, "rank 1 called exclusive_scan i32 avg count 4: there is no avg of the ranks up to this one",
+     [](communicator& c) { return c.exclusive_scan(at(0, 4, data_type::i32), avg); }},
     {error::unsupported, "rank 1 called all_reduce i16 premul count 1: operator premul is not defined for i16",
      [](communicator& c) {
          static std::int16_t number[1];

@@ -161,7 +161,14 @@ task<> misuse(communicator& world) {
     CHECK(complaint_of([] { persistent([](call_options) { return future<>(); }); }) == "a persistent call has called no communicator");
     CHECK(complaint_of([&] { persistent([&](call_options how) { return (void)world.barrier(how), world.barrier(how); }); }) ==
           "a persistent call has called communicators more than once");
-    co_await world.barrier();
+    int number = 0;
+    CHECK(complaint_of([&] { persistent([&](call_options how) { return world.send(buffer(&number, 1, data_type::i32), 0, 3, how); }); }) ==
+          "a persistent call is that of a collective, not send i32 count 1 to rank 0 tag 3");
+    CHECK(complaint_of([&] { persistent([&](call_options how) { return world.exchange({}, how); }); }) ==
+          "a persistent call is that of a collective, not exchange of 0 messages");
+    CHECK(complaint_of([&] { persistent([&](call_options how) { return world.monitored_barrier(how); }); }) ==
+          "a persistent call is that of a collective in their order, not monitored_barrier");
+    co_await world.barrier();  // none of these has been called
     CHECK(complaint_of([&] { persistent([&](call_options) { return world.barrier(); }); }) ==
           "a persistent call was issued at once: it hands on the call_options that it is given");
     // That call's future was dropped.

@@ -7,6 +7,8 @@
 
 #include <array>
 #include <numeric>
+#include <span>
+#include <string_view>
 #include <vector>
 
 using namespace tutti;
@@ -89,10 +91,14 @@ TEST_CASE("an operator that is not defined for a type does not compile where bot
     static_assert(!compiles<float, decltype(band)> && !compiles<bool, decltype(avg)> && !compiles<std::int32_t, premul_sum>);
     static_assert(!compiles<std::complex<float>, decltype(min)> && !compiles<extreme, decltype(sum)> && !compiles<extreme, reduce_op>);
     static_assert(compiles<extreme, custom_op<extreme>> && !compiles<float, custom_op<extreme>>);
+    static_assert(detail::has_prefixes<decltype(sum)> && !detail::has_prefixes<std::remove_const_t<decltype(avg)>>);
+    static_assert(detail::has_identity<premul_sum> && !detail::has_identity<custom_op<extreme>>);
     // It would be gone before the operation ends.
     static_assert(std::convertible_to<const custom_op<extreme>&, reduction> && !std::convertible_to<custom_op<extreme>, reduction>);
     // Addresses mean nothing elsewhere, and neither do objects with a life of their own.
     static_assert(transferable<extreme> && transferable<triple> && !transferable<int*> && !transferable<std::vector<int>>);
+    static_assert(!transferable<std::span<int>> && !transferable<const std::string_view> && !transferable<buffer> &&
+                  !transferable<const_buffer>);
     static_assert(type_of<bool> == data_type::boolean && type_of<char> != data_type::opaque && type_of<extreme> == data_type::opaque);
 }
 
