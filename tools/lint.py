@@ -284,6 +284,10 @@ class tree:
             end = code.find(";", closing(code, match.end() - 1))
             if body >= 0 and (end < 0 or body < end) and re.search(r"[.>]\s*destroy\s*\(\s*\)", code[body:closing(code, body)]):
                 found(match.start(), "a coroutine frame destroyed inside await_suspend (g++ 15.2 still uses it)")
+        for match in re.finditer(r"\btask<[^;{}()]*>\s+[\w:]+\s*\(", code):
+            parameters = code[match.end():closing(code, match.end() - 1)]
+            if re.search(r"(\bunique_ptr<[^&]*>|\bvector<[^&]*>|\bstring)\s+\w+,.*\bfuture<[^&]*>\s+\w+\s*(,|$)", parameters, re.DOTALL):
+                found(match.start(), "a future behind what its operation may use (g++ destroys parameters from the first on); one object for both")
 
     def check_names(self, name):
         stem = pathlib.PurePath(name).stem

@@ -73,11 +73,11 @@ constexpr std::size_t size_of(data_type type) noexcept {
 constexpr std::string_view name(data_type type) noexcept {
     constexpr std::string_view names[data_type_count] = {"f32", "f64", "f16", "bf16", "i8",   "u8",   "i32",  "u32",
                                                          "i64", "u64", "i16", "u16",  "bool", "cf32", "cf64", "opaque"};
-    return names[static_cast<int>(type)];
+    return static_cast<int>(type) < data_type_count ? names[static_cast<int>(type)] : "of no type";
 }
 constexpr std::string_view name(reduce_op op) noexcept {
     constexpr std::string_view names[reduce_op_count] = {"sum", "prod", "min", "max", "avg", "band", "bor", "bxor", "premul", "custom"};
-    return names[static_cast<int>(op)];
+    return static_cast<int>(op) < reduce_op_count ? names[static_cast<int>(op)] : "no operator";
 }
 
 constexpr bool is_floating(data_type type) noexcept { return type <= data_type::bf16; }

@@ -189,6 +189,8 @@ task<std::unique_ptr<communicator>> join_over(std::shared_ptr<context::state> ho
     const time_point deadline = later(home->loop().now(), home->options().rendezvous);
     membership mine;
     mine.me = who.me;
+    if (who.size < 1 || who.me < 0 || who.me >= who.size)
+        throw not_joined(mine, error::invalid_argument, fmt::format("there is no rank {} of {}", who.me, who.size));
     if (const auto& costs = home->options().costs; costs && !costs_in(to_string(*costs)))
         throw not_joined(mine, error::invalid_argument,
                          fmt::format("costs are finite and not negative, parts of others at most 1, crowded at least 1; these are {}",

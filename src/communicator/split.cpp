@@ -19,9 +19,11 @@ struct choice {
 constexpr std::size_t said_numbers = 3;
 static_assert(sizeof(choice) == said_numbers * sizeof(std::int32_t));
 
+/// What the all-gather reads and writes, and its end, which is destroyed first: nothing is touched any more then.
 struct choices {
     choice mine;
     std::vector<choice> all;
+    future<> gathered;
 };
 
 /// The members of my color, in the order of their keys and then of their ranks here.
@@ -41,9 +43,9 @@ task<std::unique_ptr<communicator>> form(std::shared_ptr<context::state> home, d
     co_return std::make_unique<communicator>(std::move(formed));
 }
 
-task<std::unique_ptr<communicator>> finish_split(std::shared_ptr<context::state> home, detail::membership child, std::unique_ptr<choices> said,
-                                                 future<> gathered) {
-    co_await std::move(gathered);
+task<std::unique_ptr<communicator>> finish_split(std::shared_ptr<context::state> home, detail::membership child,
+                                                 std::unique_ptr<choices> said) {
+    co_await std::move(said->gathered);
     if (said->mine.colored == 0) co_return nullptr;
     const std::vector<rank> members = members_of(*said);
     const rank was = child.me;
@@ -77,8 +79,8 @@ task<std::unique_ptr<communicator>> communicator::split(std::optional<int> color
     what.output = said->all.data();
     what.label = "split";
     what.digest = digest_of("split");  // it is no all_gather of the user's
-    future<> gathered(group_->engine().issue(what, group_->home().options().operation));
-    return finish_split(group_->shared_home(), std::move(child), std::move(said), std::move(gathered));
+    said->gathered = future<>(group_->engine().issue(what, group_->home().options().operation));
+    return finish_split(group_->shared_home(), std::move(child), std::move(said));
 }
 
 }  // namespace tutti

@@ -35,7 +35,7 @@ message_call exchange_of(std::size_t parts) noexcept {
 
 std::string to_string(const message_call& what) {
     using enum message_call::kind;
-    std::string type(static_cast<int>(what.type) < data_type_count ? name(what.type) : "of no type");
+    std::string type(name(what.type));
     if (what.type == data_type::opaque) type = fmt::format("opaque({} bytes)", what.opaque_bytes);
     if (what.what == exchange) return fmt::format("exchange of {} messages", what.count);
     if (what.what == send) return fmt::format("send {} count {} to rank {} tag {}", type, what.count, what.peer, what.tag);

@@ -92,13 +92,14 @@ public:
         own_ = both->lent[mine];
         other_ = both->lent[1 - mine];
     }
-    /// Takes what has come through the socket: the memory, wishes to wake up, the end.
-    void hear() noexcept {
+    /// Takes what has come through the socket: the memory, wishes to wake up, the end. Whether something has, and more may.
+    bool hear() noexcept {
         local_news news = hear_news(handle_);
         if (news.code) gone_ = news.code;
-        if (gone_ || news.bytes == 0) return;
+        if (gone_ || news.bytes == 0) return false;
         if (!memory_) take_memory(news.file);
         else if (news.file && !theirs_) take_arena(news.file);
+        return !gone_;
     }
 
     moved try_send(std::span<const std::span<const std::byte>> parts) noexcept override {
@@ -231,7 +232,7 @@ private:
     std::span<std::byte> borrow(reference what) noexcept override {
         if ((what.offset & of_link) != 0) return part_of(other_, {what.offset & ~of_link, what.bytes});
         if (!theirs_) {  // it was sent before the first reference, perhaps among wishes to wake up
-            hear();
+            while (!theirs_ && hear()) {}
             for (shm_wait* each : {&reader_, &writer_, &lender_}) each->look();
         }
         return theirs_ ? part_of({theirs_->data(), theirs_->size()}, what) : std::span<std::byte>();

@@ -183,6 +183,22 @@ TEST_CASE("all ranks use rank 0's number of lanes, and a number that cannot be i
     }
 }
 
+TEST_CASE("a world that has no such rank is refused") {
+    event_loop loop(event_loop::virtual_time);
+    memory_network network;
+    memory_table table;
+    for (const auto& [me, size] : {std::pair(2, 2), {-1, 2}, {0, 0}, {0, -1}}) {
+        context home(loop, std::make_unique<memory_transport>(loop, network));
+        try {
+            run(loop, home.join(test::world_of(me, size), memory_store(table), "other"));
+            FAIL("it joined");
+        } catch (const failure& why) {
+            CHECK(why.code() == error::invalid_argument);
+            CHECK(why.details().cause == fmt::format("there is no rank {} of {}", me, size));
+        }
+    }
+}
+
 TEST_CASE("ranks that do not come are named on all ranks that came, when the time is over") {
     event_loop loop(event_loop::virtual_time);
     memory_network network;

@@ -171,6 +171,15 @@ task<> scramble(communicator& world, std::uint64_t seed) {
     }
 }
 
+/// The same among the ranks of two children and of all, at once.
+task<> scramble_families(communicator& world, std::uint64_t seed) {
+    auto by_half = world.split(world.rank() % 2, 0), turned = world.split(1, -world.rank());
+    const auto half = co_await std::move(by_half), back = co_await std::move(turned);
+    co_await when_all(scramble(*half, seed), scramble(world, seed + 1), scramble(*back, seed + 2));
+    co_await half->close();
+    co_await back->close();
+}
+
 // ---- ends
 
 task<> expect_nothing_more(communicator& world) {
@@ -279,6 +288,13 @@ TEST_CASE("messages between two ranks keep the order of their calls") { run_rank
 
 TEST_CASE("all pairs of ranks exchange messages at once, and every rank with itself") {
     for (const int size : {1, 2, 6}) run_ranks(size, exchange_at_once);
+}
+
+TEST_CASE("messages of children do not meet those of their parent, or of each other") {
+    for (std::uint64_t seed = 0; seed < test::seeds(5); ++seed) {
+        CAPTURE(seed);
+        run_ranks(5, [seed](communicator& world) { return scramble_families(world, seed); });
+    }
 }
 
 TEST_CASE("a message that does not fit its receive fails all ranks, naming both calls") { run_ranks(3, disagree); }

@@ -8,7 +8,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <deque>
+#include <span>
 #include <string>
 
 namespace tutti::test {
@@ -20,16 +22,41 @@ inline constexpr collective all_kinds[] = {
     collective::scatter,          collective::scan,       collective::exclusive_scan, collective::all_gather_v,
     collective::reduce_scatter_v, collective::gather_v,   collective::scatter_v,      collective::all_to_all_v};
 
-/// One rank's part of one call, in memory exactly as large as the call needs.
+/// Where a part's memory is: its own, exactly as large as the call needs; that of communicator::allocate; the same, and the call says so.
+enum class memory_kind { own, arena, told };
+
+class memory {
+public:
+    memory(communicator& with, std::size_t size, memory_kind where) {
+        if (where == memory_kind::own) own_.resize(size);
+        else arena_ = with.allocate<std::uint8_t>(size);
+        all_ = where == memory_kind::own ? std::span(own_) : std::as_writable_bytes(std::span(arena_.data(), size));
+    }
+    memory(const memory&) = delete;
+    memory& operator=(const memory&) = delete;
+
+    std::byte* data() noexcept { return all_.data(); }
+    std::size_t size() const noexcept { return all_.size(); }
+    auto begin() const noexcept { return all_.begin(); }
+    auto end() const noexcept { return all_.end(); }
+
+private:
+    bytes own_;
+    shared_array<std::uint8_t> arena_;
+    std::span<std::byte> all_;
+};
+
+/// One rank's part of one call.
 class part {
 public:
-    part(communicator& with, const call& what, const oracle& truth, bool in_place)
+    part(communicator& with, const call& what, const oracle& truth, bool in_place, memory_kind where = memory_kind::own)
         : with_(with),
           what_(what),
           truth_(truth),
           in_place_((in_place && !elsewhere()) || what.kind == collective::broadcast),
-          input_(truth.input(with.rank())),
-          output_(truth.output_count(with.rank()) * what.element_bytes()) {
+          where_(where),
+          input_(with, truth.input(with.rank()).size(), where),
+          output_(with, truth.output_count(with.rank()) * what.element_bytes(), where) {
         fill();
     }
 
@@ -44,6 +71,7 @@ public:
 
     /// The part stays where it is until the future has ended.
     future<> begin(call_options how = {}) {
+        how.allocated = where_ == memory_kind::told;
         const rank me = with_.rank(), root = what_.root;
         const buffer own = what_.of(input_.data(), truth_.input_count(me)), other = what_.of(output_.data(), truth_.output_count(me));
         const reduction op = what_.op;
@@ -80,7 +108,7 @@ public:
     std::string verdict() const {
         if (!alike(what_.type, result(), truth_.expected(with_.rank()))) return "wrong result";
         const bool untouched = !in_place_ || (what_.kind == collective::reduce && with_.rank() != what_.root);
-        if (untouched && input_ != truth_.input(with_.rank())) return "the input was written to";
+        if (untouched && !std::ranges::equal(input_, truth_.input(with_.rank()))) return "the input was written to";
         return "right";
     }
 
@@ -91,7 +119,8 @@ public:
             const auto begin = input_.begin() + static_cast<std::ptrdiff_t>(mine());
             return bytes(begin, begin + static_cast<std::ptrdiff_t>(output_.size()));
         }
-        return in_place_ && !collects(what_.kind) ? input_ : output_;
+        const memory& all = in_place_ && !collects(what_.kind) ? input_ : output_;
+        return bytes(all.begin(), all.end());
     }
 
 private:
@@ -106,8 +135,9 @@ private:
     const call& what_;
     const oracle& truth_;
     bool in_place_;
-    bytes input_;
-    bytes output_;
+    memory_kind where_;
+    memory input_;
+    memory output_;
 };
 
 /// The same calls for all ranks of a group of so many.
@@ -137,9 +167,9 @@ inline void check(const programme::entry& each, const part& mine) {
 }
 
 /// One call after the other.
-inline task<> rehearse(communicator& with, const programme& all) {
+inline task<> rehearse(communicator& with, const programme& all, memory_kind where = memory_kind::own) {
     for (const auto& each : all.entries) {
-        part mine(with, each.what, each.truth, each.in_place);
+        part mine(with, each.what, each.truth, each.in_place, where);
         auto begun = mine.begin();
         co_await std::move(begun);
         check(each, mine);
@@ -147,10 +177,10 @@ inline task<> rehearse(communicator& with, const programme& all) {
 }
 
 /// All calls at once.
-inline task<> rehearse_at_once(communicator& with, const programme& all) {
+inline task<> rehearse_at_once(communicator& with, const programme& all, memory_kind where = memory_kind::own) {
     std::deque<part> parts;
     std::vector<future<>> begun;
-    for (const auto& each : all.entries) begun.push_back(parts.emplace_back(with, each.what, each.truth, each.in_place).begin());
+    for (const auto& each : all.entries) begun.push_back(parts.emplace_back(with, each.what, each.truth, each.in_place, where).begin());
     for (auto& each : begun) co_await std::move(each);
     for (std::size_t index = 0; index < parts.size(); ++index) check(all.entries[index], parts[index]);
 }

@@ -35,6 +35,7 @@ BAD = [
     ("src/runtime/a.hpp", "task<> f() {\n    co_await g([&] { return 1; });\n}\n", "coroutine", 2),
     ("src/runtime/a.hpp", "task<> f() {\n    co_await g({.bucket = 3});\n}\n", "coroutine", 2),
     ("src/runtime/a.hpp", "struct a {\n    void await_suspend(handle h) { h.destroy(); }\n};\n", "coroutine", 2),
+    ("src/runtime/a.hpp", "\ntask<> f(std::unique_ptr<int> memory,\n         future<> end);\n", "coroutine", 2),
     ("src/base/string_utils.hpp", "", "name", 1),
     ("src/base/manager.hpp", "", "name", 1),
     ("src/base/BadName.hpp", "", "name", 1),
@@ -46,6 +47,7 @@ BAD = [
 ]
 
 GOOD = [
+    ("src/runtime/a.hpp", "task<> f(future<> end, std::unique_ptr<int> memory);\ntask<> g(std::vector<int>& memory, future<> end);\n"),
     ("src/engine/a.hpp", '#include "transport/frame.hpp"\n#include "algorithm/catalogue.hpp"\n#include <algorithm>\n'),
     ("src/runtime/asio.hpp", "#include <boost/asio/ip/tcp.hpp>\n"),
     ("src/runtime/a.hpp", "auto x = [&] { return 1; };\nauto y = [](int n) -> task<> { co_await n; };\n"),
