@@ -96,10 +96,11 @@ public:
     bool hear() noexcept {
         local_news news = hear_news(handle_);
         if (news.code) gone_ = news.code;
-        if (gone_ || news.bytes == 0) return false;
-        if (!memory_) take_memory(news.file);
-        else if (news.file && !theirs_) take_arena(news.file);
-        return !gone_;
+        const bool any = !gone_ && news.bytes > 0;
+        if (any && !memory_) take_memory(news.file);
+        else if (any && news.file && !theirs_) take_arena(news.file);
+        for (shm_wait* each : {&reader_, &writer_, &lender_}) each->look();
+        return any;
     }
 
     moved try_send(std::span<const std::span<const std::byte>> parts) noexcept override {
@@ -231,10 +232,7 @@ private:
     }
     std::span<std::byte> borrow(reference what) noexcept override {
         if ((what.offset & of_link) != 0) return part_of(other_, {what.offset & ~of_link, what.bytes});
-        if (!theirs_) {  // it was sent before the first reference, perhaps among wishes to wake up
-            while (!theirs_ && hear()) {}
-            for (shm_wait* each : {&reader_, &writer_, &lender_}) each->look();
-        }
+        while (!theirs_ && hear()) {}  // it was sent before the first reference, perhaps among wishes to wake up
         return theirs_ ? part_of({theirs_->data(), theirs_->size()}, what) : std::span<std::byte>();
     }
     static std::span<std::byte> part_of(std::span<std::byte> memory, reference what) noexcept {
@@ -320,7 +318,6 @@ private:
     void heard() noexcept {
         listening_ = false;
         hear();
-        for (shm_wait* each : {&reader_, &writer_, &lender_}) each->look();
     }
 
     local_protocol::socket socket_;

@@ -25,6 +25,20 @@ std::string owners(std::string formula, int part) {
     return formula;
 }
 
+void check(const row& each, int size, const host_map& hosts) {
+    CAPTURE(name(each.kind));
+    CAPTURE(each.name);
+    CAPTURE(each.who);
+    const algorithm& entry = *find(each.kind, each.name);
+    const auto plans = build_all(entry, size, each.root, hosts);
+    const matching pairs(plans);
+    const contract promise = expected(entry.kind, size, each.root, plans[0].spaces().output);
+    expressions formulas;
+    execution world(plans, pairs, promise, formulas);
+    world.run();
+    CHECK(owners(formulas.text(world.at(each.who, 0, output(each.block))), each.part) == each.formula);
+}
+
 }  // namespace
 
 TEST_CASE("four contributions are combined by these formulas") {
@@ -60,17 +74,11 @@ TEST_CASE("four contributions are combined by these formulas") {
     // Ranks 0 and 1 share a host, 2 and 3 another.
     const std::vector<int> numbers{0, 0, 1, 1};
     const host_map hosts(numbers);
-    for (const row& each : rows) {
-        CAPTURE(name(each.kind));
-        CAPTURE(each.name);
-        CAPTURE(each.who);
-        const algorithm& entry = *find(each.kind, each.name);
-        const auto plans = build_all(entry, 4, each.root, hosts);
-        const matching pairs(plans);
-        const contract promise = expected(entry.kind, 4, each.root, plans[0].spaces().output);
-        expressions formulas;
-        execution world(plans, pairs, promise, formulas);
-        world.run();
-        CHECK(owners(formulas.text(world.at(each.who, 0, output(each.block))), each.part) == each.formula);
-    }
+    for (const row& each : rows) check(each, 4, hosts);
+}
+
+TEST_CASE("eight contributions are combined like four where halving twice begins to serve") {
+    const std::string formula = "(((0+1)+(2+3))+((4+5)+(6+7)))";
+    check({collective::all_reduce, "recursive_doubling", 0, 5, 0, 0, formula}, 8, {});
+    check({collective::all_reduce, "halving_twice", 0, 5, 1, 1, formula}, 8, {});
 }

@@ -1,9 +1,7 @@
 // Ranks as they are in a program: each with a context and a thread that makes its progress, over TCP, over shared memory, or over what is
 // chosen when nobody says.
+#include "communicator/over_each.hpp"
 #include "communicator/rehearsal.hpp"
-#include "support/rank_threads.hpp"
-
-#include <tutti/persistent.hpp>
 
 #include <chrono>
 #include <random>
@@ -11,48 +9,12 @@
 
 using namespace tutti;
 using test::programme;
+using test::run_over;
+using test::run_over_each;
 
 namespace {
 
 using steady = std::chrono::steady_clock;
-
-struct row {
-    const char* name;
-    transport_kind kind;
-    int lanes = 1;
-    bool helped = false;  // by the rank's loop
-    int threads = 1;
-};
-constexpr row all_kinds[] = {{"auto", transport_kind::automatic},
-                             {"tcp", transport_kind::tcp},
-                             {"shm", transport_kind::shm},
-                             {"tcp, 4 lanes", transport_kind::tcp, 4},
-                             {"shm, 3 lanes", transport_kind::shm, 3},
-                             {"tcp, helped", transport_kind::tcp, 1, true},
-                             {"shm, helped", transport_kind::shm, 1, true},
-                             {"tcp, 3 lanes, 2 threads", transport_kind::tcp, 3, false, 2},
-                             {"shm, 2 lanes, 2 threads, helped", transport_kind::shm, 2, true, 2},
-                             {"auto, 4 lanes, 3 threads", transport_kind::automatic, 4, false, 3},
-                             {"auto, 1 lane, 3 threads", transport_kind::automatic, 1, false, 3}};
-
-void run_over(const row& how, int size, const test::rank_body& body, int ranks_per_host = 1 << 20) {
-    const auto options = [&](rank me) {
-        context_options each;
-        each.transport = how.kind;
-        each.lanes = how.lanes;
-        each.threads = how.threads;
-        each.host = me / ranks_per_host;
-        return each;
-    };
-    test::run_ranks_on_threads(size, body, options, how.helped);
-}
-
-void run_over_each(int size, const test::rank_body& body) {
-    for (const row& each : all_kinds) {
-        CAPTURE(each.name);
-        run_over(each, size, body);
-    }
-}
 
 task<> sum_a_lot(communicator& world) {
     const std::size_t count = 8 * MiB;  // 32 MiB of floats
@@ -220,56 +182,6 @@ task<> sum_shared(communicator& world) {
     }
 }
 
-/// From every rank to every rank, itself included, with all under way at once. Long ones in the arena are read where they lie.
-task<> exchange_with_all(communicator& among) {
-    const auto size = static_cast<std::size_t>(among.size());
-    for (const std::size_t count : {1u, 1000u, 200'003u}) {
-        auto out = among.allocate<std::int32_t>(count * size), in = among.allocate<std::int32_t>(count * size);
-        std::vector<transfer> parts;
-        for (rank peer = 0; peer < among.size(); ++peer) {
-            const std::size_t first = count * static_cast<std::size_t>(peer);
-            std::fill_n(out.begin() + first, count, 100 * among.rank() + peer);
-            parts.push_back(recv_from(buffer(std::span(in.data() + first, count)), peer, 5));
-            parts.push_back(send_to(buffer(std::span(out.data() + first, count)), peer, 5));
-        }
-        co_await among.exchange(parts);
-        for (rank peer = 0; peer < among.size(); ++peer) {
-            const auto* const first = in.begin() + count * static_cast<std::size_t>(peer);
-            CHECK(std::all_of(first, first + count, [&](auto each) { return each == 100 * peer + among.rank(); }));
-        }
-    }
-}
-
-task<> pass_on_and_sum(communicator& among) {
-    const rank next = (among.rank() + 1) % among.size(), before = (among.rank() + among.size() - 1) % among.size();
-    std::vector<int> mine(70'000, among.rank()), theirs(70'000);
-    auto sent = among.send(mine, next, 1);
-    const received what = co_await among.probe(before, 1);
-    auto coming = among.try_recv(theirs, any_source, 1);
-    REQUIRE(coming);
-    const received got = co_await std::move(*coming);
-    CHECK(got == what);
-    co_await std::move(sent);
-    CHECK(theirs.back() == before);
-    persistent summing([&](call_options how) { return among.all_reduce(buffers(mine, theirs), sum, how); });
-    for (int turn = 0; turn < 3; ++turn) co_await summing.start();
-    int all = among.size() * (among.size() - 1) / 2;
-    for (int turn = 1; turn < 3; ++turn) all *= among.size();
-    CHECK(mine == std::vector<int>(70'000, all));
-    CHECK(theirs == mine);
-    co_await among.monitored_barrier();
-}
-
-/// A child can what its parent can, while that does the same.
-task<> work_beside_children(communicator& world) {
-    auto dividing = world.split(world.rank() % 2, -world.rank());
-    const auto half = co_await std::move(dividing);
-    const programme all = test::mixed(half->size(), {1, 5000}, 3);
-    co_await when_all(exchange_with_all(world), exchange_with_all(*half), test::rehearse(*half, all, test::memory_kind::arena));
-    co_await when_all(pass_on_and_sum(*half), pass_on_and_sum(world));
-    co_await half->close();
-}
-
 using floats = std::vector<float>;
 
 /// Fractions, of which every order has another sum: in place, apart, and in the arena, three times each with other delays. What a rank gets
@@ -298,7 +210,7 @@ task<> sum_fractions(communicator& world, std::size_t count, std::vector<floats>
 TEST_CASE("sums of fractions have the same bits on all ranks and every time, over every transport") {
     for (const int size : {2, 3, 4})
         for (const std::size_t count : {7u, 1000u, 20'011u, 300'007u})
-            for (const row& each : all_kinds) {
+            for (const auto& each : test::transports) {
                 CAPTURE(each.name);
                 CAPTURE(size);
                 CAPTURE(count);
@@ -328,11 +240,6 @@ TEST_CASE("collectives are right in memory that ranks of a host share, over ever
     }
 }
 
-TEST_CASE("children send, receive, sum lists and meet beside their parent, over every transport") {
-    run_over_each(4, work_beside_children);
-    run_over({"auto, two hosts", transport_kind::automatic}, 4, work_beside_children, 2);
-}
-
 TEST_CASE("32 MiB are summed over every transport") { run_over_each(3, sum_a_lot); }
 
 TEST_CASE("memory that ranks of a host share serves like any other, over every transport") {
@@ -357,7 +264,7 @@ TEST_CASE("beginning a collective does not wait for the other ranks") {
 TEST_CASE("futures may be waited for on threads of their own") { run_over_each(3, wait_on_plain_threads); }
 
 TEST_CASE("ranks of one host share memory unless they are told not to, and say so") {
-    for (const row& each : all_kinds) {
+    for (const auto& each : test::transports) {
         CAPTURE(each.name);
         const std::string begin = each.kind == transport_kind::tcp ? "127.0.0.1:" : "shm";
         run_over(each, 3, [&begin](communicator& world) { return look_at_routes(world, begin); });
@@ -366,7 +273,7 @@ TEST_CASE("ranks of one host share memory unless they are told not to, and say s
 
 TEST_CASE("ranks that play two hosts share memory within and use TCP between, and collectives are right") {
     const programme all = test::mixed(4, {0, 1, 100, 5000, 100'000}, 5);
-    for (const row& each : {row{"auto", transport_kind::automatic}, row{"tcp", transport_kind::tcp}}) {
+    for (const auto& each : {test::over{"auto", transport_kind::automatic}, test::over{"tcp", transport_kind::tcp}}) {
         CAPTURE(each.name);
         const bool near_in_memory = each.kind == transport_kind::automatic;
         run_over(each, 4, [&](communicator& world) { return look_at_hosts(world, 2, near_in_memory); }, 2);
