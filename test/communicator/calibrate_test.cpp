@@ -21,6 +21,7 @@ struct seen {
     std::vector<std::size_t> slices;        // bytes
     std::vector<std::size_t> reduced_slices;
     std::vector<std::size_t> packets;       // bytes
+    duration joining{};                     // of the last rank
     explicit seen(int size)
         : costs(static_cast<std::size_t>(size)),
           children(costs.size()),
@@ -35,8 +36,10 @@ const engine_settings& settings_of(detail::group& which) { return which.engine()
 
 /// As test::run_ranks, but with options for each rank, and a look at the groups.
 task<> one_rank(context& home, rank me, int size, std::shared_ptr<store> meeting, seen& all) {
+    const time_point began = home.inner().loop().now();
     auto joining = home.join(test::world_of(me, size), std::move(meeting));
     const auto joined = co_await std::move(joining);
+    all.joining = std::max(all.joining, home.inner().loop().now() - began);
     detail::group& mine = *home.inner().groups().back();
     const auto at = static_cast<std::size_t>(me);
     all.costs[at] = settings_of(mine).costs;
@@ -237,6 +240,21 @@ TEST_CASE("a slower network is measured as slower, and what only another rank as
     CHECK(slow.costs[0].moved_byte > 5e-9);
     const seen usual = join_simulated(4, line, [](rank me) { return with(me == 3); });
     CHECK(usual.costs[3] == cost_model{});
+}
+
+TEST_CASE("measuring takes less than 50 ms over a network of 10 Gbit/s") {
+    for (const int size : {2, 3, 8})
+        for (const int latency : {1, 20, 50}) {
+            CAPTURE(size);
+            CAPTURE(latency);
+            line_options line;
+            line.latency = std::chrono::microseconds(latency);
+            line.bytes_per_second = 1.25e9;
+            const duration without = join_simulated(size, line, [](rank) { return with(false); }).joining;
+            const duration measuring = join_simulated(size, line, [](rank) { return with(true); }).joining - without;
+            CHECK(measuring > std::chrono::milliseconds(1));
+            CHECK(measuring < std::chrono::milliseconds(50));
+        }
 }
 
 TEST_CASE("one rank alone has nothing to measure") {

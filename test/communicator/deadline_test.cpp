@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <string>
 
 using namespace tutti;
@@ -34,6 +35,26 @@ const row rows[] = {
     {"scatter", [](communicator& c, std::vector<float>& from, std::vector<float>& to, call_options o) { return c.scatter(to, from, 0, o); }},
     {"scan", [](communicator& c, std::vector<float>& from, std::vector<float>&, call_options o) { return c.scan(from, sum, o); }},
     {"exclusive_scan", [](communicator& c, std::vector<float>& from, std::vector<float>&, call_options o) { return c.exclusive_scan(from, sum, o); }},
+    {"all_gather_v",
+     [](communicator& c, std::vector<float>& from, std::vector<float>& to, call_options o) {
+         return c.all_gather_v(from, to, std::array{from.size(), from.size()}, o);
+     }},
+    {"reduce_scatter_v",
+     [](communicator& c, std::vector<float>& from, std::vector<float>& to, call_options o) {
+         return c.reduce_scatter_v(to, from, std::array{from.size(), from.size()}, sum, o);
+     }},
+    {"gather_v",
+     [](communicator& c, std::vector<float>& from, std::vector<float>& to, call_options o) {
+         return c.gather_v(from, to, std::array{from.size(), from.size()}, 0, o);
+     }},
+    {"scatter_v",
+     [](communicator& c, std::vector<float>& from, std::vector<float>& to, call_options o) {
+         return c.scatter_v(to, from, std::array{from.size(), from.size()}, 0, o);
+     }},
+    {"all_reduce",
+     [](communicator& c, std::vector<float>& from, std::vector<float>& to, call_options o) {
+         return c.all_reduce(buffers(from, to), sum, o);
+     }},
     {"all_to_all_v",
      [](communicator& c, std::vector<float>& from, std::vector<float>& to, call_options o) {
          const std::size_t send[] = {from.size() - 9, 9}, recv[] = {from.size() - 9, to.size() - from.size() + 9};

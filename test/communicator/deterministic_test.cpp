@@ -292,11 +292,15 @@ TEST_CASE("every element is combined as documented, fused or alone, in lists, bu
 TEST_CASE("slices and lanes change no bit") {
     const row what{data_type::bf16, sum, 9001};
     const answer right(what, 7);
-    for (const std::size_t slice_bytes : {std::size_t{64}, std::size_t{1000}, 256 * KiB}) {
-        CAPTURE(slice_bytes);
-        run_ranks(
-            7, [&](communicator& world) { return every_way(world, what, right); }, deterministic_options(true, slice_bytes));
-    }
+    for (const std::size_t slice_bytes : {std::size_t{64}, std::size_t{1000}, 256 * KiB})
+        for (const int lanes : {1, 3}) {
+            CAPTURE(slice_bytes);
+            CAPTURE(lanes);
+            context_options options = deterministic_options(true, slice_bytes);
+            options.lanes = lanes;
+            run_ranks(
+                7, [&](communicator& world) { return every_way(world, what, right); }, options);
+        }
 }
 
 TEST_CASE("gradients have the same averages in buckets of any size, which they have not without the mode") {

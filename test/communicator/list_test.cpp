@@ -105,12 +105,15 @@ const row rows[] = {
 
 task<> disagree(communicator& world, const row& one) {
     const bool other = world.rank() == 1;
-    std::vector<float> whole(20);
-    const scattered mine(other ? one.type : data_type::f32, other ? one.counts : right);
+    std::vector<float> whole(20, 1);
+    scattered mine(other ? one.type : data_type::f32, other ? one.counts : right);
+    const test::bytes before(mine.joined().size(), std::byte{0x3f});
+    mine.fill(before);
     auto begun = other && one.counts.empty() ? world.all_reduce(whole, sum) : world.all_reduce(mine.list(), sum);
     auto ended = co_await as_result(std::move(begun));
     REQUIRE_FALSE(ended);
     CHECK(ended.failure().code() == error::mismatch);
+    CHECK((mine.joined() == before && whole == std::vector<float>(20, 1)));
     const std::string& cause = ended.failure().details().cause;
     CAPTURE(cause);
     CHECK(cause.find("rank 1 called " + std::string(one.theirs)) != std::string::npos);
