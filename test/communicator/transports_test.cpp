@@ -3,7 +3,11 @@
 #include "communicator/over_each.hpp"
 #include "communicator/rehearsal.hpp"
 
+#include <fmt/ranges.h>
+#include <sys/resource.h>
+
 #include <chrono>
+#include <mutex>
 #include <random>
 #include <thread>
 
@@ -182,6 +186,38 @@ task<> sum_shared(communicator& world) {
     }
 }
 
+/// While it lives no memory can be shared: files of this process, of memory too, are no longer than this.
+class short_files {
+public:
+    short_files() {
+        ::getrlimit(RLIMIT_FSIZE, &before_);
+        rlimit now = before_;
+        now.rlim_cur = 64 * KiB;
+        ::setrlimit(RLIMIT_FSIZE, &now);
+    }
+    short_files(const short_files&) = delete;
+    short_files& operator=(const short_files&) = delete;
+    ~short_files() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+
+private:
+    rlimit before_{};
+};
+
+std::mutex guard_of_notices;
+std::vector<std::string> notices;
+void note(const std::string& sentence) {
+    const std::lock_guard lock(guard_of_notices);
+    notices.push_back(sentence);
+}
+
+task<> do_without_sharing(communicator& world) {
+    auto data = world.allocate<float>(100'000);
+    std::fill(data.begin(), data.end(), 1.0f);
+    for (int twice = 0; twice < 2; ++twice) co_await world.all_reduce(data, sum);
+    CHECK(std::all_of(data.begin(), data.end(), [](float each) { return each == 4; }));
+    CHECK(world.route(1 - world.rank()).starts_with("127.0.0.1:"));
+}
+
 using floats = std::vector<float>;
 
 /// Fractions, of which every order has another sum: in place, apart, and in the arena, three times each with other delays. What a rank gets
@@ -244,6 +280,23 @@ TEST_CASE("32 MiB are summed over every transport") { run_over_each(3, sum_a_lot
 
 TEST_CASE("memory that ranks of a host share serves like any other, over every transport") {
     for (const int size : {2, 3, 4}) run_over_each(size, sum_shared);
+}
+
+TEST_CASE("where no memory can be shared ranks of a host use TCP and memory of their own, and each says why") {
+    context_options options;
+    options.notice = note;
+    {
+        const short_files now;
+        test::run_ranks_on_threads(2, do_without_sharing, [&options](rank) { return options; });
+    }
+    const auto told = [](const std::string& beginning) {
+        return std::count_if(notices.begin(), notices.end(), [&](const std::string& each) {
+            return each.starts_with(beginning) && each.find("File too large") != std::string::npos;
+        });
+    };
+    CAPTURE(fmt::format("{}", fmt::join(notices, "; ")));
+    CHECK(told("no shared memory with 127.0.0.1:") > 0);
+    CHECK(told("memory is not shared: ") == 2);
 }
 
 TEST_CASE("a thread may spin until an operation ends, well or not") { run_over_each(2, spin_for_each); }
