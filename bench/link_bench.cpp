@@ -1,7 +1,8 @@
 // What links give without anything above them: bytes one way and both ways, and the time of a small message there and back. TCP on
-// loopback between two threads, each with its loop; memory between two threads, and on one.
+// loopback, shared memory as between processes, and memory as in tests, between two threads, each with its loop, and on one.
 #include "stopwatch.hpp"
 #include "transport/memory_transport.hpp"
+#include "transport/shm_transport.hpp"
 #include "transport/stream.hpp"
 #include "transport/tcp_transport.hpp"
 
@@ -47,17 +48,20 @@ void run_both(road& over, task<> first, task<> second) {
     beside.join();
 }
 
-road made(bool tcp, bool two_threads) {
+enum class kind { tcp, shm, memory };
+
+std::unique_ptr<transport> listen(kind which, event_loop& on, memory_network& network) {
+    if (which == kind::tcp) return tcp_transport::listen(on).value();
+    if (which == kind::shm) return shm_transport::listen(on, std::make_shared<arena>(true), 0).value();
+    return std::make_unique<memory_transport>(on, network);
+}
+
+road made(kind which, bool two_threads) {
     road over;
     if (two_threads) over.second_loop = std::make_unique<event_loop>();
-    if (tcp) {
-        over.first_transport = tcp_transport::listen(*over.first_loop).value();
-        over.second_transport = tcp_transport::listen(over.other()).value();
-    } else {
-        over.network = std::make_unique<memory_network>();
-        over.first_transport = std::make_unique<memory_transport>(*over.first_loop, *over.network);
-        over.second_transport = std::make_unique<memory_transport>(over.other(), *over.network);
-    }
+    over.network = std::make_unique<memory_network>();
+    over.first_transport = listen(which, *over.first_loop, *over.network);
+    over.second_transport = listen(which, over.other(), *over.network);
     run_both(over, open(*over.first_transport, *over.second_transport, over.first), answer(*over.second_transport, over.second));
     return over;
 }
@@ -85,8 +89,8 @@ task<> pong(tutti::link& over) {
     }
 }
 
-void measure(const char* name, bool tcp, bool two_threads) {
-    road over = made(tcp, two_threads);
+void measure(const char* name, kind which, bool two_threads) {
+    road over = made(which, two_threads);
     tutti::link &first = *over.first, &second = *over.second;
     const double one_way = bench::least_seconds([&] { run_both(over, send_much(first), recv_much(second)); }, runs);
     const double both_ways = bench::least_seconds(
@@ -100,8 +104,10 @@ void measure(const char* name, bool tcp, bool two_threads) {
 
 int main() {
     std::printf("%-20s %13s %20s %15s\n", "link", "one way GB/s", "both, each way GB/s", "round trip us");
-    measure("TCP, two threads", true, true);
-    measure("TCP, one thread", true, false);
-    measure("memory, two threads", false, true);
-    measure("memory, one thread", false, false);
+    measure("TCP, two threads", kind::tcp, true);
+    measure("TCP, one thread", kind::tcp, false);
+    measure("shared, two threads", kind::shm, true);
+    measure("shared, one thread", kind::shm, false);
+    measure("memory, two threads", kind::memory, true);
+    measure("memory, one thread", kind::memory, false);
 }

@@ -48,10 +48,10 @@ struct blocks {
 
     /// Ones (as floats) and small numbers (as integers): neither subnormals nor NaN slow anything down.
     void fill(data_type type) {
-        const std::size_t width = size_of(type);
+        const std::size_t width = size_of(type) / (is_complex(type) ? 2 : 1);
         const unsigned char one_high = type == data_type::f16 ? 0x3c : 0x3f;
-        const unsigned char one_low = type == data_type::f64 ? 0xf0 : 0x80;
-        const bool floating = type <= data_type::bf16;
+        const unsigned char one_low = type == data_type::f64 || type == data_type::cf64 ? 0xf0 : 0x80;
+        const bool floating = is_floating(type) || is_complex(type);
         for (std::size_t i = 0; i < first.size(); ++i) {
             const bool high = floating && i % width == width - 1, low = floating && i % width == width - 2 && type != data_type::f16;
             first[i] = second[i] = high ? one_high : low ? one_low : static_cast<unsigned char>(i % width == 0);
@@ -92,8 +92,6 @@ row measure(std::string name, data_type type, blocks& small, blocks& large, Work
 
 int main(int argument_count, char** arguments) {
     const std::size_t offset_bytes = argument_count > 1 ? std::stoul(arguments[1]) : 0;
-    constexpr data_type types[] = {data_type::f32, data_type::f64, data_type::f16, data_type::bf16, data_type::i8,
-                                   data_type::u8,  data_type::i32, data_type::u32, data_type::i64,  data_type::u64};
     blocks small(l2_bytes, offset_bytes), large(memory_bytes, offset_bytes);
     const row copy = measure("memcpy", data_type::u8, small, large,
                              [](blocks& b, std::size_t count) { std::memcpy(b.target.data(), b.first.data(), count); });
@@ -105,18 +103,24 @@ int main(int argument_count, char** arguments) {
                     what.memory / copy.memory);
     };
     print(copy);
-    for (const auto type : types) {
-        for (const reduce_op op : {reduce_op::sum, reduce_op::prod, reduce_op::min, reduce_op::max})
+    for (int number = 0; number < static_cast<int>(data_type::opaque); ++number) {
+        const auto type = static_cast<data_type>(number);
+        for (const reduce_op op : {reduce_op::sum, reduce_op::prod, reduce_op::min, reduce_op::max, reduce_op::band}) {
+            if (!defined(op, type)) continue;
             print(measure(std::string(name(type)) + " " + std::string(name(op)), type, small, large, [=](blocks& b, std::size_t count) {
                 combine(op, type, b.target.data(), b.first.data(), b.second.data(), count);
             }));
+        }
         print(measure(std::string(name(type)) + " merge", type, small, large, [=](blocks& b, std::size_t count) {
             const std::byte* const other = reinterpret_cast<const std::byte*>(b.second.data());
             std::byte* const also = reinterpret_cast<std::byte*>(b.target.data());
             merge(sum, type, {reinterpret_cast<std::byte*>(b.first.data()), {&other, 1}, {&also, 1}}, count);
         }));
-        print(measure(std::string(name(type)) + " divide", type, small, large, [=](blocks& b, std::size_t count) {
-            divide(type, b.first.data(), count, 3);
-        }));
+        if (defined(reduce_op::avg, type))
+            print(measure(std::string(name(type)) + " divide", type, small, large,
+                          [=](blocks& b, std::size_t count) { divide(type, b.first.data(), count, 3); }));
+        if (defined(reduce_op::premul, type))
+            print(measure(std::string(name(type)) + " scale", type, small, large,
+                          [=](blocks& b, std::size_t count) { scale(type, b.target.data(), b.first.data(), count, 0.5); }));
     }
 }
