@@ -16,7 +16,8 @@ struct repeated_call_deleter {
 };
 }  // namespace detail
 
-/// A collective of any kind, but for monitored_barrier, with its arguments checked, its plan chosen and its memory laid out, for programs that repeat it:
+/// A collective of any kind, but for monitored_barrier, with its arguments checked, its plan chosen and its memory laid out, for programs
+/// that repeat it:
 ///
 ///     tutti::persistent step([&](tutti::call_options how) { return world.all_reduce(gradients, tutti::sum, how); });
 ///     for (...) co_await step.start();
