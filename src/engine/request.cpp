@@ -56,6 +56,14 @@ static bool in_list(const descriptor& what) noexcept {
     return what.digest != 0 && what.kind == static_cast<std::uint8_t>(collective::all_reduce) && !own_digest;
 }
 
+/// What its digest is of, as far as the rest tells.
+static std::string_view of_digest(const descriptor& what) {
+    const auto kind = static_cast<collective>(what.kind);
+    const bool own = reduces(kind) && what.op == static_cast<std::uint8_t>(reduce_op::custom);
+    if (has_counts(kind)) return own ? "operator and counts" : "counts";
+    return own ? "operator" : "digest";
+}
+
 std::string to_string(const descriptor& what) {
     // The numbers may come from another program: what has no name is shown as a number.
     const auto kind = static_cast<collective>(what.kind);
@@ -69,12 +77,12 @@ std::string to_string(const descriptor& what) {
     if (has_root(kind)) fmt::format_to(std::back_inserter(text), " root {}", what.root);
     if (in_list(what))
         fmt::format_to(std::back_inserter(text), " in {} buffers", what.digest >> sizes_bits);
-    else if (what.digest != 0) fmt::format_to(std::back_inserter(text), " digest {:016x}", what.digest);
+    else if (what.digest != 0) fmt::format_to(std::back_inserter(text), " {} #{:016x}", of_digest(what), what.digest);
     return text;
 }
 
 static std::string with_sizes(const descriptor& what) {
-    if (!in_list(what)) return fmt::format("{} digest {:016x}", to_string(what), what.digest);
+    if (!in_list(what)) return fmt::format("{} digest #{:016x}", to_string(what), what.digest);
     return fmt::format("{} of sizes #{:010x}", to_string(what), what.digest & sizes_mask);
 }
 

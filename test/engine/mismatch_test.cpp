@@ -79,7 +79,7 @@ TEST_CASE("every field in which two calls differ is told by both ranks, and noth
         {"list", [](descriptor& d) { d.digest = std::uint64_t{7} << 40 | 0xabc; }, "all_reduce f32 sum count 4 in 7 buffers"},
         {"digest of another collective",
          [](descriptor& d) { d.kind = static_cast<std::uint8_t>(collective::all_gather), d.digest = 0xabc; },
-         "all_gather f32 count 4 digest 0000000000000abc"},
+         "all_gather f32 count 4 digest #0000000000000abc"},
         {"whose memory", [](descriptor& d) { d.allocated = true; }, "all_reduce f32 sum count 4 with call_options::allocated",
          "all_reduce f32 sum count 4 without call_options::allocated"},
         {"algorithm", [](descriptor& d) { d.algorithm = static_cast<std::uint8_t>(number(*find(collective::all_reduce, "ring"))); },
@@ -214,11 +214,12 @@ TEST_CASE("ranks that combine with operators of different names, or in another o
         table.settle();
         const report told = why(mine);
         CHECK(told.code == error::mismatch);
-        CHECK(told.cause ==
-              fmt::format(
-                  "rank 0 called all_reduce f32 custom count 4 digest {:016x} where rank 1 called all_reduce f32 custom count 4 digest "
-                  "{:016x} (operation #1)",
-                  one.digest(), theirs->digest()));
+        CHECK(
+            told.cause ==
+            fmt::format(
+                "rank 0 called all_reduce f32 custom count 4 operator #{:016x} where rank 1 called all_reduce f32 custom count 4 operator "
+                "#{:016x} (operation #1)",
+                one.digest(), theirs->digest()));
     }
 }
 
