@@ -15,6 +15,7 @@ namespace {
 struct data_of_rank {
     std::vector<float> small = std::vector<float>(100), large = std::vector<float>(100'000), parts = std::vector<float>(400),
                        part = std::vector<float>(100), other = std::vector<float>(400);
+    std::vector<float> kept = std::vector<float>(100'000);
     std::vector<float> inbox = std::vector<float>(100), own_inbox = std::vector<float>(100), long_inbox = std::vector<float>(100'000);
     std::vector<std::size_t> counts = std::vector<std::size_t>(4, 100);
 };
@@ -75,7 +76,7 @@ task<> steps_of(communicator& world, data_of_rank& data, persistent& kept, int s
 
 task<> count_steps(communicator& world, std::vector<std::size_t>& counted) {
     data_of_rank data;
-    persistent kept([&](call_options how) { return world.all_reduce(data.large, min, how); });
+    persistent kept([&](call_options how) { return world.all_reduce(data.kept, min, how); });
     co_await steps_of(world, data, kept, 50);
     co_await world.barrier();
     const std::size_t before = test::allocations();

@@ -14,16 +14,16 @@ struct over {
     int threads = 1;
 };
 inline constexpr over transports[] = {{"auto", transport_kind::automatic},
-                             {"tcp", transport_kind::tcp},
-                             {"shm", transport_kind::shm},
-                             {"tcp, 4 lanes", transport_kind::tcp, 4},
-                             {"shm, 3 lanes", transport_kind::shm, 3},
-                             {"tcp, helped", transport_kind::tcp, 1, true},
-                             {"shm, helped", transport_kind::shm, 1, true},
-                             {"tcp, 3 lanes, 2 threads", transport_kind::tcp, 3, false, 2},
-                             {"shm, 2 lanes, 2 threads, helped", transport_kind::shm, 2, true, 2},
-                             {"auto, 4 lanes, 3 threads", transport_kind::automatic, 4, false, 3},
-                             {"auto, 1 lane, 3 threads", transport_kind::automatic, 1, false, 3}};
+                                      {"tcp", transport_kind::tcp},
+                                      {"shm", transport_kind::shm},
+                                      {"tcp, 4 lanes", transport_kind::tcp, 4},
+                                      {"shm, 3 lanes", transport_kind::shm, 3},
+                                      {"tcp, helped", transport_kind::tcp, 1, true},
+                                      {"shm, helped", transport_kind::shm, 1, true},
+                                      {"tcp, 3 lanes, 2 threads", transport_kind::tcp, 3, false, 2},
+                                      {"shm, 2 lanes, 2 threads, helped", transport_kind::shm, 2, true, 2},
+                                      {"auto, 4 lanes, 3 threads", transport_kind::automatic, 4, false, 3},
+                                      {"auto, 1 lane, 3 threads", transport_kind::automatic, 1, false, 3}};
 
 inline void run_over(const over& how, int size, const rank_body& body, int ranks_per_host = 1 << 20) {
     const auto options = [&](rank me) {

@@ -171,8 +171,8 @@ def idle_row(idle):
 
 
 EXPLAINED = """Ratios of medians over all rounds; the worst counts, and in brackets stands whom it is against. Libraries are all others but plain
-sockets, and MPICH over TCP with more ranks than cores: its ranks spin without giving the core away, and take seconds where the others take
-milliseconds. An all-reduce of S bytes on 2 ranks moves at least S bytes each way: the streams move exactly these, both ways at once, over sockets
+sockets, and MPICH over TCP with more ranks than cores, where its ranks spin without giving the core away.
+An all-reduce of S bytes on 2 ranks moves at least S bytes each way: the streams move exactly these, both ways at once, over sockets
 with the congestion control of Tutti's links, and reduce nothing. Through the vector they send one half of it and receive the other: every byte
 is touched once, where an all-reduce has to read and to write it. That is the limit, and the share of it is their time by Tutti's. The tables
 also have streams that send the same 1 MiB again and again and so stay in cache, as no all-reduce of more can. `worst of least` is the worst ratio where everybody's least batch of all rounds counts in place of the median: what other work disturbed is not in it."""
