@@ -61,11 +61,11 @@ bool chooser::usable(const algorithm& entry) const noexcept {
     return serves(entry, size_, hosts_) && (!deterministic_ || deterministic(entry, size_));
 }
 
-void chooser::work_out(collective kind, known& of) const {
+chooser::known chooser::work_out(collective kind) const {
     std::vector<candidate> all;
     for (const algorithm& entry : catalogue())
         if (entry.kind == kind && usable(entry)) all.push_back({&entry, estimate(entry, size_, model_, slice_bytes_, hosts_)});
-    of.any = ranges_of(all);
+    known of{ranges_of(all), {}};
     std::erase_if(all, [](const candidate& each) { return !each.entry->ordered; });
     of.ordered = ranges_of(all);
     for (const algorithm* each : forced_) {
@@ -73,12 +73,12 @@ void chooser::work_out(collective kind, known& of) const {
         of.any = {{0, each}};
         if (each->ordered) of.ordered = of.any;
     }
-    of.worked_out = true;
+    return of;
 }
 
 const std::vector<chooser::range>& chooser::ranges(collective kind, bool ordered) {
     known& of = known_[static_cast<std::size_t>(kind)];
-    if (!of.worked_out) work_out(kind, of);
+    if (of.any.empty()) of = work_out(kind);
     return ordered ? of.ordered : of.any;
 }
 

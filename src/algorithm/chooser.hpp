@@ -30,10 +30,9 @@ public:
 
 private:
     struct known {
-        bool worked_out = false;
-        std::vector<range> any, ordered;
+        std::vector<range> any, ordered;  // none until they are asked for
     };
-    void work_out(collective kind, known& of) const;
+    known work_out(collective kind) const;
     bool usable(const algorithm& entry) const noexcept;
 
     int size_;

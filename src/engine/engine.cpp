@@ -67,7 +67,7 @@ std::size_t engine::most_under_way() const noexcept {
     return who_.hosts.count() == 1 ? 1 * MiB : std::numeric_limits<std::size_t>::max();
 }
 
-chooser& engine::chooser_for(bool allocated) noexcept { return allocated && settings_.costs.allocated > 0 ? choose_allocated_ : choose_; }
+chooser& engine::chooser_for(bool allocated) noexcept { return allocated ? choose_allocated_ : choose_; }
 
 const algorithm& engine::chosen(collective kind, std::size_t vector_bytes, bool allocated) {
     const std::lock_guard lock(guard_);

@@ -51,17 +51,16 @@ std::uint64_t digest_of_list(std::span<const buffer> list) noexcept {
     return number << sizes_bits | std::max<std::uint64_t>(1, (sizes ^ sizes >> sizes_bits) & sizes_mask);
 }
 
+static bool by_custom(const descriptor& what) noexcept { return what.op == static_cast<std::uint8_t>(reduce_op::custom); }
+
 static bool in_list(const descriptor& what) noexcept {
-    const bool own_digest = what.op == static_cast<std::uint8_t>(reduce_op::custom);
-    return what.digest != 0 && what.kind == static_cast<std::uint8_t>(collective::all_reduce) && !own_digest;
+    return what.digest != 0 && what.kind == static_cast<std::uint8_t>(collective::all_reduce) && !by_custom(what);
 }
 
 /// What its digest is of, as far as the rest tells.
 static std::string_view of_digest(const descriptor& what) {
-    const auto kind = static_cast<collective>(what.kind);
-    const bool own = reduces(kind) && what.op == static_cast<std::uint8_t>(reduce_op::custom);
-    if (has_counts(kind)) return own ? "operator and counts" : "counts";
-    return own ? "operator" : "digest";
+    if (has_counts(static_cast<collective>(what.kind))) return by_custom(what) ? "operator and counts" : "counts";
+    return by_custom(what) ? "operator" : "digest";
 }
 
 std::string to_string(const descriptor& what) {
