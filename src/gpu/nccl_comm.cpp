@@ -39,12 +39,15 @@ state nccl_comm::adopt(ncclComm_t made, int size, int me) {
     return ask();
 }
 
-/// Until it is ready this one is in progress, and the other is not there.
+/// Until it is ready this one is in progress, and the other is not there. NCCL says "success" of a call that has only begun.
 state nccl_comm::bear(nccl_birth& what) {
     ncclConfig_t how = not_blocking();
-    if (what.without.empty()) return began("ncclCommSplit", nccl_.ncclCommSplit(handle_, what.color, what.key, &what.made, &how));
+    const bool splits = what.without.empty();
     const int left_out = static_cast<int>(what.without.size());
-    return began("ncclCommShrink", nccl_.ncclCommShrink(handle_, what.without.data(), left_out, &what.made, &how, NCCL_SHRINK_DEFAULT));
+    const state is =
+        splits ? began("ncclCommSplit", nccl_.ncclCommSplit(handle_, what.color, what.key, &what.made, &how))
+               : began("ncclCommShrink", nccl_.ncclCommShrink(handle_, what.without.data(), left_out, &what.made, &how, NCCL_SHRINK_DEFAULT));
+    return is == state::ready ? ask() : is;
 }
 
 state nccl_comm::initialize(const ncclUniqueId& id, int size, int me) {
@@ -87,7 +90,7 @@ void nccl_comm::give_back_operator() {
 
 state nccl_comm::issue(const device_request& what, CUstream where) {
     if (what.born) return bear(*what.born);
-    ncclRedOp_t op = nccl_op(what.op.kind());
+    ncclRedOp_t op = nccl_op(what.op.kind(), what.type, size_);
     if (reduces(what.kind) && what.op.kind() == reduce_op::premul) {
         nccl_scalar factor = scalar_of(what.type, what.op.factor());
         const ncclResult_t code = nccl_.ncclRedOpCreatePreMulSum(&op, factor.bytes, moved_as(what.type, size_of(what.type)).type,

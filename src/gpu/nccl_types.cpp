@@ -62,12 +62,12 @@ std::optional<std::string> cannot_reduce(device_type type, const reduction& op, 
     return {};
 }
 
-ncclRedOp_t nccl_op(reduce_op op) noexcept {
+ncclRedOp_t nccl_op(reduce_op op, device_type type, int ranks) noexcept {
     switch (op) {
         case reduce_op::prod: return ncclProd;
         case reduce_op::min: return ncclMin;
         case reduce_op::max: return ncclMax;
-        case reduce_op::avg: return ncclAvg;
+        case reduce_op::avg: return ranks == 1 && is_small_float(type) ? ncclSum : ncclAvg;
         default: return ncclSum;
     }
 }

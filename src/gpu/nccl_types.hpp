@@ -25,8 +25,8 @@ nccl_elements moved_as(device_type type, std::size_t element_bytes) noexcept;
 
 /// Nothing where the operator can be had for the type; else why not.
 std::optional<std::string> cannot_reduce(device_type type, const reduction& op, const nccl_abilities& has);
-/// Of an operator that can be had, other than premul.
-ncclRedOp_t nccl_op(reduce_op op) noexcept;
+/// Of an operator that can be had, other than premul. NCCL's kernel for one rank does not know the small floats: their average is their sum.
+ncclRedOp_t nccl_op(reduce_op op, device_type type, int ranks) noexcept;
 
 /// The factor of a premul as an element.
 struct nccl_scalar {

@@ -40,6 +40,14 @@ TEST_CASE("what NCCL cannot compute is told with type and operator") {
     }
 }
 
+TEST_CASE("an average is NCCL's own, but of one rank's small floats, which it cannot scale") {
+    for (const auto type : {device_type::f32, device_type::i8, device_type::bf16}) CHECK(nccl_op(reduce_op::avg, type, 1) == ncclAvg);
+    for (const auto type : {device_type::e4m3, device_type::e5m2}) {
+        CHECK(nccl_op(reduce_op::avg, type, 1) == ncclSum);
+        CHECK(nccl_op(reduce_op::avg, type, 2) == ncclAvg);
+    }
+}
+
 TEST_CASE("everything can be moved, as bytes where NCCL has no type for it") {
     CHECK(moved_as(device_type::f64, 8).type == ncclFloat64);
     CHECK(moved_as(device_type::f64, 8).each == 1);

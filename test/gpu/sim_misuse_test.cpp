@@ -152,7 +152,7 @@ const broken_rule<device> broken_rules[] = {
          machine.begin_capture(stream, CU_STREAM_CAPTURE_MODE_RELAXED);
          on.cuda.cuEventRecord(event, stream);
          CHECK(machine.end_capture(stream) == CUDA_SUCCESS);
-         CHECK(on.cuda.cuEventQuery(event) == CUDA_ERROR_CAPTURED_EVENT);
+         CHECK(on.cuda.cuEventQuery(event) == CUDA_ERROR_INVALID_VALUE);
      },
      "main: cuEventQuery of event 0, which was recorded in a capture"},
     {"the null stream while a stream that waits for it is captured",

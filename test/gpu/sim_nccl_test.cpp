@@ -146,7 +146,7 @@ TEST_CASE("a split and a shrink make communicators of the right ranks in the rig
     ncclComm_t smaller[4] = {};
     for (int rank : {0, 1, 3}) {
         int gone[] = {2};
-        CHECK(world.nccl.ncclCommShrink(world.comm(rank), gone, 1, &smaller[rank], nullptr, NCCL_SHRINK_DEFAULT) == ncclInProgress);
+        CHECK(world.nccl.ncclCommShrink(world.comm(rank), gone, 1, &smaller[rank], nullptr, NCCL_SHRINK_DEFAULT) == ncclSuccess);
         CHECK(smaller[rank] == nullptr);
     }
     for (int rank : {0, 1, 3}) CHECK(world.settled(rank) == ncclSuccess);

@@ -139,7 +139,7 @@ CUresult CUDAAPI cuEventQuery(CUevent handle) {
     if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     if (!found->recorded) return CUDA_SUCCESS;
     if (found->recorded->captured)
-        return here.wrong(CUDA_ERROR_CAPTURED_EVENT, "of event " + std::to_string(found->number) + ", which was recorded in a capture");
+        return here.wrong(CUDA_ERROR_INVALID_VALUE, "of event " + std::to_string(found->number) + ", which was recorded in a capture");
     return found->recorded->done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
@@ -150,7 +150,7 @@ CUresult CUDAAPI cuEventSynchronize(CUevent handle) {
     if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     if (!found->recorded) return CUDA_SUCCESS;
     if (found->recorded->captured)
-        return here.wrong(CUDA_ERROR_CAPTURED_EVENT, "of event " + std::to_string(found->number) + ", which was recorded in a capture");
+        return here.wrong(CUDA_ERROR_INVALID_VALUE, "of event " + std::to_string(found->number) + ", which was recorded in a capture");
     here.waits();
     const auto recorded = found->recorded;
     const context& home = here.home();

@@ -82,6 +82,8 @@ ncclResult_t operation(rank_call what, ncclComm_t handle, CUstream stream_handle
     if (reduces(what.kind) && is_small_float(what.type) && on.how.capability < capability_for_small_floats)
         return here.wrong(ncclInvalidArgument, "of small floats on a device of capability " + std::to_string(on.how.capability / 10) + "." +
                                                    std::to_string(on.how.capability % 10) + ", and 9.0 is needed");
+    if (reduces(what.kind) && is_small_float(what.type) && comm.clique->size == 1 && what.op >= ncclAvg)
+        return here.wrong(ncclInvalidArgument, "of small floats by one rank, which scales them in no kernel");
     what.where = stream_for(here, stream_handle);
     if (what.where == nullptr || !memory_fits(here, what)) return ncclInvalidArgument;
 
