@@ -53,8 +53,8 @@ estimate::estimate(const algorithm& entry, int size, const cost_model& model, st
     ranks_.erase(std::unique(ranks_.begin(), ranks_.end()), ranks_.end());
     if (chained_)
         first_ = chain(plans,
-                       {model_.round, model_.message, received_message * model_.message, model_.moved_byte, model_.reduced_byte,
-                        (1 - model_.answered) * model_.reduced_byte, model_.far_round, model_.far_byte},
+                       {model_.round, model_.message, received_message * model_.message, model_.link, model_.moved_byte,
+                        model_.reduced_byte, (1 - model_.answered) * model_.reduced_byte, model_.far_round, model_.far_byte},
                        hosts);
 }
 
@@ -135,7 +135,7 @@ double estimate::first_seconds(double slice_bytes, double spread) const noexcept
     double most = 0;
     for (const cost& one : ranks_)
         most = std::max(most, (one.exchanges - one.far_exchanges) * model_.round + one.far_exchanges * model_.far_round +
-                                  flow_seconds(one, slice_bytes, spread));
+                                  one.messages * std::max(0, one.peers - 1) * model_.link + flow_seconds(one, slice_bytes, spread));
     return most;
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 namespace tutti::detail {
 namespace {
@@ -15,32 +16,31 @@ constexpr std::size_t first_bytes = 64 * KiB, most_bytes = MiB;
 constexpr int batches = 3, most_repeats = 100;
 
 /// Numbers of a cost_model that are scaled together, since one measurement cannot tell them apart.
-using fields = std::array<double cost_model::*, 2>;
-constexpr fields latencies{&cost_model::round, &cost_model::message};
-constexpr fields waiting{&cost_model::round, &cost_model::round};
-constexpr fields moving{&cost_model::moved_byte, &cost_model::spread_byte};
-constexpr fields far_latencies{&cost_model::far_round, &cost_model::far_round};
-constexpr fields far_moving{&cost_model::far_byte, &cost_model::far_byte};
-constexpr fields reducing{&cost_model::reduced_byte, &cost_model::reduced_byte};
+using fields = std::span<double cost_model::*const>;
+constexpr double cost_model::*latencies[] = {&cost_model::round, &cost_model::message, &cost_model::link};
+constexpr double cost_model::*waiting[] = {&cost_model::round};
+constexpr double cost_model::*moving[] = {&cost_model::moved_byte, &cost_model::spread_byte};
+constexpr double cost_model::*far_latencies[] = {&cost_model::far_round};
+constexpr double cost_model::*far_moving[] = {&cost_model::far_byte};
+constexpr double cost_model::*reducing[] = {&cost_model::reduced_byte};
 constexpr double cost_model::*every_field[] = {
-    &cost_model::round,       &cost_model::message,   &cost_model::moved_byte, &cost_model::reduced_byte, &cost_model::spread_byte,
-    &cost_model::spread_from, &cost_model::far_round, &cost_model::far_byte,   &cost_model::cores,        &cost_model::answered,
-    &cost_model::allocated,   &cost_model::crowded,   &cost_model::uneven};
+    &cost_model::round,       &cost_model::message,     &cost_model::link,      &cost_model::moved_byte, &cost_model::reduced_byte,
+    &cost_model::spread_byte, &cost_model::spread_from, &cost_model::far_round, &cost_model::far_byte,   &cost_model::cores,
+    &cost_model::answered,    &cost_model::allocated,   &cost_model::crowded,   &cost_model::uneven};
 static_assert(sizeof(cost_model) == std::size(every_field) * sizeof(double));
 
-cost_model scaled(cost_model costs, const fields& which, double factor) noexcept {
-    costs.*which[0] *= factor;
-    if (which[1] != which[0]) costs.*which[1] *= factor;
+cost_model scaled(cost_model costs, fields which, double factor) noexcept {
+    for (const auto each : which) costs.*each *= factor;
     return costs;
 }
 
 /// As `costs`, but with these fields such that the estimate is `seconds`, as far as they can do that.
-cost_model fitted(cost_model costs, const fields& which, const algorithm& entry, const engine& on, double bytes, double seconds) {
+cost_model fitted(cost_model costs, fields which, const algorithm& entry, const engine& on, double bytes, double seconds) {
     const auto estimated = [&](double factor) {
         return estimate(entry, on.who().size, scaled(costs, which, factor), on.settings().slice_bytes, on.who().hosts).seconds(bytes);
     };
     // What is slower than it was thought waits longer; what is faster has faster system calls, too.
-    if (which == latencies && seconds > estimated(1)) return fitted(costs, waiting, entry, on, bytes, seconds);
+    if (which.data() == latencies && seconds > estimated(1)) return fitted(costs, waiting, entry, on, bytes, seconds);
     double factor = 1;
     for (int pass = 0; pass < 2; ++pass) {  // nearly a straight line; the second pass is for its bends
         const double without = estimated(0), with = estimated(factor);
@@ -62,9 +62,9 @@ public:
 
     task<cost_model> measure() {
         const bool far = inside_.engine().who().hosts.count() > 1;
-        co_await fit(collective::barrier, 0, far ? far_latencies : latencies);
+        co_await fit(collective::barrier, 0, far ? fields(far_latencies) : fields(latencies));
         const std::size_t bytes = co_await affordable();
-        co_await fit(collective::all_gather, bytes, far ? far_moving : moving);
+        co_await fit(collective::all_gather, bytes, far ? fields(far_moving) : fields(moving));
         co_await fit(collective::all_reduce, bytes, reducing);
         std::array<double, std::size(every_field)> numbers;
         for (std::size_t each = 0; each < numbers.size(); ++each) numbers[each] = found_.*every_field[each];
@@ -108,7 +108,7 @@ private:
     }
 
     /// The least of some batches.
-    task<> fit(collective kind, std::size_t bytes, const fields& which) {
+    task<> fit(collective kind, std::size_t bytes, fields which) {
         co_await start(kind, bytes);  // opens lanes
         double least = co_await repeat(kind, bytes, 1);
         const auto repeats = static_cast<std::int64_t>(std::clamp(budget / batches / std::max(least, 1e-9), 1.0, double{most_repeats}));

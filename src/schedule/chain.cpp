@@ -2,6 +2,7 @@
 
 #include "base/check.hpp"
 #include "schedule/answers.hpp"
+#include "schedule/cost.hpp"
 
 #include <algorithm>
 
@@ -22,6 +23,7 @@ public:
           hosts_(hosts),
           first_(plans.size() + 1) {
         for (std::size_t me = 0; me < size(); ++me) first_[me + 1] = first_[me] + static_cast<std::size_t>(plans[me].rounds());
+        for (const schedule& each : plans) links_.push_back(std::max(0, peers(each) - 1) * prices.link);
         sort_sends();
         find_sources();
         sort_nodes();
@@ -54,6 +56,8 @@ private:
     };
 
     std::size_t size() const noexcept { return plans_.size(); }
+    double send(std::size_t who) const noexcept { return prices_.send + links_[who]; }
+    double recv(std::size_t who) const noexcept { return prices_.recv + links_[who]; }
     bool far(std::size_t who, const step& one) const noexcept { return hosts_.host(static_cast<rank>(who)) != hosts_.host(one.peer); }
     /// Calls, in seconds, and blocks that are moved within a host and between hosts, and reduced.
     line price(std::size_t who, double calls, long near, long far, long reduced, long together) const noexcept {
@@ -78,7 +82,7 @@ private:
                 if (one.what != action::send) continue;
                 visit(me * size() + static_cast<std::size_t>(one.peer), source{node, ahead});
                 const long between = far(me, one) ? one.here.count : 0;
-                ahead = ahead + price(me, prices_.send, one.here.count - between, between, 0, 0);
+                ahead = ahead + price(me, send(me), one.here.count - between, between, 0, 0);
             }
         });
     }
@@ -108,7 +112,7 @@ private:
                 }
                 const long between = far(me, one) ? one.here.count : 0;
                 near += one.here.count - between;
-                calls += receives(one) ? prices_.recv : prices_.send;
+                calls += receives(one) ? recv(me) : send(me);
                 if (one.what == action::send) far_sent += between;
                 if (!receives(one)) continue;
                 const double wait = far(me, one) ? prices_.far_hop : prices_.hop;
@@ -119,8 +123,9 @@ private:
                 (beside ? together : reduced) += added;
                 source from = sends_[next[static_cast<std::size_t>(one.peer) * size() + me]++];
                 const long alone = beside ? 0 : added;
-                from.until = from.until + line{wait, 0} +
-                             price(me, prices_.send + prices_.recv, one.here.count - between, between, alone, added - alone);
+                from.until =
+                    from.until + line{wait, 0} +
+                    price(me, send(static_cast<std::size_t>(one.peer)) + recv(me), one.here.count - between, between, alone, added - alone);
                 sources_.push_back(from);
             }
             work_.push_back(price(me, calls, near, std::max(far_sent, far_received), reduced, together) + line{hop, 0});
@@ -154,6 +159,7 @@ private:
     const chain_prices prices_;
     const host_map& hosts_;
     std::vector<std::size_t> first_;         // node of each rank's first round
+    std::vector<double> links_;              // of each rank: more of what it sends and receives
     std::vector<line> work_;                 // by node
     std::vector<std::size_t> source_begin_;  // by node, into sources_
     std::vector<source> sources_;

@@ -48,10 +48,19 @@ private:
 
 }  // namespace
 
+int peers(const schedule& plan) {
+    std::vector<rank> all;
+    for (const step& line : plan.steps())
+        if (is_transfer(line)) all.push_back(line.peer);
+    std::sort(all.begin(), all.end());
+    return static_cast<int>(std::unique(all.begin(), all.end()) - all.begin());
+}
+
 cost count(const schedule& plan, rank me, const host_map& hosts) {
     cost total;
     total.rounds = plan.rounds();
     total.steps = static_cast<int>(plan.steps().size());
+    total.peers = peers(plan);
     total.whole = std::max({1, plan.spaces().input, plan.spaces().output});
     const auto key = [](const step& line) { return std::tuple(line.peer, line.here.where, line.here.first, line.here.count); };
     std::vector<decltype(key(step()))> arrivals;

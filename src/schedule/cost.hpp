@@ -14,6 +14,7 @@ struct cost {
     int steps = 0;
     int messages = 0;   // sends and recvs
     int sends = 0;      // of these
+    int peers = 0;
     int whole = 1;      // blocks of the whole vector: the larger of input and output
     long sent = 0;      // blocks, as all that follow
     long received = 0;  // what is reduced included
@@ -35,6 +36,9 @@ struct cost {
     double bytes(long blocks, double vector_bytes) const noexcept { return vector_bytes * static_cast<double>(blocks) / whole; }
     friend bool operator==(const cost&, const cost&) = default;
 };
+
+/// How many ranks it exchanges something with.
+int peers(const schedule& plan);
 
 /// Of rank `me`'s plan. Who is on another host matters to what is `far` only.
 cost count(const schedule& plan, rank me = 0, const host_map& hosts = {});

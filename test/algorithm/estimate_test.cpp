@@ -42,6 +42,17 @@ TEST_CASE("in large groups it costs what its busiest rank does") {
     CHECK(estimate(line, estimate::most_chained + 1, simple(), 1000).seconds(100) == Approx(2 * (1 + 1)));
 }
 
+TEST_CASE("links but one make the first slice's messages dearer, in small groups and large ones") {
+    cost_model costs = simple();
+    costs.link = 0.5;
+    CHECK(estimate(line, 2, costs, 100).seconds(1000) == estimate(line, 2, simple(), 100).seconds(1000));
+    for (const double bytes : {0., 1000.}) {
+        CHECK(estimate(line, 9, costs, 100).seconds(bytes) == Approx(estimate(line, 9, simple(), 100).seconds(bytes) + 2 * 7 * 0.5));
+        const int large = estimate::most_chained + 1;
+        CHECK(estimate(line, large, costs, 100).seconds(bytes) == Approx(estimate(line, large, simple(), 100).seconds(bytes) + 2 * 0.5));
+    }
+}
+
 TEST_CASE("a chain through a large group has as many far hops as there are neighbours on different hosts") {
     cost_model costs = simple();
     costs.far_round = 10;

@@ -41,6 +41,18 @@ TEST_CASE("what is sent in one round leaves one after the other, and the last on
     CHECK(chain(plans, prices).seconds(5) == Approx(100 + 10 + 3 * (20 + 5)));
 }
 
+TEST_CASE("who has several peers sends and receives dearer, by each but one") {
+    schedule root({.output = 1});
+    root.round(send(1, output(0)), send(2, output(0)), send(3, output(0)));
+    const std::vector plans{root, one(recv(0, output(0))), one(recv(0, output(0))), one(recv(0, output(0)))};
+    chain_prices linked = prices;
+    linked.link = 4;
+    CHECK(chain(plans, linked).seconds(5) == Approx(100 + 10 + 3 * (20 + 2 * 4 + 5)));
+    // A line's ends have one peer, the others two.
+    const int size = 12;
+    CHECK(chain(test::line(size), linked).seconds(3) - chain(test::line(size), prices).seconds(3) == Approx(2 * (size - 2) * 4));
+}
+
 TEST_CASE("what is combined in the pass that combines others has a price of its own") {
     schedule root({.output = 1}), leaf({.output = 1});
     root.round(recv_reduce(1, output(0)), recv_reduce(2, output(0)));

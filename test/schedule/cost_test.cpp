@@ -14,6 +14,7 @@ TEST_CASE("a plan's cost is counted from its steps") {
     CHECK(total.exchanges == 2);
     CHECK(total.steps == 6);
     CHECK(total.messages == 4);
+    CHECK(total.peers == 2);
     CHECK(total.whole == 4);
     CHECK(total.sent == 4);
     CHECK(total.received == 3);
