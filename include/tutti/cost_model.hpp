@@ -12,7 +12,7 @@ namespace tutti {
 struct cost_model {
     double round = 1.35e-6;          // a round in which something is exchanged: the partner has to be noticed
     double message = 2.65e-6;        // a send: system calls, which carry it as far as its receiver; a recv is a third of it
-    double link = 0;  // more of a send or a recv, for each link of its rank but one: who waits for one peer looks at all links
+    double link = 0;                 // more for a message of the first slice, at both ends, for each peer of that rank on its host but one
     double moved_byte = 0.07e-9;     // sent or received: a rank does one after the other
     double reduced_byte = 0.018e-9;  // landed beside its operand, read again and added; also copied within a rank
     double spread_byte = 0.008e-9;   // more for what is sent to others than the peer that gets most, times those: links share caches
@@ -31,7 +31,7 @@ struct cost_model {
 
 /// The same where the ranks of a host share memory.
 inline constexpr cost_model shared_memory_costs{.round = 0.15e-6,
-                                                .message = 0.033e-6,
+                                                .message = 0.034e-6,
                                                 .link = 0.08e-6,
                                                 .moved_byte = 0.082e-9,
                                                 .reduced_byte = 0.032e-9,

@@ -135,7 +135,7 @@ double estimate::first_seconds(double slice_bytes, double spread) const noexcept
     double most = 0;
     for (const cost& one : ranks_)
         most = std::max(most, (one.exchanges - one.far_exchanges) * model_.round + one.far_exchanges * model_.far_round +
-                                  one.messages * std::max(0, one.peers - 1) * model_.link + flow_seconds(one, slice_bytes, spread));
+                                  one.linked * model_.link + flow_seconds(one, slice_bytes, spread));
     return most;
 }
 

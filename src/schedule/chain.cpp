@@ -23,7 +23,8 @@ public:
           hosts_(hosts),
           first_(plans.size() + 1) {
         for (std::size_t me = 0; me < size(); ++me) first_[me + 1] = first_[me] + static_cast<std::size_t>(plans[me].rounds());
-        for (const schedule& each : plans) links_.push_back(std::max(0, peers(each) - 1) * prices.link);
+        for (std::size_t me = 0; me < size(); ++me)
+            links_.push_back(prices.link > 0 ? std::max(0, peers(plans[me], static_cast<rank>(me), hosts) - 1) * prices.link : 0);
         sort_sends();
         find_sources();
         sort_nodes();
@@ -56,8 +57,9 @@ private:
     };
 
     std::size_t size() const noexcept { return plans_.size(); }
-    double send(std::size_t who) const noexcept { return prices_.send + links_[who]; }
-    double recv(std::size_t who) const noexcept { return prices_.recv + links_[who]; }
+    /// The calls of `who` for a message between it and a rank of its host, or of another.
+    double send(std::size_t who, bool far) const noexcept { return prices_.send + (far ? 0 : links_[who]); }
+    double recv(std::size_t who, bool far) const noexcept { return prices_.recv + (far ? 0 : links_[who]); }
     bool far(std::size_t who, const step& one) const noexcept { return hosts_.host(static_cast<rank>(who)) != hosts_.host(one.peer); }
     /// Calls, in seconds, and blocks that are moved within a host and between hosts, and reduced.
     line price(std::size_t who, double calls, long near, long far, long reduced, long together) const noexcept {
@@ -82,7 +84,7 @@ private:
                 if (one.what != action::send) continue;
                 visit(me * size() + static_cast<std::size_t>(one.peer), source{node, ahead});
                 const long between = far(me, one) ? one.here.count : 0;
-                ahead = ahead + price(me, send(me), one.here.count - between, between, 0, 0);
+                ahead = ahead + price(me, send(me, far(me, one)), one.here.count - between, between, 0, 0);
             }
         });
     }
@@ -112,7 +114,7 @@ private:
                 }
                 const long between = far(me, one) ? one.here.count : 0;
                 near += one.here.count - between;
-                calls += receives(one) ? recv(me) : send(me);
+                calls += receives(one) ? recv(me, far(me, one)) : send(me, far(me, one));
                 if (one.what == action::send) far_sent += between;
                 if (!receives(one)) continue;
                 const double wait = far(me, one) ? prices_.far_hop : prices_.hop;
@@ -123,9 +125,8 @@ private:
                 (beside ? together : reduced) += added;
                 source from = sends_[next[static_cast<std::size_t>(one.peer) * size() + me]++];
                 const long alone = beside ? 0 : added;
-                from.until =
-                    from.until + line{wait, 0} +
-                    price(me, send(static_cast<std::size_t>(one.peer)) + recv(me), one.here.count - between, between, alone, added - alone);
+                const double ends = send(static_cast<std::size_t>(one.peer), far(me, one)) + recv(me, far(me, one));
+                from.until = from.until + line{wait, 0} + price(me, ends, one.here.count - between, between, alone, added - alone);
                 sources_.push_back(from);
             }
             work_.push_back(price(me, calls, near, std::max(far_sent, far_received), reduced, together) + line{hop, 0});
@@ -159,7 +160,7 @@ private:
     const chain_prices prices_;
     const host_map& hosts_;
     std::vector<std::size_t> first_;         // node of each rank's first round
-    std::vector<double> links_;              // of each rank: more of what it sends and receives
+    std::vector<double> links_;              // of each rank: more of what it sends and receives in its host
     std::vector<line> work_;                 // by node
     std::vector<std::size_t> source_begin_;  // by node, into sources_
     std::vector<source> sources_;

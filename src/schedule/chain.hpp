@@ -13,7 +13,7 @@ struct chain_prices {
     double hop = 0;             // a round in which something is received: its partner has to be noticed
     double send = 0;            // the calls of its sender
     double recv = 0;            // and of its receiver
-    double link = 0;            // more of both, for each peer but one of the rank that calls
+    double link = 0;            // more of both within a host, for each peer there but one of the rank that calls
     double moved_byte = 0;      // sent or received: a rank does one after the other
     double reduced_byte = 0;    // or copied
     double merged_byte = 0;     // instead of `reduced_byte`, for what is combined in the pass that combines others

@@ -48,10 +48,10 @@ private:
 
 }  // namespace
 
-int peers(const schedule& plan) {
+int peers(const schedule& plan, rank me, const host_map& hosts) {
     std::vector<rank> all;
     for (const step& line : plan.steps())
-        if (is_transfer(line)) all.push_back(line.peer);
+        if (is_transfer(line) && hosts.host(me) == hosts.host(line.peer)) all.push_back(line.peer);
     std::sort(all.begin(), all.end());
     return static_cast<int>(std::unique(all.begin(), all.end()) - all.begin());
 }
@@ -60,7 +60,7 @@ cost count(const schedule& plan, rank me, const host_map& hosts) {
     cost total;
     total.rounds = plan.rounds();
     total.steps = static_cast<int>(plan.steps().size());
-    total.peers = peers(plan);
+    const int others = std::max(0, peers(plan, me, hosts) - 1);
     total.whole = std::max({1, plan.spaces().input, plan.spaces().output});
     const auto key = [](const step& line) { return std::tuple(line.peer, line.here.where, line.here.first, line.here.count); };
     std::vector<decltype(key(step()))> arrivals;
@@ -78,6 +78,7 @@ cost count(const schedule& plan, rank me, const host_map& hosts) {
             far_round |= far;
             if (far) (line.what == action::send ? far_sent : far_received) += line.here.count;
             total.messages += is_transfer(line);
+            total.linked += is_transfer(line) && !far ? others : 0;
             total.sends += line.what == action::send;
             if (line.what == action::copy) total.copied += line.here.count;
             if (line.what == action::send) {

@@ -14,7 +14,7 @@ struct cost {
     int steps = 0;
     int messages = 0;   // sends and recvs
     int sends = 0;      // of these
-    int peers = 0;
+    int linked = 0;     // messages within the host, times the peers there but one
     int whole = 1;      // blocks of the whole vector: the larger of input and output
     long sent = 0;      // blocks, as all that follow
     long received = 0;  // what is reduced included
@@ -37,8 +37,8 @@ struct cost {
     friend bool operator==(const cost&, const cost&) = default;
 };
 
-/// How many ranks it exchanges something with.
-int peers(const schedule& plan);
+/// With how many ranks of its host rank `me` exchanges something.
+int peers(const schedule& plan, rank me, const host_map& hosts);
 
 /// Of rank `me`'s plan. Who is on another host matters to what is `far` only.
 cost count(const schedule& plan, rank me = 0, const host_map& hosts = {});

@@ -96,6 +96,24 @@ TEST_CASE("on two cores the defaults choose what was measured to be fastest") {
     check(in_the_arena, on_two_cores(costs_of_allocated(shared_memory_costs)));
 }
 
+TEST_CASE("where ranks that share memory have a core each, few peers and messages are what counts for vectors that are not large") {
+    cost_model model = shared_memory_costs;
+    model.cores = 16;
+    const row rows[] = {
+        {2, all_reduce, 64 * KiB, "ring"},
+        {4, all_reduce, 1 * KiB, "recursive_doubling"},
+        {4, all_reduce, 16 * KiB, "halving_once"},
+        {4, all_reduce, 256 * KiB, "direct"},
+        {4, all_gather, 4 * KiB, "recursive_doubling"},
+        {8, all_reduce, 1 * KiB, "recursive_doubling"},
+        {8, all_reduce, 4 * KiB, "halving_once"},
+        {8, all_reduce, 64 * KiB, "halving_twice"},
+        {8, all_reduce, 256 * KiB, "halving_doubling"},
+        {16, all_reduce, 64 * KiB, "halving_doubling"},
+    };
+    check(rows, model);
+}
+
 TEST_CASE("where nothing was measured the defaults choose few rounds for small vectors and few bytes for large ones") {
     const row rows[] = {
         {2, all_reduce, 64 * KiB, "recursive_doubling"},

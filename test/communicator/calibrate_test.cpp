@@ -205,6 +205,31 @@ TEST_CASE("measured over a network that is known, costs are that network's, on a
     }
 }
 
+TEST_CASE("what is faster than it was thought has quicker rounds, calls and links; what is slower waits longer only") {
+    cost_model thought;
+    thought.link = 1e-6;
+    const auto found = [&](duration latency, int hosts) {
+        line_options line;
+        line.latency = latency;
+        const seen all = join_simulated(4, line, [&](rank me) {
+            context_options options = with(me == 0, thought);
+            options.host = me % hosts;
+            return options;
+        });
+        return all.costs[0];
+    };
+    const cost_model slow = found(std::chrono::milliseconds(1), 1);
+    CHECK(slow.round > 100 * thought.round);
+    CHECK(slow.message == thought.message);
+    CHECK(slow.link == thought.link);
+    const cost_model fast = found(std::chrono::nanoseconds(100), 1);
+    const double factor = fast.round / thought.round;
+    CHECK(factor < 0.5);
+    CHECK(fast.message == Approx(factor * thought.message));
+    CHECK(fast.link == Approx(factor * thought.link));
+    CHECK(found(std::chrono::nanoseconds(100), 2).link == thought.link);
+}
+
 TEST_CASE("measured on several hosts, what is between them is fitted and what is within stays") {
     line_options line;
     line.latency = std::chrono::microseconds(200);

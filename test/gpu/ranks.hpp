@@ -51,11 +51,8 @@ public:
     }
     ncclResult_t settled(int rank) const { return settled(comm(rank)); }
     /// Every rank calls, then every rank is waited for. A split or a shrink that has begun says "success".
-    void all(const std::function<ncclResult_t(int)>& call) const {
-        for (int rank = 0; rank < size; ++rank) {
-            const ncclResult_t said = call(rank);
-            REQUIRE((said == ncclInProgress || said == ncclSuccess));
-        }
+    void all(const std::function<ncclResult_t(int)>& call, ncclResult_t begun = ncclInProgress) const {
+        for (int rank = 0; rank < size; ++rank) REQUIRE(call(rank) == begun);
         for (int rank = 0; rank < size; ++rank) REQUIRE(settled(rank) == ncclSuccess);
     }
     /// Device memory of one rank with these elements.

@@ -88,7 +88,7 @@ const broken_rule<ranks> broken_rules[] = {
     {"two threads on one device with two communicators",
      [](auto& machine, auto& world) {
          ncclComm_t made[2] = {};
-         world.all([&](int rank) { return world.nccl.ncclCommSplit(world.comm(rank), 0, rank, &made[rank], nullptr); });
+         world.all([&](int rank) { return world.nccl.ncclCommSplit(world.comm(rank), 0, rank, &made[rank], nullptr); }, ncclSuccess);
          CHECK(reduce(world, 0, four(world, 0)) == ncclInProgress);
          CHECK(world.settled(0) == ncclSuccess);
          machine.hand_over(made[0]);
@@ -155,7 +155,7 @@ const broken_rule<ranks> broken_rules[] = {
          ncclComm_t blocking[2] = {};
          ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
          config.blocking = 1;
-         world.all([&](int rank) { return world.nccl.ncclCommSplit(world.comm(rank), 0, rank, &blocking[rank], &config); });
+         world.all([&](int rank) { return world.nccl.ncclCommSplit(world.comm(rank), 0, rank, &blocking[rank], &config); }, ncclSuccess);
          float* const data = four(world, 0);
          world.nccl.ncclGroupStart();
          CHECK(reduce(world, 0, data) == ncclSuccess);

@@ -126,10 +126,11 @@ TEST_CASE("a split and a shrink make communicators of the right ranks in the rig
     sim::checked_machine machine(with_devices(4));
     ranks world(machine, 4);
     std::vector<ncclComm_t> made(4, reinterpret_cast<ncclComm_t>(1));
-    world.all([&](int rank) {
+    const auto split = [&](int rank) {
         return world.nccl.ncclCommSplit(world.comm(rank), rank == 3 ? NCCL_SPLIT_NOCOLOR : rank % 2, -rank, &made[ranks::at(rank)],
                                         nullptr);
-    });
+    };
+    world.all(split, ncclSuccess);
     CHECK(made[3] == nullptr);
     const auto who = [&](ncclComm_t comm) {
         int rank = -1, count = -1, device = -1;

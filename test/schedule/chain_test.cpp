@@ -51,6 +51,11 @@ TEST_CASE("who has several peers sends and receives dearer, by each but one") {
     // A line's ends have one peer, the others two.
     const int size = 12;
     CHECK(chain(test::line(size), linked).seconds(3) - chain(test::line(size), prices).seconds(3) == Approx(2 * (size - 2) * 4));
+    // Peers on other hosts do not count: three hosts of four ranks have two in their middle.
+    std::vector<int> numbers;
+    for (int each = 0; each < size; ++each) numbers.push_back(each / 4);
+    const host_map hosts(numbers);
+    CHECK(chain(test::line(size), linked, hosts).seconds(3) - chain(test::line(size), prices, hosts).seconds(3) == Approx(3 * 2 * 2 * 4));
 }
 
 TEST_CASE("what is combined in the pass that combines others has a price of its own") {

@@ -14,7 +14,7 @@ TEST_CASE("a plan's cost is counted from its steps") {
     CHECK(total.exchanges == 2);
     CHECK(total.steps == 6);
     CHECK(total.messages == 4);
-    CHECK(total.peers == 2);
+    CHECK(total.linked == 4);  // two peers
     CHECK(total.whole == 4);
     CHECK(total.sent == 4);
     CHECK(total.received == 3);
@@ -94,6 +94,16 @@ TEST_CASE("what is summed in the pass that sums others, and goes back, is merged
         many.end_round();
         CHECK(count(many).merged == (peers == 15 ? 14 : 0));
     }
+}
+
+TEST_CASE("peers on other hosts make no link within the host dearer") {
+    schedule plan({.output = 4});
+    plan.round(send(1, output(0)), send(2, output(1)), send(3, output(2)), recv(2, output(3)));
+    CHECK(peers(plan, 0, {}) == 3);
+    CHECK(count(plan).linked == 4 * 2);
+    const std::vector<int> numbers{0, 0, 0, 1};
+    CHECK(peers(plan, 0, host_map(numbers)) == 2);
+    CHECK(count(plan, 0, host_map(numbers)).linked == 3 * 1);
 }
 
 TEST_CASE("what goes to other hosts is counted apart, in each round the larger of sent and received") {

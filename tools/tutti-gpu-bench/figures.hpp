@@ -23,8 +23,8 @@ struct step_times {
 struct step_figures {
     double exposed = 0;     // of the communication: what it adds to computing
     double efficiency = 0;  // 1 - exposed / communication: 1 hides all of it, 0 nothing
-    double bound = 0;       // no step is shorter: all computing, or all communication behind the first layer
-    double of_bound = 0;    // both / bound: 1 is as good as can be
+    double bound = 0;       // of a step: all computing, or all communication behind the first layer
+    double of_bound = 0;    // both / bound: 1 is about as good as can be
     double slowdown = 0;    // of computing, by communication at the same time; 0: not measured
 };
 step_figures figures_of(const step_times& measured);
