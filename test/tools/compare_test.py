@@ -17,7 +17,8 @@ loader = importlib.machinery.SourceFileLoader("compare", str(TOOL))
 compare = importlib.util.module_from_spec(importlib.util.spec_from_loader("compare", loader))
 loader.exec_module(compare)
 
-import contenders  # noqa: E402  (tools/compare knows where it is)
+import c10d  # noqa: E402  (tools/compare knows where it is)
+import contenders  # noqa: E402
 import goals  # noqa: E402
 import near_cores  # noqa: E402
 import plot  # noqa: E402
@@ -191,6 +192,33 @@ class Contenders(unittest.TestCase):
                 contenders.everybody(self.folder, transport, driver, chosen, commands)
         with self.assertRaisesRegex(Complaint, "is not there"):
             contenders.everybody(self.folder / "other", "tcp", None, None, [])
+
+
+class Gradient:
+    def __init__(self, elements):
+        self.elements = elements
+
+    def numel(self):
+        return self.elements
+
+
+class C10d(unittest.TestCase):
+    def test_the_gradients_are_those_of_the_model_the_last_layer_first(self):
+        counts = c10d.resnet50()
+        self.assertEqual((len(counts), 4 * sum(counts)), (161, 102228128))
+        self.assertEqual((counts[:2], counts[-1]), ([1000, 2048000], 64 * 3 * 49))
+
+    def test_a_bucket_is_full_before_it_is_too_large_and_never_empty(self):
+        mib = 1024**2 // 4
+        for sizes, wanted in (([], [[]]), ([30], [[30]]), ([10, 15, 1], [[10, 15], [1]]), ([1, 30, 1], [[1], [30], [1]])):
+            with self.subTest(sizes):
+                found = c10d.buckets_of([Gradient(each * mib) for each in sizes])
+                self.assertEqual([[each.numel() // mib for each in bucket] for bucket in found], wanted)
+
+    def test_without_pytorch_it_says_so(self):
+        with unittest.mock.patch.dict(sys.modules, {"torch": None}), unittest.mock.patch.object(sys, "argv", ["c10d.py", "2", "4", "1"]):
+            with self.assertRaisesRegex(SystemExit, "PyTorch is not there"):
+                c10d.main()
 
 
 class Saved(unittest.TestCase):
