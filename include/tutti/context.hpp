@@ -33,7 +33,7 @@ struct context_options {
     // What goes over the wire. Rank 0's values are used by all ranks.
     std::size_t slice_bytes = 0;  // about as much is sent at once; 0: 512 KiB, or what suits better how the ranks are connected
     std::size_t small_bytes = 64 * KiB;
-    int lanes = 1;  // links for bulk data between two ranks, up to 8: where one stream, or one core of `threads`, does not get all there is
+    int lanes = 1;  // links for bulk data between two ranks, up to 8: several where one stream, or one thread, does not get all there is
 
     // By which the algorithms are chosen. Rank 0's are used by all ranks, and by what is split from their communicator. None: the defaults for
     // shared memory where all ranks of a host share it, else for TCP, with as many cores as the ranks of rank 0's

@@ -42,11 +42,11 @@ state nccl_comm::adopt(ncclComm_t made, int size, int me) {
 /// Until it is ready this one is in progress, and the other is not there. NCCL says "success" of a call that has only begun.
 state nccl_comm::bear(nccl_birth& what) {
     ncclConfig_t how = not_blocking();
-    const bool splits = what.without.empty();
     const int left_out = static_cast<int>(what.without.size());
     const state is =
-        splits ? began("ncclCommSplit", nccl_.ncclCommSplit(handle_, what.color, what.key, &what.made, &how))
-               : began("ncclCommShrink", nccl_.ncclCommShrink(handle_, what.without.data(), left_out, &what.made, &how, NCCL_SHRINK_DEFAULT));
+        left_out == 0
+            ? began("ncclCommSplit", nccl_.ncclCommSplit(handle_, what.color, what.key, &what.made, &how))
+            : began("ncclCommShrink", nccl_.ncclCommShrink(handle_, what.without.data(), left_out, &what.made, &how, NCCL_SHRINK_DEFAULT));
     return is == state::ready ? ask() : is;
 }
 

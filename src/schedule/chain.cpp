@@ -24,7 +24,7 @@ public:
           first_(plans.size() + 1) {
         for (std::size_t me = 0; me < size(); ++me) first_[me + 1] = first_[me] + static_cast<std::size_t>(plans[me].rounds());
         for (std::size_t me = 0; me < size(); ++me)
-            links_.push_back(prices.link > 0 ? std::max(0, peers(plans[me], static_cast<rank>(me), hosts) - 1) * prices.link : 0);
+            links_.push_back(std::max(0, peers(plans[me], static_cast<rank>(me), hosts) - 1) * prices.link);
         sort_sends();
         find_sources();
         sort_nodes();

@@ -189,6 +189,17 @@ const broken_rule<ranks> broken_rules[] = {
          CHECK(world.nccl.ncclRedOpDestroy(op, world.comm(0)) == ncclSuccess);
      },
      "main: ncclAllReduce on rank 0 of communicator 0 with an operator made for another type"},
+    {"small floats that one rank is to scale",
+     [](auto&, auto& world) {
+         ncclComm_t alone[2] = {};
+         world.all([&](int rank) { return world.nccl.ncclCommSplit(world.comm(rank), rank, 0, &alone[rank], nullptr); }, ncclSuccess);
+         for (ncclComm_t each : alone) world.comms.push_back(each);
+         float* const data = four(world, 0);
+         CHECK(world.nccl.ncclAllReduce(data, data, 16, ncclFloat8e4m3, ncclAvg, alone[0], world.stream(0)) == ncclInvalidArgument);
+         CHECK(world.nccl.ncclAllReduce(data, data, 16, ncclFloat8e4m3, ncclSum, alone[0], world.stream(0)) == ncclInProgress);
+         CHECK(world.settled(alone[0]) == ncclSuccess);
+     },
+     "main: ncclAllReduce of small floats by one rank, which scales them in no kernel"},
     {"a rank that is to be left out takes part",
      [](auto&, auto& world) {
          int gone[] = {0};
