@@ -93,11 +93,13 @@ task<int> look(communicator& world, std::chrono::nanoseconds began) {
     };
     const double joined_seconds = since();
     const sample joined = now_held();
+    co_await world.monitored_barrier();  // over links that there are, so that nobody opens others before all have looked
     std::vector<float> data(reduced_bytes / sizeof(float));
     co_await world.all_reduce(data, sum);
     const double reduced_seconds = since();
     data = {};
     const sample reduced = now_held();
+    co_await world.monitored_barrier();
     co_await tell(world, "joined", joined_seconds, joined);
     co_await tell(world, "all-reduced", reduced_seconds, reduced);
     co_await rest(world);

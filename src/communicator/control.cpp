@@ -47,8 +47,6 @@ report decode_report(std::span<const std::byte> bytes) {
 /// Frames on their way to one peer, and the frame arriving from it.
 class control::end final : private lane_owner {
 public:
-    using bytes = std::shared_ptr<const std::vector<std::byte>>;
-
     end(control& owner, rank peer, std::unique_ptr<link> over)
         : owner_(owner), peer_(peer), lane_(owner.loop_, owner.guard_, std::move(over), *this) {}
 
@@ -69,6 +67,9 @@ public:
     }
     void close() noexcept { lane_.close(); }
 
+    bool heard = false;  // of the peer
+    bool ended = false;
+
 private:
     class message final : public outgoing {
     public:
@@ -76,13 +77,12 @@ private:
             if (payload) runs.emplace_back(*payload);
         }
         void sent() noexcept override { gone = true; }
-        bytes payload;  // the same for all peers
+        bytes payload;
         bool gone = false;
     };
 
     static bool belongs(frame_kind kind) noexcept {
-        const bool about_group = kind >= frame_kind::abort && kind <= frame_kind::formed;
-        return about_group || kind >= frame_kind::entered;
+        return (kind >= frame_kind::abort && kind <= frame_kind::hang_up) || kind >= frame_kind::entered;
     }
     landing arrived(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept override {
         if (!belongs(head.kind) || head.epoch != owner_.epoch_ || head.payload_bytes > payload_limit) {
@@ -104,16 +104,39 @@ private:
 };
 
 control::control(event_loop& loop, rank me, int size, std::uint32_t epoch, control_observer& observer)
-    : loop_(loop), me_(me), epoch_(epoch), observer_(observer), ends_(static_cast<std::size_t>(size)), left_(static_cast<std::size_t>(size)),
-      hung_up_(static_cast<std::size_t>(size)) {}
+    : loop_(loop),
+      me_(me),
+      epoch_(epoch),
+      observer_(observer),
+      parent_(parent_of(me)),
+      left_(static_cast<std::size_t>(size)),
+      gone_(left_) {}
 
 control::~control() { close(); }
 
 void control::attach(rank peer, std::unique_ptr<link> over) {
     const std::lock_guard lock(guard_);
-    auto& place = ends_[static_cast<std::size_t>(peer)];
+    if (peer == 0) parent_ = 0;
+    auto& place = ends_[peer];
     place = std::make_unique<end>(*this, peer, std::move(over));
+    inform(peer, *place);
     place->start();
+}
+
+void control::inform(rank peer, end& at) {
+    at.send(frame_kind::here, me_, {});
+    if (failure_) return at.send(frame_kind::abort, me_, failure_);
+    if (peer != parent_ && released_ > 0) at.send(frame_kind::release, me_, {}, released_ - 1);
+    if (peer == parent_)
+        for (const entry& each : entered_) send_entry(at, each);
+    for (std::size_t who = 0; who < left_.size(); ++who)
+        if (left_[who]) at.send(peer == parent_ && gone_[who] ? frame_kind::hang_up : frame_kind::goodbye, static_cast<rank>(who), {});
+}
+
+template <class Send>
+void control::flood(rank heard_from, Send send) {
+    for (auto& [peer, at] : ends_)
+        if (peer != heard_from) send(*at);
 }
 
 void control::spread(const report& why) noexcept {
@@ -122,94 +145,117 @@ void control::spread(const report& why) noexcept {
 }
 
 void control::spread_except(const report& why, rank heard_from) noexcept {
-    if (spread_) return;
-    spread_ = true;
-    const auto payload = std::make_shared<const std::vector<std::byte>>(encode(why));
-    for (std::size_t peer = 0; peer < ends_.size(); ++peer)
-        if (ends_[peer] && static_cast<rank>(peer) != heard_from) ends_[peer]->send(frame_kind::abort, me_, payload);
+    if (failure_) return;
+    failure_ = std::make_shared<const std::vector<std::byte>>(encode(why));
+    flood(heard_from, [this](end& at) { at.send(frame_kind::abort, me_, failure_); });
 }
 
-void control::say_formed() noexcept {
-    const std::lock_guard lock(guard_);
-    for (auto& each : ends_)
-        if (each) each->send(frame_kind::formed, me_, {});
+void control::send_entry(end& at, const entry& what) {
+    std::vector<std::byte> payload(sizeof(std::int64_t));
+    byte_writer(payload).put(static_cast<std::int64_t>(what.within.count()));
+    at.send(frame_kind::entered, what.who, std::make_shared<const std::vector<std::byte>>(std::move(payload)), what.number);
 }
 
 void control::say_entered(std::uint64_t number, duration within) noexcept {
     const std::lock_guard lock(guard_);
-    std::vector<std::byte> payload(sizeof(std::int64_t));
-    byte_writer(payload).put(static_cast<std::int64_t>(within.count()));
-    for (auto& each : ends_)
-        if (each) each->send(frame_kind::entered, me_, std::make_shared<const std::vector<std::byte>>(payload), number);
+    enter({me_, number, within});
+}
+
+/// It is kept until that barrier is released: the parent may leave before it has passed it on, or not be there yet.
+void control::enter(const entry& next) {
+    entered_.push_back(next);
+    if (const auto parent = ends_.find(parent_); parent != ends_.end()) send_entry(*parent->second, next);
 }
 
 void control::say_release(std::uint64_t number) noexcept {
     const std::lock_guard lock(guard_);
-    for (auto& each : ends_)
-        if (each) each->send(frame_kind::release, me_, {}, number);
+    release(number, me_);
+}
+
+void control::release(std::uint64_t number, rank heard_from) {
+    released_ = number + 1;
+    std::erase_if(entered_, [number](const entry& each) { return each.number <= number; });
+    flood(heard_from, [this, number](end& at) { at.send(frame_kind::release, me_, {}, number); });
 }
 
 void control::say_waiting(std::uint64_t sequence, const descriptor& what) noexcept {
     const std::lock_guard lock(guard_);
-    for (auto& each : ends_)
-        if (each) each->send(frame_kind::waiting, me_, {}, sequence, what);
+    flood(me_, [&](end& at) { at.send(frame_kind::waiting, me_, {}, sequence, what); });
 }
 
 void control::say_waiting_on_device(std::uint64_t number, const descriptor& what) noexcept {
     const std::lock_guard lock(guard_);
-    for (auto& each : ends_)
-        if (each) each->send(frame_kind::waiting, me_, {}, number, what, on_device);
+    flood(me_, [&](end& at) { at.send(frame_kind::waiting, me_, {}, number, what, on_device); });
 }
 
 void control::say_goodbye() noexcept {
     const std::lock_guard lock(guard_);
-    left_[static_cast<std::size_t>(me_)] = true;
-    for (auto& each : ends_)
-        if (each) each->send(frame_kind::goodbye, me_, {});
+    pass_goodbye(me_, me_, frame_kind::goodbye);
 }
 
 bool control::all_left() const noexcept { return std::find(left_.begin(), left_.end(), false) == left_.end(); }
 
-void control::heard(rank from, const frame& head, std::vector<std::byte> payload) noexcept {
-    if (head.kind == frame_kind::abort) {
-        report why = decode_report(payload);
-        spread_except(why, from);
-        observer_.heard_failure(std::move(why));
-        return;
+void control::heard(rank from, const frame& head, const std::vector<std::byte>& payload) noexcept {
+    ends_.at(from)->heard = true;
+    switch (head.kind) {
+        case frame_kind::here: return;
+        case frame_kind::abort: {
+            report why = decode_report(payload);
+            spread_except(why, from);
+            return observer_.heard_failure(std::move(why));
+        }
+        case frame_kind::entered: return heard_entered(from, head, duration(byte_reader(payload).take<std::int64_t>()));
+        case frame_kind::release:
+            if (from != parent_ || head.sequence < released_) return;
+            release(head.sequence, from);
+            return observer_.heard_release(head.sequence);
+        case frame_kind::waiting:
+            if (head.slice == on_device) return observer_.heard_waiting_on_device(from, head.sequence, head.what);
+            return observer_.heard_waiting(from, head.sequence, head.what);
+        default:
+            if (head.place < left_.size()) pass_goodbye(from, static_cast<rank>(head.place), head.kind);
+            return;
     }
-    if (head.kind == frame_kind::formed) {
-        observer_.heard_formed();
-        return;
-    }
-    if (head.kind == frame_kind::entered) {
-        if (me_ == 0) observer_.heard_entered(from, head.sequence, duration(byte_reader(payload).take<std::int64_t>()));
-        return;
-    }
-    if (head.kind == frame_kind::release) {
-        if (from == 0) observer_.heard_release(head.sequence);
-        return;
-    }
-    if (head.kind == frame_kind::waiting) {
-        if (head.slice == on_device) observer_.heard_waiting_on_device(from, head.sequence, head.what);
-        else observer_.heard_waiting(from, head.sequence, head.what);
-        return;
-    }
-    if (head.kind == frame_kind::hang_up) {
-        hung_up_[static_cast<std::size_t>(from)] = true;
-        return;
-    }
-    const auto who = static_cast<std::size_t>(head.place);
-    if (who >= left_.size() || left_[who]) return;
-    left_[who] = true;
-    if (me_ == 0)
-        for (std::size_t peer = 1; peer < ends_.size(); ++peer)
-            if (ends_[peer] && peer != who) ends_[peer]->send(frame_kind::goodbye, static_cast<rank>(who), {});
-    observer_.heard_goodbye(static_cast<rank>(who));
+}
+
+void control::heard_entered(rank from, const frame& head, duration within) {
+    if (head.place >= left_.size() || from == parent_ || head.sequence < released_) return;
+    const entry next{static_cast<rank>(head.place), head.sequence, within};
+    if (me_ == 0) observer_.heard_entered(next.who, next.number, next.within);
+    else enter(next);
+}
+
+/// That it does not wait concerns the root only.
+void control::pass_goodbye(rank from, rank who, frame_kind kind) {
+    const auto place = static_cast<std::size_t>(who);
+    const bool waits = kind == frame_kind::goodbye, news = !left_[place], worse = !waits && !gone_[place];
+    left_[place] = true;
+    gone_[place] = gone_[place] || !waits;
+    for (auto& [peer, at] : ends_)
+        if (peer != from && (news || (worse && peer == parent_))) at->send(peer == parent_ ? kind : frame_kind::goodbye, who, {});
+    if (news && who != me_) observer_.heard_goodbye(who);
+    if (worse && me_ == 0) observer_.heard_gone(who);
+    if (worse && who == parent_ && who != 0) observer_.orphaned();
+}
+
+void control::note_gone(rank who) noexcept {
+    const std::lock_guard lock(guard_);
+    pass_goodbye(me_, who, frame_kind::hang_up);
+}
+
+bool control::orphan() const noexcept {
+    const auto parent = ends_.find(parent_);
+    return parent != ends_.end() && parent->second->ended;
 }
 
 void control::lost(rank peer) noexcept {
-    if (hung_up_[static_cast<std::size_t>(peer)] || all_left()) return;
-    hung_up_[static_cast<std::size_t>(peer)] = true;
+    end& at = *ends_.at(peer);
+    at.ended = true;
+    if (gone_[static_cast<std::size_t>(peer)] || all_left()) return;
+    if (!at.heard) {  // it left while the link was being made
+        if (me_ == 0) pass_goodbye(me_, peer, frame_kind::hang_up);
+        return;
+    }
     report why;
     why.code = error::peer_died;
     why.root = peer;
@@ -223,10 +269,12 @@ void control::close() noexcept {
     const std::lock_guard lock(guard_);
     if (closed_) return;
     closed_ = true;
-    for (auto& each : ends_) {
-        if (!each) continue;
-        if (!spread_ && !all_left()) each->send(frame_kind::hang_up, me_, {});
-        each->close();
+    const bool said = left_[static_cast<std::size_t>(me_)];
+    left_[static_cast<std::size_t>(me_)] = true;
+    const auto kind = all_left() ? frame_kind::goodbye : frame_kind::hang_up;
+    for (auto& [peer, at] : ends_) {
+        if (!failure_ && (!said || !all_left())) at->send(kind, me_, {});
+        at->close();
     }
 }
 

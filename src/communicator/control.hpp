@@ -1,11 +1,13 @@
-// The control lanes of a group: a star whose hub is rank 0. They carry few, small frames, are always read, and decide who is dead:
-// a failure or a goodbye on one rank is known on all within two hops.
+// The control lanes of a group: a binary tree whose root is rank 0, the parent of rank r being (r - 1) / 2. They carry few, small frames,
+// are always read, and decide who is dead: what happens to a rank its neighbours see, and pass on. No rank has more than three of them,
+// but rank 0 where others have left without waiting for all: it adopts their children.
 #pragma once
 
 #include <tutti/event_loop.hpp>
 
 #include "transport/lane.hpp"
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -19,12 +21,15 @@ public:
     /// Some rank has failed; everybody has been or is being told.
     virtual void heard_failure(report why) noexcept = 0;
     virtual void heard_goodbye(rank who) noexcept = 0;
-    /// From the hub: every rank has come.
-    virtual void heard_formed() noexcept = 0;
-    /// At the hub: `who` has come to that monitored barrier and waits so long.
+    /// At the root: `who` has come to that barrier and waits so long. Barrier 0 is that of forming, monitored ones follow. Maybe not for
+    /// the first time.
     virtual void heard_entered(rank who, std::uint64_t number, duration within) noexcept = 0;
-    /// From the hub: all have come to it.
+    /// From the root: all have come to it, and to those before.
     virtual void heard_release(std::uint64_t number) noexcept = 0;
+    /// At the root: `who` has left and does not wait for the others. Its children are orphans, which nobody else hears: attach them.
+    virtual void heard_gone(rank who) noexcept = 0;
+    /// The parent has: rank 0 will call.
+    virtual void orphaned() noexcept = 0;
     /// From a neighbour, which waits in that collective.
     virtual void heard_waiting(rank who, std::uint64_t sequence, const descriptor& what) noexcept = 0;
     /// The same of a collective on devices; number and descriptor are those of the device engine.
@@ -40,22 +45,27 @@ public:
     control(event_loop& loop, rank me, int size, std::uint32_t epoch, control_observer& observer);
     ~control();
 
-    /// A leaf has one link, to rank 0; the hub one to every other rank. The order of ranks is free.
+    static rank parent_of(rank who) noexcept { return (who - 1) / 2; }
+    static bool is_parent(rank one, rank of) noexcept { return of != 0 && one == parent_of(of); }
+    /// The link to the parent or to a child, at any time; for the root to an orphan, too, and for an orphan to the root, which is its parent
+    /// from now on. Each hears what the other one knows.
     void attach(rank peer, std::unique_ptr<link> over);
-    bool attached(rank peer) const noexcept { return static_cast<bool>(ends_[static_cast<std::size_t>(peer)]); }
     /// Tells the others, once; only the first failure is told.
     void spread(const report& why) noexcept;
-    /// For the hub, when every rank has come.
-    void say_formed() noexcept;
-    /// For a leaf, and for the hub: see monitor.hpp.
+    /// Not for the root: it has come to that barrier, in the order of their numbers.
     void say_entered(std::uint64_t number, duration within) noexcept;
+    /// For the root, when all have come to it.
     void say_release(std::uint64_t number) noexcept;
     /// This rank waits in a collective; the neighbours compare.
     void say_waiting(std::uint64_t sequence, const descriptor& what) noexcept;
     void say_waiting_on_device(std::uint64_t number, const descriptor& what) noexcept;
-    /// This rank will issue nothing more. From the hub it goes to all, from a leaf to the hub, which passes it on.
+    /// For the root: an orphan that cannot be reached has left, too, and its goodbye was lost with its parent.
+    void note_gone(rank who) noexcept;
+    /// Whether the link to the parent has ended.
+    bool orphan() const noexcept;
+    /// This rank will issue nothing more, and waits until all have said so.
     void say_goodbye() noexcept;
-    /// Ends the links. Whoever closes before all ranks have said goodbye says that too, so that it does not look like a crash.
+    /// Ends the links. Whoever closes before that says goodbye, and that it does not wait, so that it does not look like a crash.
     void close() noexcept;
     /// Whether every rank, this one included, has said goodbye.
     bool all_left() const noexcept;
@@ -63,8 +73,24 @@ public:
 
 private:
     class end;  // of one link
+    using bytes = std::shared_ptr<const std::vector<std::byte>>;  // of a payload, the same for all peers
+    /// On its way to the root, until that barrier is released.
+    struct entry {
+        rank who;
+        std::uint64_t number;
+        duration within;
+    };
+
+    template <class Send>
+    void flood(rank heard_from, Send send);
+    void inform(rank peer, end& at);
     void spread_except(const report& why, rank heard_from) noexcept;
-    void heard(rank from, const frame& head, std::vector<std::byte> payload) noexcept;
+    static void send_entry(end& at, const entry& what);
+    void enter(const entry& next);
+    void release(std::uint64_t number, rank heard_from);
+    void heard(rank from, const frame& head, const std::vector<std::byte>& payload) noexcept;
+    void heard_entered(rank from, const frame& head, duration within);
+    void pass_goodbye(rank from, rank who, frame_kind kind);
     void lost(rank peer) noexcept;
 
     event_loop& loop_;
@@ -72,10 +98,13 @@ private:
     const std::uint32_t epoch_;
     control_observer& observer_;
     std::mutex guard_;
-    std::vector<std::unique_ptr<end>> ends_;  // by rank; empty where there is no link
-    std::vector<bool> left_;                  // said goodbye, or was reported to have
-    std::vector<bool> hung_up_;               // neighbours that said they would not wait for the others
-    bool spread_ = false;
+    std::map<rank, std::unique_ptr<end>> ends_;
+    rank parent_;             // to begin with; rank 0 when that has left early
+    std::vector<bool> left_;  // said goodbye, or was reported to have
+    std::vector<bool> gone_;  // and did not wait
+    std::vector<entry> entered_;
+    std::uint64_t released_ = 0;  // so many barriers
+    bytes failure_;               // as it was or is told
     bool closed_ = false;
 };
 

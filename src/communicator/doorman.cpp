@@ -10,6 +10,11 @@
 #include <algorithm>
 
 namespace tutti {
+namespace {
+
+constexpr std::size_t ended_limit = 256;
+
+}  // namespace
 
 doorman::doorman(event_loop& loop, transport& network, duration handshake, duration patience)
     : loop_(loop), network_(network), handshake_(handshake), patience_(patience), work_(loop) {
@@ -22,7 +27,16 @@ void doorman::add(visited& group) {
     changed_.reset();
 }
 
-void doorman::remove(visited& group) noexcept { std::erase(groups_, &group); }
+void doorman::remove(visited& group) noexcept {
+    std::erase(groups_, &group);
+    ended_.push_back(group.id());
+    if (ended_.size() > ended_limit) ended_.pop_front();
+}
+
+/// What rank 0 calls has formed, so there is nothing to wait for. Others may call a group of the same name that is still to form.
+bool doorman::is_over(const hello& who) const noexcept {
+    return who.from == 0 && who.lane == lane_kind::control && std::find(ended_.begin(), ended_.end(), who.group) != ended_.end();
+}
 
 visited* doorman::find(std::uint64_t id) noexcept {
     const auto place = std::find_if(groups_.begin(), groups_.end(), [id](const visited* each) { return each->id() == id; });
@@ -64,7 +78,7 @@ task<> doorman::listen_and_answer(std::unique_ptr<link>& over) {
     if (std::find(jobs_.begin(), jobs_.end(), who.job) != jobs_.end()) {
         // The other side may be quicker to form a communicator.
         const time_point limit = later(loop_.now(), patience_);
-        while (!(group = find(who.group)) && loop_.now() < limit) {
+        while (!(group = find(who.group)) && !is_over(who) && loop_.now() < limit) {
             try {
                 const auto until_added = [](event& changed) -> task<> { co_await changed.wait(); };
                 co_await with_deadline(until_added(changed_), limit);

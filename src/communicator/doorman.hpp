@@ -8,6 +8,7 @@
 #include <tutti/transport.hpp>
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -44,6 +45,7 @@ private:
     task<> greet(std::unique_ptr<link> over);
     task<> listen_and_answer(std::unique_ptr<link>& over);
     visited* find(std::uint64_t id) noexcept;
+    bool is_over(const hello& who) const noexcept;
 
     event_loop& loop_;
     transport& network_;
@@ -51,6 +53,7 @@ private:
     const duration patience_;
     std::vector<std::uint64_t> jobs_;
     std::vector<visited*> groups_;
+    std::deque<std::uint64_t> ended_;  // the last of them
     event changed_;
     std::size_t half_open_ = 0;
     std::size_t turned_away_ = 0;

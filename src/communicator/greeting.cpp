@@ -33,21 +33,22 @@ failure not_opened(const hello& who, const std::string& address, const failure& 
 
 }  // namespace
 
-task<result<std::unique_ptr<link>>> open_link(transport& network, std::string address, hello who, time_point deadline) {
-    auto connected = co_await network.connect(address, deadline);
-    if (!connected) co_return not_opened(who, address, connected.failure());
-    std::unique_ptr<link> over = std::move(*connected);
+task<result<std::unique_ptr<link>>> open_link(transport& network, std::string address, hello who, time_point connected,
+                                              time_point answered) {
+    auto made = co_await network.connect(address, connected);
+    if (!made) co_return not_opened(who, address, made.failure());
+    std::unique_ptr<link> over = std::move(*made);
     std::optional<failure> why;
     try {
-        auto answered = co_await with_deadline(introduce(*over, who), deadline);
-        if (!answered) {
-            why = answered.failure();
-        } else if (answered->what == answer::welcome) {
+        auto said = co_await with_deadline(introduce(*over, who), answered);
+        if (!said) {
+            why = said.failure();
+        } else if (said->what == answer::welcome) {
             co_return std::move(over);
-        } else if (answered->what == answer::crossed) {
+        } else if (said->what == answer::crossed) {
             co_return std::unique_ptr<link>();
         } else {
-            why = failure(error::refused, fmt::format("it refused: {}", answered->why));
+            why = failure(error::refused, fmt::format("it refused: {}", said->why));
         }
     } catch (const failure& caught) {
         why = caught;

@@ -13,8 +13,6 @@
 namespace tutti::detail {
 namespace {
 
-task<> wait_for_change(event& changed) { co_await changed.wait(); }
-
 constexpr duration idle_poll = std::chrono::microseconds(500);  // of a communicator that is being closed
 
 }  // namespace
@@ -22,7 +20,8 @@ constexpr duration idle_poll = std::chrono::microseconds(500);  // of a communic
 group::group(std::shared_ptr<context::state> home, membership who)
     : home_(std::move(home)),
       who_(std::move(who)),
-      engine_(new class engine(home_->loop(), engine_identity{who_.name, who_.epoch, who_.me, size(), who_.hosts}, who_.settings, *this, home_->further_loops())),
+      engine_(new class engine(home_->loop(), engine_identity{who_.name, who_.epoch, who_.me, size(), who_.hosts}, who_.settings, *this,
+                               home_->further_loops())),
       control_(home_->loop(), who_.me, size(), who_.epoch, *this),
       monitor_(home_->loop(), who_.me, size(), control_, *this),
       passages_(who_.addresses.size() * static_cast<std::size_t>(lane_kinds - 1 + who_.settings.lanes)),
@@ -63,9 +62,10 @@ reply group::knock(const hello& from) {
     if (from.to != who_.me) return {answer::refused, fmt::format("you call rank {}, this is rank {}", from.to, who_.me)};
     if (from.from < 0 || from.from >= size() || from.from == who_.me) return {answer::refused, fmt::format("there is no peer of rank {}", from.from)};
     if (from.lane.index >= lanes_of(from.lane.kind, who_.settings.lanes)) return {answer::refused, fmt::format("lanes for bulk data are {} here", who_.settings.lanes)};
-    if (from.lane == lane_kind::control && who_.me != 0) return {answer::refused, "control links go to rank 0"};
+    if (from.lane == lane_kind::control && from.from != 0 && !control::is_parent(who_.me, from.from))
+        return {answer::refused, fmt::format("rank {} is not the parent of rank {}", who_.me, from.from)};
     if (closed_) return {answer::refused, fmt::format("rank {} has left", who_.me)};
-    if (failure_) return {answer::refused, failure_->cause};
+    if (failure_ && from.lane != lane_kind::control) return {answer::refused, failure_->cause};
     passage& way = passage_to(from.from, from.lane);
     if (way == passage::entering || way == passage::open)
         return from.lane == lane_kind::control ? reply{answer::refused, fmt::format("there is a rank {} already", from.from)} : reply{answer::crossed, {}};
@@ -84,9 +84,6 @@ void group::admit(rank peer, lane_id which, std::unique_ptr<link> over) {
         return;
     }
     control_.attach(peer, std::move(over));
-    present_[static_cast<std::size_t>(peer)] = true;
-    changed_.set();
-    changed_.reset();
 }
 
 void group::wanted(rank peer, lane_kind kind) noexcept {
@@ -114,65 +111,11 @@ task<> group::dial(rank peer, lane_id which) {
     if (opened && *opened) {
         admit(peer, which, std::move(*opened));
     } else if (!opened && passage_to(peer, which) == passage::dialling) {
-        // A peer that has died or left is reported by the control star, which knows better why; wait for its word.
-        if (which != lane_kind::control) co_await sleep_for(home_->options().lost_link);
+        // A peer that has died or left is reported by the control tree, which knows better why; wait for its word.
+        co_await sleep_for(home_->options().lost_link);
         if (failure_ || closed_ || has_left(peer)) co_return;
-        report why = opened.failure().details();
-        if (which == lane_kind::control) why.operation.clear();
-        fail_everywhere(std::move(why));
+        fail_everywhere(opened.failure().details());
     }
-}
-
-// ---- forming
-
-task<> group::call_hub(time_point deadline) {
-    passage_to(0, lane_kind::control) = passage::dialling;
-    auto opened = co_await open_link(home_->network({}), who_.addresses[0], hello_to(0, lane_kind::control), deadline);
-    if (opened) {
-        admit(0, lane_kind::control, std::move(*opened));
-        co_return;
-    }
-    report why = opened.failure().details();
-    if (why.code == error::timed_out) why.code = error::rendezvous_timeout;
-    why.operation = fmt::format("join {}", who_.name);
-    throw failure(std::move(why));
-}
-
-bool group::complete() const noexcept { return who_.me == 0 ? std::find(present_.begin(), present_.end(), false) == present_.end() : formed_; }
-
-failure group::late() const {
-    report why;
-    why.code = error::rendezvous_timeout;
-    why.operation = fmt::format("join {}", who_.name);
-    why.local = who_.me;
-    why.communicator = who_.name;
-    why.cause = who_.me == 0 ? fmt::format("{} of {} did not come in time", missing(present_), size()) : "rank 0 did not say in time that all ranks have come";
-    return failure(std::move(why));
-}
-
-task<> group::form(time_point deadline) {
-    if (who_.me != 0) {
-        co_await call_hub(deadline);
-        deadline = later(deadline, std::chrono::seconds(1));  // to hear from the hub who is missing
-    }
-    while (!complete() && !failure_) {
-        try {
-            co_await with_deadline(wait_for_change(changed_), deadline);
-        } catch (const failure& why) {
-            if (why.code() != error::timed_out) throw;
-            const failure mine = late();
-            if (who_.me == 0) control_.spread(mine.details());
-            throw mine;
-        }
-    }
-    if (failure_) throw failure(told());
-    if (who_.me == 0) control_.say_formed();
-}
-
-void group::heard_formed() noexcept {
-    formed_ = true;
-    changed_.set();
-    changed_.reset();
 }
 
 // ---- failure
@@ -307,7 +250,7 @@ void group::announce_departures() noexcept {
     changed_.reset();
 }
 
-/// It may have sent its data and left while this lane was being made: then the lane comes later than the word of the star, or never.
+/// It may have sent its data and left while this lane was being made: then the lane comes later than the word of the tree, or never.
 task<> group::see_off(rank who, lane_id which) {
     co_await sleep_for(home_->options().lost_link);
     if (!failure_ && !closed_ && passage_to(who, which) != passage::open) engine_->peer_left(who, which);
@@ -318,9 +261,9 @@ task<> group::until_idle(time_point limit) {
 }
 
 task<> group::until_all_left(time_point limit) {
-    while (!control_.all_left() && !failure_) {
+    while ((!control_.all_left() || adopting_ > 0) && !failure_) {
         try {
-            co_await with_deadline(wait_for_change(changed_), limit);
+            co_await with_deadline(next_change(), limit);
         } catch (const failure& why) {
             if (why.code() != error::timed_out) throw;
             co_return;
@@ -378,10 +321,7 @@ void group::leave() noexcept {
     if (closed_) return;
     engine_->drop();
     if (auto why = engine_->failed()) failed(*why);
-    if (!failure_) {
-        engine_->say_goodbye();
-        control_.say_goodbye();
-    }
+    if (!failure_) engine_->say_goodbye();
     shut();
 }
 

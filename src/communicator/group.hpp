@@ -1,4 +1,4 @@
-// What stands behind a communicator: its members, its control star, its engine, and the links it opens when they are needed.
+// What stands behind a communicator: its members, its control tree, its engine, and the links it opens when they are needed.
 #pragma once
 
 #include "communicator/control.hpp"
@@ -91,13 +91,10 @@ private:
     void link_lost(rank peer, lane_id which, std::error_code why) noexcept override;
     void heard_failure(report why) noexcept override;
     void heard_goodbye(rank who) noexcept override;
-    void heard_formed() noexcept override;
-    void heard_entered(rank who, std::uint64_t number, duration within) noexcept override {
-        if (!failure_ && !closed_) monitor_.heard_entered(who, number, within);
-    }
-    void heard_release(std::uint64_t number) noexcept override {
-        if (!failure_ && !closed_) monitor_.heard_release(number);
-    }
+    void heard_entered(rank who, std::uint64_t number, duration within) noexcept override;
+    void heard_release(std::uint64_t number) noexcept override;
+    void heard_gone(rank who) noexcept override;
+    void orphaned() noexcept override { work_.start(await_adoption()); }
     void waits(std::uint64_t sequence, const descriptor& what) noexcept override {
         if (!failure_ && !closed_) control_.say_waiting(sequence, what);
     }
@@ -110,9 +107,13 @@ private:
     task<> dial_all(rank peer, lane_kind kind);
     task<> dial(rank peer, lane_id which);
     task<> judge(rank peer, lane_id which, std::error_code why);
-    task<> call_hub(time_point deadline);
+    task<> call_parent(time_point deadline);
+    task<> adopt(rank orphan);
+    task<> await_adoption();
+    task<> until_formed(time_point deadline);
     bool complete() const noexcept;
     failure late() const;
+    task<> next_change() { co_await changed_.wait(); }
     task<> until_idle(time_point limit);
     task<> until_all_left(time_point limit);
     hello hello_to(rank peer, lane_id which) const noexcept;
@@ -134,7 +135,8 @@ private:
     list_check lists_;
     monitor monitor_;
     std::vector<passage> passages_;       // by peer and lane
-    std::vector<bool> present_;           // control links that are there
+    std::vector<bool> present_;           // at rank 0: who has come
+    int adopting_ = 0;                    // orphans that do not know yet what it knows
     std::vector<rank> departing_;         // whose goodbye the engine has not heard of
     std::optional<report> failure_;
     std::vector<std::shared_ptr<watcher>> watchers_;

@@ -1,5 +1,5 @@
 // How a whole job becomes a communicator: everybody leaves an address in the store, rank 0 reads them all and publishes the list with
-// the settings that all must share, and each rank opens its control link to rank 0.
+// the settings that all must share, and each rank opens its control link to another, its parent.
 #include "communicator/calibrate.hpp"
 #include "communicator/group.hpp"
 #include "communicator/home.hpp"
@@ -242,7 +242,7 @@ task<std::unique_ptr<communicator>> join_launched(std::shared_ptr<context::state
     const std::unique_ptr<store> meeting = std::move(opened).value();
     auto joining = join_over(home, who, *meeting, store_prefix(who));
     auto joined = co_await std::move(joining);
-    // Everybody has read what there is to read once the control star stands; rank 0 waits for the others to go.
+    // Everybody has read what there is to read once the control tree stands; rank 0 waits for the others to go.
     auto closed = co_await meeting->close(deadline);
     closed.value();
     co_return joined;

@@ -9,12 +9,12 @@ namespace tutti::detail {
 namespace {
 
 constexpr std::size_t most_at_once = 1024;               // calls of one rank
-constexpr duration hub_grace = std::chrono::seconds(1);  // for rank 0 to say who is missing
+constexpr duration root_grace = std::chrono::seconds(1);  // for rank 0 to say who is missing
 
 double seconds(duration time) { return std::chrono::duration<double>(time).count(); }
 
-/// When a leaf stops waiting for rank 0 to say who is missing.
-time_point limit_of(const monitor::call& leaf) { return later(later(leaf.since, leaf.within), hub_grace); }
+/// When another rank stops waiting for rank 0 to say who is missing.
+time_point limit_of(const monitor::call& which) { return later(later(which.since, which.within), root_grace); }
 
 }  // namespace
 
@@ -26,8 +26,8 @@ void monitor::arrive(std::shared_ptr<call> which) {
         return fail(error::invalid_argument, number, {me_},
                     fmt::format("rank {} called monitored_barrier with {} of them under way, which is the limit", me_, most_at_once));
     if (me_ == 0) came(me_, number, within);
-    else if (star_.left()[0]) return left_early(0, number);
-    else star_.say_entered(number, within);
+    else if (tree_.left()[0]) return left_early(0, number);
+    else tree_.say_entered(number, within);
     set_clock();
 }
 
@@ -53,21 +53,21 @@ void monitor::came(rank who, std::uint64_t number, duration within) {
         at.until = until;
         at.within = within;
     }
-    const auto& left = star_.left();
+    const auto& left = tree_.left();
     for (rank each = 0; each < size_; ++each)
         if (left[static_cast<std::size_t>(each)] && !at.came[static_cast<std::size_t>(each)]) return left_early(each, number);
     if (std::find(at.came.begin(), at.came.end(), false) != at.came.end()) return;
     meetings_.erase(number);
-    star_.say_release(number);
+    tree_.say_release(number);
     release(number);
 }
 
 void monitor::release(std::uint64_t number) {
-    const auto found = calls_.find(number);
-    if (found == calls_.end()) return;
-    if (auto& ends = found->second->ends) ends->set();
-    found->second->ends.reset();
-    calls_.erase(found);
+    while (!calls_.empty() && calls_.begin()->first <= number) {
+        const auto which = std::move(calls_.extract(calls_.begin()).mapped());
+        if (which->ends) which->ends->set();
+        which->ends.reset();
+    }
 }
 
 void monitor::departed(rank who) noexcept {
@@ -89,7 +89,7 @@ void monitor::give_up(const call& which) noexcept {
          fmt::format("rank {} ended monitored_barrier #{} early: it was cancelled or its future was dropped", me_, which.number));
 }
 
-/// One clock for all of them, set to what comes first. A leaf waits a little longer, to hear from the hub who is missing.
+/// One clock for all of them, set to what comes first. Ranks that are not rank 0 wait a little longer, to hear from rank 0 who is missing.
 void monitor::set_clock() {
     time_point first = no_deadline;
     for (const auto& [number, at] : meetings_) first = std::min(first, at.until);

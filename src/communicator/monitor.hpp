@@ -36,11 +36,11 @@ public:
         std::string label;
     };
 
-    monitor(event_loop& loop, rank me, int size, control& star, monitor_observer& observer)
+    monitor(event_loop& loop, rank me, int size, control& tree, monitor_observer& observer)
         : loop_(loop),
           me_(me),
           size_(size),
-          star_(star),
+          tree_(tree),
           observer_(observer) {}
 
     void arrive(std::shared_ptr<call> which);
@@ -52,7 +52,7 @@ public:
     /// Ends all calls, and all work.
     void end_all(const report& why) noexcept;
 
-    // From the star, also while a control lane is at work: they are looked at afterwards.
+    // From the tree, also while a control lane is at work: they are looked at afterwards.
     void heard_entered(rank who, std::uint64_t number, duration within) { note({who, number, within}); }
     void heard_release(std::uint64_t number) { note({released, number, {}}); }
     /// Not while a control lane is at work.
@@ -65,7 +65,7 @@ private:
         std::uint64_t number;
         duration within;
     };
-    /// At the hub: who has come to one barrier.
+    /// At rank 0: who has come to one barrier.
     struct meeting {
         std::vector<bool> came;
         duration within{};
@@ -84,7 +84,7 @@ private:
     event_loop& loop_;
     const rank me_;
     const int size_;
-    control& star_;
+    control& tree_;
     monitor_observer& observer_;
     std::map<std::uint64_t, std::shared_ptr<call>> calls_;  // by number
     std::map<std::uint64_t, meeting> meetings_;

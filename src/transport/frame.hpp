@@ -15,16 +15,16 @@ namespace tutti {
 enum class frame_kind : std::uint8_t {
     data = 1,
     abort,    // payload: why, and who failed first
-    goodbye,  // the sender will send nothing more
-    hang_up,  // and does not wait for the goodbyes of others
-    formed,   // rank 0: everybody is there
+    goodbye,  // the sender, or on control lanes a rank, will send nothing more
+    hang_up,  // and it does not wait for the goodbyes of others
     message,  // on point lanes: a whole message
     offer,    // word of a message, whose bytes are sent as data when the receiver says go
     go,
-    credit,  // so many messages, and so many bytes, were taken
-    entered,  // to rank 0: the sender has come to a monitored barrier; payload: how long it waits
-    release,  // rank 0: everybody has come to it
+    credit,   // so many messages, and so many bytes, were taken
+    entered,  // towards rank 0: a rank has come to a barrier, the first of which is that of forming; payload: how long it waits
+    release,  // from rank 0: everybody has come to it
     waiting,  // the sender waits in a collective: what it believes it to be
+    here,     // the first frame of a control lane: from now on its end without a goodbye is a death
 };
 
 /// What the ranks must agree about. Small enough to travel whole in every frame, so a mismatch can be told in words.

@@ -127,7 +127,7 @@ private:
         (*this)[one].take(other, which, std::move(ends.first));
         (*this)[other].take(one, which, std::move(ends.second));
     }
-    /// What the control star does.
+    /// What the control tree does.
     void spread(rank from, const report& why) {
         for (rank each = 0; each < size(); ++each)
             if (each != from) (*this)[each].engine_->fail(why);

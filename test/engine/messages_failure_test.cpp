@@ -252,16 +252,19 @@ TEST_CASE("frames that no correct rank sends are protocol errors, and write noth
     second_slice.slice = 1;
     const row rows[] = {
         {"rank 1 sent a frame of epoch 8, this is epoch 7", other_epoch},
-        {"rank 1 sent a message #5 of type 0 count 4 in a frame of 16 bytes, rank 0 waits for message #1", frame_of(frame_kind::message, 5, 16, 4)},
+        {"rank 1 sent a message #5 of type 0 count 4 in a frame of 16 bytes, rank 0 waits for message #1",
+         frame_of(frame_kind::message, 5, 16, 4)},
         {"rank 1 sent a message #1 of type 99 count 4 in a frame of 16 bytes, rank 0 waits for message #1", no_type},
-        {"rank 1 sent a message #1 of type 0 count 5 in a frame of 16 bytes, rank 0 waits for message #1", frame_of(frame_kind::message, 1, 16, 5)},
-        {"rank 1 sent a message #1 of type 0 count 4611686018427387904 in a frame of 0 bytes, rank 0 waits for message #1", frame_of(frame_kind::offer, 1, 0, huge)},
+        {"rank 1 sent a message #1 of type 0 count 5 in a frame of 16 bytes, rank 0 waits for message #1",
+         frame_of(frame_kind::message, 1, 16, 5)},
+        {"rank 1 sent a message #1 of type 0 count 4611686018427387904 in a frame of 0 bytes, rank 0 waits for message #1",
+         frame_of(frame_kind::offer, 1, 0, huge)},
         {"rank 1 sent a message #1 of type 0 count 0 in a frame of 0 bytes, rank 0 waits for message #1", frame_of(frame_kind::offer, 1)},
         {"rank 1 sent message #1 of 2000000 bytes without the credits for it", frame_of(frame_kind::message, 1, 2'000'000, 500'000)},
         {"rank 1 sent bytes of message #1, which rank 0 has not asked for", frame_of(frame_kind::data, 1, 16)},
         {"rank 1 sent bytes of message #1, which rank 0 has not asked for", second_slice},
         {"rank 1 asked for message #1, which rank 0 does not offer", frame_of(frame_kind::go, 1)},
-        {"rank 1 sent a frame that does not belong on a point lane", frame_of(frame_kind::formed, 1)},
+        {"rank 1 sent a frame that does not belong on a point lane", frame_of(frame_kind::release, 1)},
         {"rank 1 sent a frame that does not belong on a point lane", frame_of(frame_kind::credit, 0, 3)},
     };
     for (const row& each : rows) {

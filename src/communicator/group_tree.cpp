@@ -1,0 +1,129 @@
+// The control tree of a group: how it forms, and how rank 0 mends it when ranks leave without waiting for the others.
+#include "communicator/greeting.hpp"
+#include "communicator/group.hpp"
+#include "communicator/home.hpp"
+
+#include <tutti/sleep.hpp>
+#include <tutti/when_all.hpp>
+
+#include <fmt/format.h>
+
+namespace tutti::detail {
+
+task<> group::call_parent(time_point deadline) {
+    const rank parent = control::parent_of(who_.me);
+    passage_to(parent, lane_kind::control) = passage::dialling;
+    auto opened = co_await open_link(home_->network({}), who_.addresses[static_cast<std::size_t>(parent)],
+                                     hello_to(parent, lane_kind::control), deadline);
+    if (opened) {
+        admit(parent, lane_kind::control, std::move(*opened));
+        co_return;
+    }
+    report why = opened.failure().details();
+    if (why.code == error::timed_out) why.code = error::rendezvous_timeout;
+    why.operation = fmt::format("join {}", who_.name);
+    throw failure(std::move(why));
+}
+
+bool group::complete() const noexcept {
+    return who_.me == 0 ? std::find(present_.begin(), present_.end(), false) == present_.end() : formed_;
+}
+
+/// Who is not there may have a parent that is not there. Then that one is to blame.
+failure group::late() const {
+    report why;
+    why.code = error::rendezvous_timeout;
+    why.operation = fmt::format("join {}", who_.name);
+    why.local = who_.me;
+    why.communicator = who_.name;
+    if (who_.me != 0) {
+        why.cause = "rank 0 did not say in time that all ranks have come";
+        return failure(std::move(why));
+    }
+    std::vector<bool> there = present_, behind = std::vector<bool>(present_.size(), true);
+    for (std::size_t each = 1; each < there.size(); ++each)
+        if (!present_[each] && !present_[static_cast<std::size_t>(control::parent_of(static_cast<rank>(each)))]) {
+            there[each] = true;
+            behind[each] = false;
+        }
+    why.cause = fmt::format("{} of {} did not come in time", missing(there), size());
+    if (there != present_) why.cause += fmt::format(", nor did {}, by way of others that are missing", missing(behind));
+    return failure(std::move(why));
+}
+
+task<> group::until_formed(time_point deadline) {
+    while (!complete() && !failure_) {
+        try {
+            co_await with_deadline(next_change(), deadline);
+        } catch (const failure& why) {
+            if (why.code() != error::timed_out) throw;
+            throw late();
+        }
+    }
+}
+
+task<> group::form(time_point deadline) {
+    try {
+        if (who_.me != 0) {
+            control_.say_entered(0, {});
+            co_await call_parent(deadline);
+            deadline = later(deadline, std::chrono::seconds(1));  // to hear from rank 0 who is missing
+        }
+        co_await until_formed(deadline);
+    } catch (const failure& why) {
+        if (why.code() != error::cancelled) control_.spread(why.details());
+        throw;
+    }
+    if (failure_) throw failure(told());
+    if (who_.me == 0) control_.say_release(0);
+}
+
+void group::heard_entered(rank who, std::uint64_t number, duration within) noexcept {
+    if (failure_ || closed_) return;
+    if (number > 0) return monitor_.heard_entered(who, number, within);
+    present_[static_cast<std::size_t>(who)] = true;
+    changed_.set();
+    changed_.reset();
+}
+
+void group::heard_release(std::uint64_t number) noexcept {
+    if (failure_ || closed_) return;
+    formed_ = true;
+    changed_.set();
+    changed_.reset();
+    if (number > 0) monitor_.heard_release(number);
+}
+
+/// Its children hear of the others through rank 0 from now on.
+void group::heard_gone(rank who) noexcept {
+    for (const rank child : {2 * who + 1, 2 * who + 2}) {
+        if (child >= size()) break;
+        ++adopting_;
+        work_.start(adopt(child));
+    }
+}
+
+/// Whoever does not listen any more is gone, too.
+task<> group::adopt(rank orphan) {
+    co_await yield();  // the control lanes are at work
+    if (passage& way = passage_to(orphan, lane_kind::control); way == passage::none && !closed_) {
+        way = passage::dialling;
+        const time_point now = home_->loop().now();
+        auto opened =
+            co_await open_link(home_->network({}), who_.addresses[static_cast<std::size_t>(orphan)], hello_to(orphan, lane_kind::control),
+                               later(now, home_->options().lost_link), later(now, home_->options().connect));
+        if (opened) admit(orphan, lane_kind::control, std::move(*opened));
+        else if (!closed_) control_.note_gone(orphan);
+    }
+    --adopting_;
+    changed_.set();
+    changed_.reset();
+}
+
+/// Rank 0 that does not call has left itself, and did not wait either: nobody will say now who else has.
+task<> group::await_adoption() {
+    co_await sleep_for(home_->options().connect);
+    if (!closed_ && control_.orphan()) control_.note_gone(0);
+}
+
+}  // namespace tutti::detail
