@@ -96,6 +96,7 @@ void program::find_answers() {
     answers_.resize(plan_.steps().size());
     sums_.resize(plan_.steps().size());
     is_answer_.resize(plan_.steps().size());
+    const tutti::answers all(plan_);
     for (int round = 0; round < plan_.rounds(); ++round) {
         const auto steps = plan_.round(round);
         for (std::size_t at = 0; at < steps.size(); ++at) {
@@ -106,7 +107,7 @@ void program::find_answers() {
                 if (back) sums_[index] = among(senders_, one.peer, static_cast<int>(back - plan_.steps().data()));
             }
             if (one.what != action::send) continue;
-            const step* const found = answering(plan_, round, one);
+            const step* const found = all.to(one);
             if (!found) continue;
             const int by = static_cast<int>(found - plan_.steps().data());
             answers_[index] = among(receivers_, one.peer, by);

@@ -1,20 +1,105 @@
 #include "schedule/answers.hpp"
 
 #include <algorithm>
+#include <array>
+#include <span>
 
 namespace tutti {
 
-const step* answering(const schedule& plan, int round, const step& sent) noexcept {
-    const step* found = nullptr;
-    for (int later = round; later < plan.rounds() && !found; ++later) {
-        for (const step& each : plan.round(later)) {
-            if (!touches(each, sent) || &each == &sent) continue;
-            const bool fits = later > round && !found && each.what == action::recv && each.peer == sent.peer && each.here == sent.here;
-            if (!fits) return nullptr;
-            found = &each;
+namespace {
+
+/// Which steps of a round, and of those after it, use a block. Rounds come in the order from last to first.
+class block_users {
+public:
+    explicit block_users(const schedule& plan) : round_(plan.rounds()) {
+        used_in_.fill(plan.rounds());
+        for (const step& each : plan.steps()) {
+            make_room(each.here);
+            if (each.what == action::copy) make_room(each.from);
         }
     }
-    return found;
+
+    void begin_round() noexcept {
+        --round_;
+        for (block* each : used_) {
+            each->later = each->here == 1 ? each->first : none;
+            each->later_round = round_ + 1;
+            each->here = 0;
+        }
+        used_.clear();
+    }
+    void use(const step& by, int number) {
+        use(by.here, number);
+        if (by.what == action::copy) use(by.from, number);
+    }
+    /// How many steps of the round use the first of `some`.
+    int here(const blocks& some) noexcept { return of(some)[0].here; }
+    /// The one step that uses any of `some` in the next round in which there is one, where only one step of this round does; else negative.
+    int next(const blocks& some) noexcept {
+        const block first = of(some)[0];
+        for (const block& each : of(some))
+            if (each.here > 1 || each.later != first.later) return none;
+        // What is input here and output there may be the same memory.
+        if (some.where == space::scratch || used_in_[place(some.where == space::input ? space::output : space::input)] > first.later_round)
+            return first.later;
+        return none;
+    }
+
+private:
+    static constexpr int none = -1;
+    struct block {
+        int later = none;  // a step
+        int later_round = none;
+        int first = none, last = none;  // of this round
+        int here = 0;                   // so many
+    };
+
+    static std::size_t place(space where) noexcept { return static_cast<std::size_t>(where); }
+    std::span<block> of(const blocks& some) noexcept {
+        return std::span(blocks_[place(some.where)]).subspan(static_cast<std::size_t>(some.first), static_cast<std::size_t>(some.count));
+    }
+    void make_room(const blocks& some) {
+        auto& all = blocks_[place(some.where)];
+        all.resize(std::max(all.size(), static_cast<std::size_t>(some.first + some.count)));
+    }
+    void use(const blocks& some, int number) {
+        used_in_[place(some.where)] = round_;
+        for (block& each : of(some)) {
+            if (each.here > 0 && each.last == number) continue;
+            each.last = number;
+            if (each.here++ > 0) continue;
+            each.first = number;
+            used_.push_back(&each);
+        }
+    }
+
+    int round_;
+    std::array<std::vector<block>, 3> blocks_;  // by space
+    std::array<int, 3> used_in_;                // the round, this one or the next; behind the last when none
+    std::vector<block*> used_;                  // in this round
+};
+
+}  // namespace
+
+answers::answers(const schedule& plan) : plan_(plan), answer_(plan.steps().size(), -1), together_(answer_) {
+    block_users users(plan);
+    for (int round = plan.rounds() - 1; round >= 0; --round) {
+        const auto steps = plan.round(round);
+        users.begin_round();
+        for (const step& each : steps) users.use(each, static_cast<int>(index(each)));
+        for (const step& each : steps) {
+            together_[index(each)] = users.here(each.here);
+            const int next = each.what == action::send ? users.next(each.here) : -1;
+            if (next < 0) continue;
+            const step& found = plan.steps()[static_cast<std::size_t>(next)];
+            if (found.what == action::recv && found.peer == each.peer && found.here == each.here) answer_[index(each)] = next;
+        }
+    }
+}
+
+const step* answers::to(const step& sent) const noexcept {
+    const int found = answer_[index(sent)];
+    return found < 0 ? nullptr : &plan_.steps()[static_cast<std::size_t>(found)];
 }
 
 const step* returning(const schedule& plan, int round, const step& reduced) noexcept {

@@ -5,6 +5,8 @@
 #include "schedule/host_map.hpp"
 #include "schedule/schedule.hpp"
 
+#include <vector>
+
 namespace tutti {
 
 /// Whether blocks may share memory: input and output may be the same.
@@ -18,9 +20,24 @@ inline bool touches(const step& other, const step& which) noexcept {
     return may_overlap(other.here, which.here) || (other.what == action::copy && may_overlap(other.from, which.here));
 }
 
-/// The recv from the same peer into the blocks of `sent`, a send of that round, when no other step touches them from the send on; null when there
-/// is none.
-const step* answering(const schedule& plan, int round, const step& sent) noexcept;
+/// Which recvs of a plan answer its sends, found in one pass over its steps and their blocks.
+class answers {
+public:
+    explicit answers(const schedule& plan);
+
+    /// The recv from the same peer into the blocks of `sent`, a send of the plan, when no other step touches them from the send on; null when
+    /// there is none.
+    const step* to(const step& sent) const noexcept;
+    /// Of how many steps of its round `one` is that use its first block, by that name, itself included.
+    int together(const step& one) const noexcept { return together_[index(one)]; }
+
+private:
+    std::size_t index(const step& one) const noexcept { return static_cast<std::size_t>(&one - plan_.steps().data()); }
+
+    const schedule& plan_;
+    std::vector<int> answer_;    // by step; negative: none
+    std::vector<int> together_;  // by step
+};
 
 /// The send that takes what becomes of `reduced`, a recv_reduce of that round, back to its peer, before anything else is written there; null when
 /// there is none.

@@ -3,7 +3,6 @@
 #include "schedule/answers.hpp"
 
 #include <algorithm>
-#include <tuple>
 #include <vector>
 
 namespace tutti {
@@ -62,11 +61,7 @@ cost count(const schedule& plan, rank me, const host_map& hosts) {
     total.steps = static_cast<int>(plan.steps().size());
     const int others = std::max(0, peers(plan, me, hosts) - 1);
     total.whole = std::max({1, plan.spaces().input, plan.spaces().output});
-    const auto key = [](const step& line) { return std::tuple(line.peer, line.here.where, line.here.first, line.here.count); };
-    std::vector<decltype(key(step()))> arrivals;
-    for (const step& line : plan.steps())
-        if (line.what == action::recv) arrivals.push_back(key(line));
-    std::sort(arrivals.begin(), arrivals.end());
+    const answers all(plan);
     lanes used;
     std::vector<int> far_before{0};
     for (int round = 0; round < plan.rounds(); ++round) {
@@ -82,8 +77,7 @@ cost count(const schedule& plan, rank me, const host_map& hosts) {
             total.sends += line.what == action::send;
             if (line.what == action::copy) total.copied += line.here.count;
             if (line.what == action::send) {
-                const bool again = !far && std::binary_search(arrivals.begin(), arrivals.end(), key(line));
-                const long answered = again && answering(plan, round, line) ? line.here.count : 0;
+                const long answered = !far && all.to(line) ? line.here.count : 0;
                 sent += line.here.count;
                 total.answered += answered;
                 used.send(line.peer, line.here.count, answered, total.exchanges);
@@ -91,7 +85,8 @@ cost count(const schedule& plan, rank me, const host_map& hosts) {
             if (line.what == action::recv || line.what == action::recv_reduce) received += line.here.count;
             if (line.what == action::recv_reduce) {
                 total.reduced += line.here.count;
-                if (merged(plan, round, line, me, hosts)) total.merged += line.here.count;
+                const bool some = all.together(line) > 1 && all.together(line) <= static_cast<int>(most_merged);
+                if (some && merged(plan, round, line, me, hosts)) total.merged += line.here.count;
             }
         }
         total.far_exchanges += far_round;

@@ -134,18 +134,20 @@ std::set<rank> peers_of(const schedule& plan) {
 /// Of each send that is answered: whether the peer sends the answer in a later round than it takes what was sent, so never before.
 void check_answers(const std::vector<schedule>& plans) {
     const matching pairs(plans);
-    for (rank me = 0; me < pairs.size(); ++me)
+    for (rank me = 0; me < pairs.size(); ++me) {
+        const answers all(plans[static_cast<std::size_t>(me)]);
         for (const rank peer : peers_of(plans[static_cast<std::size_t>(me)])) {
             const channel &there = pairs.between(me, peer), &back = pairs.between(peer, me);
             for (std::size_t sent = 0; sent < there.sends.size(); ++sent) {
                 const endpoint& mine = there.sends[sent];
-                const step* const answer = answering(plans[static_cast<std::size_t>(me)], mine.round, *mine.line);
+                const step* const answer = all.to(*mine.line);
                 if (answer == nullptr) continue;
                 const auto is_it = [answer](const endpoint& each) { return each.line == answer; };
                 const auto comes = std::find_if(back.recvs.begin(), back.recvs.end(), is_it) - back.recvs.begin();
                 CHECK(there.recvs[sent].round < back.sends[static_cast<std::size_t>(comes)].round);
             }
         }
+    }
 }
 
 TEST_CASE("nobody answers a send before it has taken what was sent: links count on it") {

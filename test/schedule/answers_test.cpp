@@ -2,14 +2,80 @@
 
 #include <doctest/doctest.h>
 
+#include <random>
+
 using namespace tutti;
 
 namespace {
 
 /// The step that answers the first send.
-const step* answer_in(const schedule& plan) { return answering(plan, 0, plan.round(0)[0]); }
+const step* answer_in(const schedule& plan) { return answers(plan).to(plan.round(0)[0]); }
+
+/// The same by its definition.
+const step* answer_of(const schedule& plan, int round, const step& sent) {
+    const step* found = nullptr;
+    for (int later = round; later < plan.rounds() && !found; ++later)
+        for (const step& each : plan.round(later)) {
+            if (!touches(each, sent) || &each == &sent) continue;
+            const bool fits = later > round && !found && each.what == action::recv && each.peer == sent.peer && each.here == sent.here;
+            if (!fits) return nullptr;
+            found = &each;
+        }
+    return found;
+}
+
+int users_of(const schedule& plan, int round, const step& one) {
+    const auto used = [&one](const blocks& some) {
+        return some.where == one.here.where && some.first <= one.here.first && one.here.first < some.first + some.count;
+    };
+    int users = 0;
+    for (const step& each : plan.round(round)) users += used(each.here) || (each.what == action::copy && used(each.from));
+    return users;
+}
+
+/// Of few blocks and two peers, and with many sends that are answered.
+schedule random_plan(std::mt19937_64& random) {
+    const auto below = [&random](int end) { return static_cast<int>(random() % static_cast<unsigned>(end)); };
+    const auto some = [&below] {
+        const int first = below(4);
+        return blocks{static_cast<space>(below(3)), first, 1 + below(3) % (4 - first)};
+    };
+    schedule plan({.input = 4, .output = 4, .scratch = 4});
+    for (int rounds = 1 + below(6); rounds > 0; --rounds) {
+        for (int steps = 1 + below(3); steps > 0; --steps) {
+            step next{static_cast<action>(below(4)), below(2), some(), {}};
+            if (next.what == action::copy) next = copy(next.here, some());
+            else if (!plan.steps().empty() && below(2) == 0) {
+                const step& before = plan.steps()[static_cast<std::size_t>(below(static_cast<int>(plan.steps().size())))];
+                if (is_transfer(before)) next = recv(before.peer, before.here);
+            }
+            plan.add(next);
+        }
+        plan.end_round();
+    }
+    return plan;
+}
 
 }  // namespace
+
+TEST_CASE("found in one pass they are those of the definition") {
+    const auto seed = std::random_device{}();
+    CAPTURE(seed);
+    std::mt19937_64 random{seed};
+    int answered = 0;
+    for (int turn = 0; turn < 20'000; ++turn) {
+        const schedule plan = random_plan(random);
+        const answers all(plan);
+        for (int round = 0; round < plan.rounds(); ++round)
+            for (const step& each : plan.round(round)) {
+                REQUIRE(all.together(each) == users_of(plan, round, each));
+                const step* const expected = each.what == action::send ? answer_of(plan, round, each) : nullptr;
+                REQUIRE(all.to(each) == expected);
+                answered += expected != nullptr;
+            }
+    }
+    CHECK(answered > 1000);
+}
 
 TEST_CASE("a recv into what was sent to the same peer answers the send") {
     schedule plan({.output = 4});
@@ -18,8 +84,8 @@ TEST_CASE("a recv into what was sent to the same peer answers the send") {
     plan.round(send(1, output(2, 2)), recv(1, output(0, 2)));
     REQUIRE(answer_in(plan));
     CHECK(answer_in(plan) == &plan.round(2)[1]);
-    CHECK(answering(plan, 1, plan.round(1)[0]) == nullptr);  // it is sent once more
-    CHECK(answering(plan, 2, plan.round(2)[0]) == nullptr);  // nothing comes any more
+    CHECK(answers(plan).to(plan.round(1)[0]) == nullptr);  // it is sent once more
+    CHECK(answers(plan).to(plan.round(2)[0]) == nullptr);  // nothing comes any more
 }
 
 TEST_CASE("it answers only from the same peer, into the same blocks, and when nobody touches these meanwhile") {
