@@ -188,7 +188,8 @@ public:
     /// Ends when every rank has called it.
     future<> barrier(call_options options = {});
     /// A barrier that names in error::timed_out, on all ranks, all those who have not come within the shortest deadline of those who have;
-    /// a plain one names only those this rank waits for itself. Independent of the order of collectives: the n-th call on one rank meets
+    /// and who of these does not even answer, of whom, and of those that are heard by way of it, nothing is known. A plain one names only
+    /// those this rank waits for itself. Independent of the order of collectives: the n-th call on one rank meets
     /// the n-th on the others. Passes through rank 0 and allocates, so it is no barrier for inner loops.
     future<> monitored_barrier(call_options options = {});
 

@@ -64,7 +64,8 @@ public:
 
     /// Where others reach this one; what `connect` takes.
     virtual std::string address() const = 0;
-    /// Retries with back-off until the deadline: the other side may not be there yet. error::timed_out then, error::closed after close().
+    /// Retries with back-off until the deadline: the other side may not be there yet. Then error::refused where nobody listened the last time,
+    /// else error::timed_out; error::closed after close().
     virtual task<result<std::unique_ptr<link>>> connect(std::string address, time_point deadline) = 0;
     /// The next link that somebody opened to us. One caller at a time; ends with error::closed after close().
     virtual task<result<std::unique_ptr<link>>> accept() = 0;

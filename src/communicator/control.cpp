@@ -51,7 +51,9 @@ public:
         : owner_(owner), peer_(peer), lane_(owner.loop_, owner.guard_, std::move(over), *this) {}
 
     void start() noexcept { lane_.resume(); }
+    bool flushed() const noexcept { return ended || lane_.flushed(); }
     void send(frame_kind kind, rank about, bytes payload, std::uint64_t number = 0, const descriptor& what = {}, std::uint32_t slice = 0) {
+        if (ended) return;
         while (!frames_.empty() && frames_.front().gone) frames_.pop_front();
         auto& next = frames_.emplace_back();
         next.head.kind = kind;
@@ -198,7 +200,10 @@ bool control::all_left() const noexcept { return std::find(left_.begin(), left_.
 void control::heard(rank from, const frame& head, const std::vector<std::byte>& payload) noexcept {
     ends_.at(from)->heard = true;
     switch (head.kind) {
-        case frame_kind::here: return;
+        case frame_kind::here: return heard_here(from, head);
+        case frame_kind::roll:
+            if (from == parent_) answer_roll(head.sequence);
+            return;
         case frame_kind::abort: {
             report why = decode_report(payload);
             spread_except(why, from);
@@ -213,7 +218,8 @@ void control::heard(rank from, const frame& head, const std::vector<std::byte>& 
             if (head.slice == on_device) return observer_.heard_waiting_on_device(from, head.sequence, head.what);
             return observer_.heard_waiting(from, head.sequence, head.what);
         default:
-            if (head.place < left_.size()) pass_goodbye(from, static_cast<rank>(head.place), head.kind);
+            if (head.place < left_.size() && static_cast<rank>(head.place) != me_)
+                pass_goodbye(from, static_cast<rank>(head.place), head.kind);
             return;
     }
 }
@@ -223,6 +229,24 @@ void control::heard_entered(rank from, const frame& head, duration within) {
     const entry next{static_cast<rank>(head.place), head.sequence, within};
     if (me_ == 0) observer_.heard_entered(next.who, next.number, next.within);
     else enter(next);
+}
+
+void control::call_roll(std::uint64_t number) noexcept {
+    const std::lock_guard lock(guard_);
+    flood(me_, [this, number](end& at) { at.send(frame_kind::roll, me_, {}, number); });
+}
+
+void control::answer_roll(std::uint64_t number) {
+    flood(parent_, [this, number](end& at) { at.send(frame_kind::roll, me_, {}, number); });
+    ends_.at(parent_)->send(frame_kind::here, me_, {}, number);
+}
+
+/// The first one of a lane concerns nobody else, and is of no barrier.
+void control::heard_here(rank from, const frame& head) {
+    if (head.sequence == 0 || head.place >= left_.size() || from == parent_) return;
+    if (me_ == 0) return observer_.heard_answer(static_cast<rank>(head.place), head.sequence);
+    if (const auto parent = ends_.find(parent_); parent != ends_.end())
+        parent->second->send(frame_kind::here, static_cast<rank>(head.place), {}, head.sequence);
 }
 
 /// That it does not wait concerns the root only.
@@ -243,6 +267,17 @@ void control::note_gone(rank who) noexcept {
     pass_goodbye(me_, who, frame_kind::hang_up);
 }
 
+rank control::next_towards(rank to, rank from) noexcept {
+    for (rank at = to; at > from; at = parent_of(at))
+        if (parent_of(at) == from) return at;
+    return parent_of(from);
+}
+
+bool control::flushed() noexcept {
+    const std::lock_guard lock(guard_);
+    return std::all_of(ends_.begin(), ends_.end(), [](const auto& each) { return each.second->flushed(); });
+}
+
 bool control::orphan() const noexcept {
     const auto parent = ends_.find(parent_);
     return parent != ends_.end() && parent->second->ended;
@@ -253,7 +288,7 @@ void control::lost(rank peer) noexcept {
     at.ended = true;
     if (gone_[static_cast<std::size_t>(peer)] || all_left()) return;
     if (!at.heard) {  // it left while the link was being made
-        if (me_ == 0) pass_goodbye(me_, peer, frame_kind::hang_up);
+        if (peer != parent_) pass_goodbye(me_, peer, frame_kind::hang_up);
         return;
     }
     report why;

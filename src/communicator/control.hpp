@@ -24,6 +24,8 @@ public:
     /// At the root: `who` has come to that barrier and waits so long. Barrier 0 is that of forming, monitored ones follow. Maybe not for
     /// the first time.
     virtual void heard_entered(rank who, std::uint64_t number, duration within) noexcept = 0;
+    /// At the root: `who` has heard the roll being called for that barrier.
+    virtual void heard_answer(rank who, std::uint64_t number) noexcept = 0;
     /// From the root: all have come to it, and to those before.
     virtual void heard_release(std::uint64_t number) noexcept = 0;
     /// At the root: `who` has left and does not wait for the others. Its children are orphans, which nobody else hears: attach them.
@@ -46,6 +48,8 @@ public:
     ~control();
 
     static rank parent_of(rank who) noexcept { return (who - 1) / 2; }
+    /// The neighbour of rank `from` by way of which it hears of rank `to`; `to` itself where it is its own.
+    static rank next_towards(rank to, rank from) noexcept;
     static bool is_parent(rank one, rank of) noexcept { return of != 0 && one == parent_of(of); }
     /// The link to the parent or to a child, at any time; for the root to an orphan, too, and for an orphan to the root, which is its parent
     /// from now on. Each hears what the other one knows.
@@ -56,6 +60,8 @@ public:
     void say_entered(std::uint64_t number, duration within) noexcept;
     /// For the root, when all have come to it.
     void say_release(std::uint64_t number) noexcept;
+    /// For the root: whoever hears it answers.
+    void call_roll(std::uint64_t number) noexcept;
     /// This rank waits in a collective; the neighbours compare.
     void say_waiting(std::uint64_t sequence, const descriptor& what) noexcept;
     void say_waiting_on_device(std::uint64_t number, const descriptor& what) noexcept;
@@ -69,6 +75,9 @@ public:
     void close() noexcept;
     /// Whether every rank, this one included, has said goodbye.
     bool all_left() const noexcept;
+    /// Whether all that was said has left, or has no way.
+    bool flushed() noexcept;
+    bool gone(rank who) const noexcept { return gone_[static_cast<std::size_t>(who)]; }
     const std::vector<bool>& left() const noexcept { return left_; }
 
 private:
@@ -90,6 +99,8 @@ private:
     void release(std::uint64_t number, rank heard_from);
     void heard(rank from, const frame& head, const std::vector<std::byte>& payload) noexcept;
     void heard_entered(rank from, const frame& head, duration within);
+    void answer_roll(std::uint64_t number);
+    void heard_here(rank from, const frame& head);
     void pass_goodbye(rank from, rank who, frame_kind kind);
     void lost(rank peer) noexcept;
 

@@ -28,7 +28,7 @@ void doorman::add(visited& group) {
 }
 
 void doorman::remove(visited& group) noexcept {
-    std::erase(groups_, &group);
+    if (std::erase(groups_, &group) == 0) return;
     ended_.push_back(group.id());
     if (ended_.size() > ended_limit) ended_.pop_front();
 }

@@ -46,11 +46,13 @@ group::passage& group::passage_to(rank peer, lane_id which) noexcept {
     return passages_[static_cast<std::size_t>(peer * (lane_kinds - 1 + who_.settings.lanes) + place)];
 }
 
-std::string group::missing(const std::vector<bool>& there) const {
-    std::vector<rank> gone;
-    for (std::size_t each = 0; each < there.size(); ++each)
-        if (!there[each]) gone.push_back(static_cast<rank>(each));
-    return fmt::format("{} {}", gone.size() == 1 ? "rank" : "ranks", fmt::join(gone, ", "));
+/// Who is not there, and then who is heard by way of those.
+std::pair<std::string, std::string> group::missing(const std::vector<bool>& there) const {
+    std::vector<rank> gone, behind;
+    for (rank each = 0; each < size(); ++each)
+        if (!there[static_cast<std::size_t>(each)])
+            (there[static_cast<std::size_t>(control::next_towards(who_.me, each))] ? gone : behind).push_back(each);
+    return {name_ranks(gone), behind.empty() ? "" : fmt::format(", nor did {}, by way of others that are missing", name_ranks(behind))};
 }
 
 // ---- links
@@ -173,12 +175,12 @@ future<> group::enter(const call_options& options) {
             if (call->ends && call->at) call->at->give_up(*call);
         });
     });
-    call->number = ++entered_;
     call->within = options.deadline == duration{} ? home_->options().operation : options.deadline;
     if (options.label) call->label = options.label;
     call->ends.emplace(std::move(made.second));
     const bool sent = home_->send([this, call] {
         call->at = &monitor_;
+        call->number = ++entered_;
         call->since = home_->loop().now();
         if (failure_ || closed_) monitor_.end(*call, told());
         else monitor_.arrive(call);
@@ -269,6 +271,7 @@ task<> group::until_all_left(time_point limit) {
             co_return;
         }
     }
+    while (!control_.flushed() && home_->loop().now() < limit) co_await sleep_for(idle_poll);  // others wait for what is passed on
 }
 
 future<> group::start_close(duration within) {
@@ -297,7 +300,8 @@ task<> group::close(duration within) {
     why.operation = "close";
     why.communicator = who_.name;
     why.local = who_.me;
-    why.cause = fmt::format("{} did not say goodbye in time", missing(control_.left()));
+    const auto [who, behind] = missing(control_.left());
+    why.cause = fmt::format("{} did not say goodbye in time{}", who, behind);
     throw failure(std::move(why));
 }
 

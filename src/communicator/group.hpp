@@ -92,6 +92,9 @@ private:
     void heard_failure(report why) noexcept override;
     void heard_goodbye(rank who) noexcept override;
     void heard_entered(rank who, std::uint64_t number, duration within) noexcept override;
+    void heard_answer(rank who, std::uint64_t number) noexcept override {
+        if (!failure_ && !closed_) monitor_.heard_answer(who, number);
+    }
     void heard_release(std::uint64_t number) noexcept override;
     void heard_gone(rank who) noexcept override;
     void orphaned() noexcept override { work_.start(await_adoption()); }
@@ -126,7 +129,7 @@ private:
     void tell_watchers() noexcept;
     void shut() noexcept;
     report told() const;
-    std::string missing(const std::vector<bool>& there) const;
+    std::pair<std::string, std::string> missing(const std::vector<bool>& there) const;
 
     const std::shared_ptr<context::state> home_;
     membership who_;
@@ -145,7 +148,7 @@ private:
     bool formed_ = false;
     bool closed_ = false;
     std::atomic<std::uint64_t> children_{0};
-    std::atomic<std::uint64_t> entered_{0};  // monitored barriers
+    std::uint64_t entered_ = 0;  // monitored barriers
     callback<&group::announce_departures> on_departure_{*this};
     background work_;
 };

@@ -15,13 +15,15 @@ task<> group::call_parent(time_point deadline) {
     passage_to(parent, lane_kind::control) = passage::dialling;
     auto opened = co_await open_link(home_->network({}), who_.addresses[static_cast<std::size_t>(parent)],
                                      hello_to(parent, lane_kind::control), deadline);
-    if (opened) {
+    if (opened && *opened) {
         admit(parent, lane_kind::control, std::move(*opened));
         co_return;
     }
-    report why = opened.failure().details();
-    if (why.code == error::timed_out) why.code = error::rendezvous_timeout;
+    report why = opened ? report{} : opened.failure().details();
+    if (opened) why.code = error::protocol_error, why.cause = fmt::format("rank {} called rank {}, which is its child", parent, who_.me);
+    if (home_->loop().now() >= deadline) why.code = error::rendezvous_timeout;
     why.operation = fmt::format("join {}", who_.name);
+    control_.spread(why);  // to children that are here already
     throw failure(std::move(why));
 }
 
@@ -29,7 +31,6 @@ bool group::complete() const noexcept {
     return who_.me == 0 ? std::find(present_.begin(), present_.end(), false) == present_.end() : formed_;
 }
 
-/// Who is not there may have a parent that is not there. Then that one is to blame.
 failure group::late() const {
     report why;
     why.code = error::rendezvous_timeout;
@@ -40,14 +41,8 @@ failure group::late() const {
         why.cause = "rank 0 did not say in time that all ranks have come";
         return failure(std::move(why));
     }
-    std::vector<bool> there = present_, behind = std::vector<bool>(present_.size(), true);
-    for (std::size_t each = 1; each < there.size(); ++each)
-        if (!present_[each] && !present_[static_cast<std::size_t>(control::parent_of(static_cast<rank>(each)))]) {
-            there[each] = true;
-            behind[each] = false;
-        }
-    why.cause = fmt::format("{} of {} did not come in time", missing(there), size());
-    if (there != present_) why.cause += fmt::format(", nor did {}, by way of others that are missing", missing(behind));
+    const auto [who, behind] = missing(present_);
+    why.cause = fmt::format("{} of {} did not come in time{}", who, size(), behind);
     return failure(std::move(why));
 }
 
@@ -57,23 +52,20 @@ task<> group::until_formed(time_point deadline) {
             co_await with_deadline(next_change(), deadline);
         } catch (const failure& why) {
             if (why.code() != error::timed_out) throw;
-            throw late();
+            const failure mine = late();
+            if (who_.me == 0) control_.spread(mine.details());
+            throw mine;
         }
     }
 }
 
 task<> group::form(time_point deadline) {
-    try {
-        if (who_.me != 0) {
-            control_.say_entered(0, {});
-            co_await call_parent(deadline);
-            deadline = later(deadline, std::chrono::seconds(1));  // to hear from rank 0 who is missing
-        }
-        co_await until_formed(deadline);
-    } catch (const failure& why) {
-        if (why.code() != error::cancelled) control_.spread(why.details());
-        throw;
+    if (who_.me != 0) {
+        control_.say_entered(0, {});
+        co_await call_parent(deadline);
+        deadline = later(deadline, std::chrono::seconds(1));  // to hear from rank 0 who is missing
     }
+    co_await until_formed(deadline);
     if (failure_) throw failure(told());
     if (who_.me == 0) control_.say_release(0);
 }
@@ -97,22 +89,26 @@ void group::heard_release(std::uint64_t number) noexcept {
 /// Its children hear of the others through rank 0 from now on.
 void group::heard_gone(rank who) noexcept {
     for (const rank child : {2 * who + 1, 2 * who + 2}) {
-        if (child >= size()) break;
+        if (child >= size() || control_.gone(child)) continue;
         ++adopting_;
         work_.start(adopt(child));
     }
 }
 
-/// Whoever does not listen any more is gone, too.
+/// Whoever does not listen any more is gone, too. One that cannot be reached may be slow.
 task<> group::adopt(rank orphan) {
     co_await yield();  // the control lanes are at work
     if (passage& way = passage_to(orphan, lane_kind::control); way == passage::none && !closed_) {
         way = passage::dialling;
-        const time_point now = home_->loop().now();
-        auto opened =
-            co_await open_link(home_->network({}), who_.addresses[static_cast<std::size_t>(orphan)], hello_to(orphan, lane_kind::control),
-                               later(now, home_->options().lost_link), later(now, home_->options().connect));
-        if (opened) admit(orphan, lane_kind::control, std::move(*opened));
+        const std::string& address = who_.addresses[static_cast<std::size_t>(orphan)];
+        const time_point limit = later(home_->loop().now(), home_->options().connect);
+        result<std::unique_ptr<link>> opened = failure(error::timed_out, "");
+        for (duration patience = home_->options().lost_link;
+             !opened && opened.failure().code() == error::timed_out && home_->loop().now() < limit && !closed_; patience *= 2) {
+            const time_point connected = std::min(limit, later(home_->loop().now(), patience));
+            opened = co_await open_link(home_->network({}), address, hello_to(orphan, lane_kind::control), connected, limit);
+        }
+        if (opened && *opened) admit(orphan, lane_kind::control, std::move(*opened));
         else if (!closed_) control_.note_gone(orphan);
     }
     --adopting_;

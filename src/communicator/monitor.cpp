@@ -11,12 +11,18 @@ namespace {
 constexpr std::size_t most_at_once = 1024;               // calls of one rank
 constexpr duration root_grace = std::chrono::seconds(1);  // for rank 0 to say who is missing
 
+constexpr duration roll_time = std::chrono::milliseconds(500);  // to answer
+
 double seconds(duration time) { return std::chrono::duration<double>(time).count(); }
 
 /// When another rank stops waiting for rank 0 to say who is missing.
 time_point limit_of(const monitor::call& which) { return later(later(which.since, which.within), root_grace); }
 
 }  // namespace
+
+std::string name_ranks(const std::vector<rank>& some) {
+    return fmt::format("{} {}", some.size() == 1 ? "rank" : "ranks", fmt::join(some, ", "));
+}
 
 void monitor::arrive(std::shared_ptr<call> which) {
     const std::uint64_t number = which->number;
@@ -25,7 +31,7 @@ void monitor::arrive(std::shared_ptr<call> which) {
     if (calls_.size() > most_at_once)
         return fail(error::invalid_argument, number, {me_},
                     fmt::format("rank {} called monitored_barrier with {} of them under way, which is the limit", me_, most_at_once));
-    if (me_ == 0) came(me_, number, within);
+    if (me_ == 0) came(me_, number, within), judge();
     else if (tree_.left()[0]) return left_early(0, number);
     else tree_.say_entered(number, within);
     set_clock();
@@ -36,30 +42,44 @@ void monitor::note(news next) {
     news_.push_back(next);
 }
 
+/// All of it is noted before anything is judged: who has left may have come before.
 void monitor::hear() noexcept {
     for (const news& next : std::exchange(news_, {})) {
-        if (next.who == released) release(next.number);
-        else came(next.who, next.number, next.within);
+        if (next.what == told::released) release(next.number);
+        else if (next.what == told::entered) came(next.who, next.number, next.within);
+        else if (const auto found = meetings_.find(next.number); found != meetings_.end() && found->second.called)
+            found->second.here[static_cast<std::size_t>(next.who)] = true;
     }
+    judge();
     set_clock();
 }
 
-/// The shortest deadline of those who have come counts, each from its arrival.
+/// The shortest deadline of those who have come counts, each from its arrival. Who has a new parent says once more that it came, and that
+/// barrier may be over.
 void monitor::came(rank who, std::uint64_t number, duration within) {
+    if (number <= released_) return;
     meeting& at = meetings_[number];
     if (at.came.empty()) at.came.resize(static_cast<std::size_t>(size_));
     at.came[static_cast<std::size_t>(who)] = true;
-    if (const time_point until = later(loop_.now(), within); until < at.until) {
+    if (const time_point until = later(loop_.now(), within); !at.called && until < at.until) {
         at.until = until;
         at.within = within;
     }
+}
+
+void monitor::judge() noexcept {
     const auto& left = tree_.left();
-    for (rank each = 0; each < size_; ++each)
-        if (left[static_cast<std::size_t>(each)] && !at.came[static_cast<std::size_t>(each)]) return left_early(each, number);
-    if (std::find(at.came.begin(), at.came.end(), false) != at.came.end()) return;
-    meetings_.erase(number);
-    tree_.say_release(number);
-    release(number);
+    while (!meetings_.empty()) {
+        const auto& [number, at] = *meetings_.begin();
+        for (rank each = 0; each < size_; ++each)
+            if (left[static_cast<std::size_t>(each)] && !at.came[static_cast<std::size_t>(each)]) return left_early(each, number);
+        if (at.called && all_answered(at)) return name_missing(number, at);
+        if (std::find(at.came.begin(), at.came.end(), false) != at.came.end()) return;
+        released_ = number;
+        meetings_.erase(meetings_.begin());
+        tree_.say_release(released_);
+        release(released_);
+    }
 }
 
 void monitor::release(std::uint64_t number) {
@@ -72,12 +92,7 @@ void monitor::release(std::uint64_t number) {
 
 void monitor::departed(rank who) noexcept {
     hear();  // what was said before the goodbye
-    if (me_ != 0) {
-        if (who == 0 && !calls_.empty()) left_early(who, calls_.begin()->first);
-        return;
-    }
-    for (const auto& [number, at] : meetings_)
-        if (!at.came[static_cast<std::size_t>(who)]) return left_early(who, number);
+    if (who == 0 && !calls_.empty()) left_early(who, calls_.begin()->first);
 }
 
 void monitor::left_early(rank who, std::uint64_t number) noexcept {
@@ -99,15 +114,40 @@ void monitor::set_clock() {
     if (first != no_deadline) loop_.start_timer(clock_, first);
 }
 
+bool monitor::all_answered(const meeting& at) const {
+    for (std::size_t each = 0; each < at.came.size(); ++each)
+        if (!at.came[each] && !at.here[each]) return false;
+    return true;
+}
+
+/// A rank that does not answer passes nothing on either, so of those behind it nothing is known.
+void monitor::name_missing(std::uint64_t number, const meeting& at) noexcept {
+    std::vector<rank> missing, silent, unknown;
+    const auto heard = [&at](rank who) { return at.came[static_cast<std::size_t>(who)] || at.here[static_cast<std::size_t>(who)]; };
+    for (rank each = 0; each < size_; ++each) {
+        if (at.came[static_cast<std::size_t>(each)]) continue;
+        const bool known = each == 0 || heard(each);
+        const bool reached = known || control::parent_of(each) == 0 || heard(control::parent_of(each));
+        (reached ? missing : unknown).push_back(each);
+        if (reached && !known) silent.push_back(each);
+    }
+    std::string cause =
+        fmt::format("{} did not come to monitored_barrier #{} within {:g} s", name_ranks(missing), number, seconds(at.within));
+    if (!silent.empty()) cause += fmt::format("; {} {} not answer", name_ranks(silent), silent.size() == 1 ? "does" : "do");
+    if (!unknown.empty()) cause += fmt::format(", so nothing is known of {}", name_ranks(unknown));
+    fail(error::timed_out, number, std::move(missing), std::move(cause));
+}
+
 void monitor::look_at_clock() noexcept {
-    for (const auto& [number, at] : meetings_) {
+    for (auto& [number, at] : meetings_) {
         if (loop_.now() < at.until) continue;
-        std::vector<rank> missing;
-        for (rank each = 0; each < size_; ++each)
-            if (!at.came[static_cast<std::size_t>(each)]) missing.push_back(each);
-        std::string cause = fmt::format("{} {} did not come to monitored_barrier #{} within {:g} s", missing.size() == 1 ? "rank" : "ranks",
-                                        fmt::join(missing, ", "), number, seconds(at.within));
-        return fail(error::timed_out, number, std::move(missing), std::move(cause));
+        if (at.called) return name_missing(number, at);
+        at.called = true;
+        at.here.resize(at.came.size());
+        at.here[0] = true;
+        at.until = later(at.until, roll_time);
+        tree_.call_roll(number);
+        if (all_answered(at)) return name_missing(number, at);
     }
     for (const auto& [number, who] : calls_)
         if (me_ != 0 && loop_.now() >= limit_of(*who))

@@ -13,6 +13,9 @@
 
 namespace tutti::detail {
 
+/// "rank 3", "ranks 3, 5".
+std::string name_ranks(const std::vector<rank>& some);
+
 /// Told on the loop.
 class monitor_observer {
 public:
@@ -53,14 +56,16 @@ public:
     void end_all(const report& why) noexcept;
 
     // From the tree, also while a control lane is at work: they are looked at afterwards.
-    void heard_entered(rank who, std::uint64_t number, duration within) { note({who, number, within}); }
-    void heard_release(std::uint64_t number) { note({released, number, {}}); }
+    void heard_entered(rank who, std::uint64_t number, duration within) { note({told::entered, who, number, within}); }
+    void heard_answer(rank who, std::uint64_t number) { note({told::here, who, number, {}}); }
+    void heard_release(std::uint64_t number) { note({told::released, 0, number, {}}); }
     /// Not while a control lane is at work.
     void departed(rank who) noexcept;
 
 private:
-    static constexpr rank released = -1;
+    enum class told : std::uint8_t { entered, here, released };
     struct news {
+        told what;
         rank who;
         std::uint64_t number;
         duration within;
@@ -70,11 +75,16 @@ private:
         std::vector<bool> came;
         duration within{};
         time_point until = no_deadline;
+        std::vector<bool> here;  // since the roll was called, when time was over: who answered
+        bool called = false;
     };
 
     void note(news next);
     void hear() noexcept;
     void came(rank who, std::uint64_t number, duration within);
+    void judge() noexcept;
+    bool all_answered(const meeting& at) const;
+    void name_missing(std::uint64_t number, const meeting& at) noexcept;
     void release(std::uint64_t number);
     void left_early(rank who, std::uint64_t number) noexcept;
     void look_at_clock() noexcept;
@@ -88,6 +98,7 @@ private:
     monitor_observer& observer_;
     std::map<std::uint64_t, std::shared_ptr<call>> calls_;  // by number
     std::map<std::uint64_t, meeting> meetings_;
+    std::uint64_t released_ = 0;  // at rank 0: the last one
     std::vector<news> news_;
     callback<&monitor::hear> on_news_{*this};
     alarm<&monitor::look_at_clock> clock_{*this};

@@ -25,9 +25,10 @@ attempts::attempts(event_loop& loop, open_attempts& all, std::string address, ti
     if (all_.closed_) end(error::closed);
 }
 
-task<bool> attempts::again(std::string reason) {
+task<bool> attempts::again(std::string reason, bool nobody_listens) {
     ++count_;
     reason_ = std::move(reason);
+    nobody_listens_ = nobody_listens;
     return pause(pauses_.next());
 }
 
@@ -45,6 +46,7 @@ task<bool> attempts::worked() {
     if (how == woken::by_time) {
         ++count_;
         if (reason_.empty()) reason_ = "no answer";
+        nobody_listens_ = false;
         end(error::timed_out);
     }
     co_return open();
@@ -52,7 +54,7 @@ task<bool> attempts::worked() {
 
 failure attempts::why() const {
     report what;
-    what.code = ended_;
+    what.code = ended_ == error::timed_out && nobody_listens_ ? make_error_code(error::refused) : ended_;
     what.operation = "connect";
     what.address = address_;
     what.elapsed = loop_.now() - begin_;

@@ -35,7 +35,7 @@ public:
     /// Whether it is worth trying at all.
     bool open() const noexcept { return !ended_; }
     /// The last attempt failed because of `reason`. Waits; false when there is no other attempt.
-    task<bool> again(std::string reason);
+    task<bool> again(std::string reason, bool nobody_listens);
     task<bool> pause(duration length);
 
     /// For an attempt that waits itself, until its work is done (true) or this call's time is up.
@@ -60,6 +60,7 @@ private:
     wake_call call_;
     int count_ = 0;
     std::string reason_;
+    bool nobody_listens_ = false;
     std::error_code ended_;
 };
 

@@ -60,7 +60,7 @@ private:
 };
 
 bool known(std::uint8_t kind) noexcept {
-    return kind >= static_cast<std::uint8_t>(frame_kind::data) && kind <= static_cast<std::uint8_t>(frame_kind::here);
+    return kind >= static_cast<std::uint8_t>(frame_kind::data) && kind <= static_cast<std::uint8_t>(frame_kind::roll);
 }
 
 }  // namespace

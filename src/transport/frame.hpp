@@ -24,7 +24,8 @@ enum class frame_kind : std::uint8_t {
     entered,  // towards rank 0: a rank has come to a barrier, the first of which is that of forming; payload: how long it waits
     release,  // from rank 0: everybody has come to it
     waiting,  // the sender waits in a collective: what it believes it to be
-    here,     // the first frame of a control lane: from now on its end without a goodbye is a death
+    here,     // the first frame of a control lane: from now on its end without a goodbye is a death; an answer to roll, towards rank 0
+    roll,     // from rank 0: who is there to hear this?
 };
 
 /// What the ranks must agree about. Small enough to travel whole in every frame, so a mismatch can be told in words.

@@ -16,7 +16,7 @@ task<result<std::unique_ptr<link>>> memory_transport::connect(std::string addres
         std::unique_ptr<link> mine;
         auto reason = open_link(address, mine);
         if (reason.empty()) co_return mine;
-        co_await tries.again(std::move(reason));
+        co_await tries.again(std::move(reason), true);
     }
     co_return tries.why();
 }

@@ -89,7 +89,7 @@ task<result<std::unique_ptr<link>>> simulated_transport::connect(std::string add
         std::unique_ptr<link> mine;
         auto reason = open_link(address, mine);
         if (reason.empty()) co_return mine;
-        co_await tries.again(std::move(reason));
+        co_await tries.again(std::move(reason), true);
     }
     co_return tries.why();
 }

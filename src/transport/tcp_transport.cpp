@@ -91,6 +91,7 @@ task<result<std::unique_ptr<link>>> tcp_transport::connect(std::string address, 
         host.start(loop_, *target, tries.work());
         if (!co_await tries.worked()) break;
         std::string reason = host.reason();
+        bool refused = false;
         for (const auto& where : host.endpoints()) {
             tcp::socket socket(executor_of(loop_));
             boost::system::error_code code;
@@ -102,8 +103,9 @@ task<result<std::unique_ptr<link>>> tcp_transport::connect(std::string address, 
             }
             if (!code) co_return make_tcp_link(loop_, std::move(socket), usual_congestion_control_);
             reason = code.message();
+            refused = code == asio::error::connection_refused;
         }
-        co_await tries.again(std::move(reason));
+        co_await tries.again(std::move(reason), refused);
     }
     co_return tries.why();
 }

@@ -1,57 +1,20 @@
 // What happens to one rank is known on all, along a tree in which others may be missing already.
-#include "support/ranks.hpp"
-#include "transport/simulated_transport.hpp"
-
+#include "communicator/job.hpp"
 #include "runtime/background.hpp"
 
 #include <tutti/sleep.hpp>
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
-#include <deque>
 #include <random>
 #include <string>
 
 using namespace tutti;
 using namespace std::chrono_literals;
+using test::among;
+using test::job;
 
 namespace {
-
-bool among(const std::vector<rank>& some, rank one) { return std::find(some.begin(), some.end(), one) != some.end(); }
-
-/// Ranks over one simulated network, each of which leaves when its body returns, and of a job that exits, its context with it.
-class job {
-public:
-    using body = std::function<task<>(std::unique_ptr<communicator>)>;
-
-    explicit job(std::uint64_t seed = 1, line_options line = {}, bool exits = false) : network(seed, line), exits_(exits) {}
-
-    void run(int size, const body& each) {
-        std::vector<task<>> all;
-        for (rank me = 0; me < size; ++me) {
-            homes_.push_back(std::make_unique<context>(loop, std::make_unique<simulated_transport>(loop, network)));
-            all.push_back(one(homes_.back(), test::world_of(me, size), each));
-        }
-        tutti::run(loop, when_all(std::move(all)));
-    }
-
-    event_loop loop{event_loop::virtual_time};
-    simulated_network network;
-
-private:
-    task<> one(std::unique_ptr<context>& home, world who, const body& each) {
-        auto joining = home->join(who, memory_store(table_));
-        auto all = co_await std::move(joining);
-        auto work = each(std::move(all));
-        co_await std::move(work);
-        if (exits_) home.reset();
-    }
-
-    const bool exits_;
-    memory_table table_;
-    std::deque<std::unique_ptr<context>> homes_;
-};
 
 /// What the others hear, who wait for nothing else.
 task<> hear(communicator& all, error code, rank root, int& told) {
@@ -100,56 +63,26 @@ task<> leave_at(std::unique_ptr<communicator> all, duration when, bool waits, in
     ++closed;
 }
 
-task<> meet_without(std::unique_ptr<communicator> all, const std::vector<rank>& leave, int& told) {
-    co_await all->monitored_barrier();
-    if (among(leave, all->rank())) co_return;
-    co_await sleep_for(1s);
-    call_options options;
-    options.deadline = 10s;
-    event_loop& loop = co_await this_loop;
-    const time_point begin = loop.now();
-    auto meeting = all->monitored_barrier(options);
-    auto ended = co_await as_result(std::move(meeting));
-    REQUIRE_FALSE(ended);
-    CHECK(ended.failure().code() == error::peer_left);
-    CHECK(among(leave, ended.failure().details().root));
-    CHECK(loop.now() - begin < 1s);
-    ++told;
-}
-
-/// Rank 1 leaves; at that moment its child comes to a barrier, and nobody else does.
-task<> meet_alone(std::unique_ptr<communicator> all, int& told) {
-    event_loop& loop = co_await this_loop;
+task<> close_beside_silent(std::unique_ptr<communicator> all, simulated_network& network, std::vector<std::string>& told) {
     co_await sleep_until(time_point(1s));
-    if (all->rank() == 1) co_return;
-    auto hearing = as_result(all->rank() == 3 ? all->monitored_barrier() : all->watch());
-    const auto ended = co_await std::move(hearing);
-    REQUIRE_FALSE(ended);
-    CHECK(ended.failure().code() == error::peer_left);
-    CHECK(ended.failure().details().root == 1);
-    CHECK(loop.now() < time_point(2s));
-    ++told;
+    if (all->rank() == 0) test::silence_rank_1(network);
+    if (all->rank() == 1) {
+        co_await sleep_for(20s);
+        co_return;
+    }
+    try {
+        auto closing = all->close(2s);
+        co_await std::move(closing);
+    } catch (const failure& why) {
+        told[static_cast<std::size_t>(all->rank())] = why.details().cause;
+    }
 }
 
-/// Some come to a barrier and leave without waiting for its end.
-task<> meet_and_leave(std::unique_ptr<communicator> all, duration when, const std::vector<bool>& stay, int& met) {
-    co_await sleep_for(when);
-    auto meeting = all->monitored_barrier();
-    if (!stay[static_cast<std::size_t>(all->rank())]) {
-        all.reset();
-        (void)co_await as_result(std::move(meeting));
-        co_return;
-    }
-    ++met;
-    const auto ended = co_await as_result(std::move(meeting));
-    if (ended) {
-        auto closing = all->close(10s);
-        co_await std::move(closing);
-        co_return;
-    }
-    CHECK_MESSAGE(ended.failure().code() == error::peer_left, std::string(ended.failure().what()));
-    const rank blamed = ended.failure().details().root;  // rank 0 itself by orphans that it had no time to tell of another
-    CHECK((blamed == 0 || !stay[static_cast<std::size_t>(blamed)]));
+task<> close_in_turn(std::unique_ptr<communicator> all, duration each, int& closed) {
+    co_await sleep_until(time_point(1s) + each * all->rank());
+    auto closing = all->close(20s);
+    co_await std::move(closing);
+    ++closed;
 }
 
 /// Joins; tells how that ended.
@@ -222,40 +155,39 @@ TEST_CASE("ranks that leave at any time, waiting for the others or not, keep nob
     }
 }
 
-TEST_CASE("a monitored barrier tells at once that ranks have left, also on those whose parent was one of them") {
-    for (const std::vector<rank>& leave : {std::vector<rank>{1}, {1, 3}, {2, 6}, {7}}) {
-        CAPTURE(leave.size());
-        CAPTURE(leave[0]);
-        job here;
-        int told = 0;
-        here.run(8, [&](std::unique_ptr<communicator> all) { return meet_without(std::move(all), leave, told); });
-        CHECK(told == 8 - static_cast<int>(leave.size()));
-    }
-}
-
-TEST_CASE("a rank that comes to a monitored barrier as its parent leaves is heard all the same") {
+TEST_CASE("closing names the rank that is not heard, and apart from it those behind it") {
     job here;
-    int told = 0;
-    here.run(8, [&told](std::unique_ptr<communicator> all) { return meet_alone(std::move(all), told); });
-    CHECK(told == 7);
+    std::vector<std::string> told(8);
+    here.run(8, [&](std::unique_ptr<communicator> all) { return close_beside_silent(std::move(all), here.network, told); });
+    CHECK(told[0] == "rank 1 did not say goodbye in time, nor did ranks 3, 4, 7, by way of others that are missing");
+    CHECK(told[6] == told[0]);
+    CHECK(told[7] == "rank 1 did not say goodbye in time, nor did ranks 0, 2, 4, 5, 6, by way of others that are missing");
 }
 
-TEST_CASE("ranks that come to a monitored barrier and leave at once let the others pass, or are named") {
-    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
-        CAPTURE(seed);
-        std::mt19937_64 random{seed};
+TEST_CASE("nobody closes before what it passes on has left") {
+    for (const std::size_t window : {128, 512, 4096}) {
+        CAPTURE(window);
         line_options line;
-        line.latency = std::chrono::microseconds(random() % 2000);
-        line.jitter = 3 * line.latency;
-        job here(seed, line);
-        std::vector<bool> stay(2 + random() % 16);
-        for (std::size_t each = 0; each < stay.size(); ++each) stay[each] = each == 0 || random() % 2 == 0;
-        int met = 0;
-        here.run(static_cast<int>(stay.size()), [&](std::unique_ptr<communicator> all) {
-            return meet_and_leave(std::move(all), std::chrono::microseconds(random() % 10'000), stay, met);
-        });
-        CHECK(met == std::count(stay.begin(), stay.end(), true));
+        line.window_bytes = window;
+        line.latency = 1ms;
+        job here(1, line);
+        int closed = 0;
+        here.run(32,
+                 [&](std::unique_ptr<communicator> all) { return close_in_turn(std::move(all), std::chrono::microseconds(100), closed); });
+        CHECK(closed == 32);
     }
+}
+
+TEST_CASE("an orphan far away is no rank that has left") {
+    line_options line;
+    line.latency = 400ms;
+    job here(1, line);
+    int closed = 0;
+    here.run(16, [&](std::unique_ptr<communicator> all) {
+        const bool waits = all->rank() != 1;
+        return leave_at(std::move(all), 1s, waits, closed);
+    });
+    CHECK(closed == 15);
 }
 
 TEST_CASE("a rank that cannot be reached from its parent is told apart from those that come by way of it") {

@@ -7,8 +7,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <string>
+#include <thread>
 
 using namespace tutti;
 using namespace std::chrono_literals;
@@ -212,6 +214,29 @@ TEST_CASE("dropping a monitored barrier fails the communicator") { run_ranks(3, 
 TEST_CASE("a monitored barrier on a failed or closed communicator ends with its cause") { run_ranks(2, call_too_late); }
 
 TEST_CASE("a program that never awaits its monitored barriers fails instead of eating memory") { run_ranks(3, call_too_often); }
+
+TEST_CASE("monitored barriers may be called from several threads") {
+    constexpr int size = 2, threads = 4, rounds = 2000;
+    memory_table table;
+    std::vector<std::thread> ranks;
+    std::atomic<int> ended{0};
+    for (rank me = 0; me < size; ++me)
+        ranks.emplace_back([&table, &ended, me] {
+            context home;
+            event_loop loop;
+            const auto world = run(loop, home.join(test::world_of(me, size), memory_store(table)));
+            std::vector<std::thread> callers;
+            for (int each = 0; each < threads; ++each)
+                callers.emplace_back([&world, &ended] {
+                    for (int round = 0; round < rounds; ++round) world->monitored_barrier(within(20s)).get();
+                    ++ended;
+                });
+            for (auto& each : callers) each.join();
+            run(loop, world->close());
+        });
+    for (auto& each : ranks) each.join();
+    CHECK(ended == size * threads);
+}
 
 TEST_CASE("a rank 0 that says nothing is named, a little later") {
     event_loop loop(event_loop::virtual_time);

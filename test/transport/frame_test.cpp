@@ -86,7 +86,7 @@ TEST_CASE("a frame with any other magic, version or kind, or references that can
     for (std::size_t place = 0; place < 8; ++place)
         for (int value = 0; value < 256; ++value) {
             auto bytes = encode(sample());
-            const bool kind = place == 6 && value >= static_cast<int>(frame_kind::data) && value <= static_cast<int>(frame_kind::here);
+            const bool kind = place == 6 && value >= static_cast<int>(frame_kind::data) && value <= static_cast<int>(frame_kind::roll);
             const int count = value & 0x1f;
             const int lending = value & ~0x20;  // without the bit of the memory that the caller speaks of
             const bool in_place = lending == 0x40, answered = (lending & 0xc0) == 0x80 && count > 0;

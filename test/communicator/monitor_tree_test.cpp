@@ -1,0 +1,171 @@
+// Monitored barriers among ranks some of which leave without waiting for each other, or do not answer.
+#include "communicator/job.hpp"
+
+#include <tutti/sleep.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+
+using namespace tutti;
+using namespace std::chrono_literals;
+using test::among;
+using test::job;
+
+namespace {
+
+task<> meet_without(std::unique_ptr<communicator> all, const std::vector<rank>& leave, int& told) {
+    co_await all->monitored_barrier();
+    if (among(leave, all->rank())) co_return;
+    co_await sleep_for(1s);
+    call_options options;
+    options.deadline = 10s;
+    event_loop& loop = co_await this_loop;
+    const time_point begin = loop.now();
+    auto meeting = all->monitored_barrier(options);
+    auto ended = co_await as_result(std::move(meeting));
+    REQUIRE_FALSE(ended);
+    CHECK(ended.failure().code() == error::peer_left);
+    CHECK(among(leave, ended.failure().details().root));
+    CHECK(loop.now() - begin < 1s);
+    ++told;
+}
+
+/// Rank 1 leaves; at that moment its child comes to a barrier, and nobody else does.
+task<> meet_alone(std::unique_ptr<communicator> all, int& told) {
+    event_loop& loop = co_await this_loop;
+    co_await sleep_until(time_point(1s));
+    if (all->rank() == 1) co_return;
+    auto hearing = as_result(all->rank() == 3 ? all->monitored_barrier() : all->watch());
+    const auto ended = co_await std::move(hearing);
+    REQUIRE_FALSE(ended);
+    CHECK(ended.failure().code() == error::peer_left);
+    CHECK(ended.failure().details().root == 1);
+    CHECK(loop.now() < time_point(2s));
+    ++told;
+}
+
+/// Some come to a barrier and leave without waiting for its end.
+task<> meet_and_leave(std::unique_ptr<communicator> all, duration when, const std::vector<bool>& stay, int& met) {
+    co_await sleep_for(when);
+    auto meeting = all->monitored_barrier();
+    if (!stay[static_cast<std::size_t>(all->rank())]) {
+        all.reset();
+        (void)co_await as_result(std::move(meeting));
+        co_return;
+    }
+    ++met;
+    const auto ended = co_await as_result(std::move(meeting));
+    if (ended) {
+        auto closing = all->close(10s);
+        co_await std::move(closing);
+        co_return;
+    }
+    CHECK_MESSAGE(ended.failure().code() == error::peer_left, std::string(ended.failure().what()));
+    const rank blamed = ended.failure().details().root;  // rank 0 itself by orphans that it had no time to tell of another
+    CHECK((blamed == 0 || !stay[static_cast<std::size_t>(blamed)]));
+}
+
+/// Rank 1 comes to a barrier, and leaves when its child, rank 3, has come, too; another one comes last.
+task<> come_last(std::unique_ptr<communicator> all, rank slow, duration last, int& closed) {
+    const rank me = all->rank();
+    co_await sleep_until(time_point(1s) + (me == 1 ? duration(20ms) : me == slow ? last : duration{}));
+    auto meeting = all->monitored_barrier();
+    if (me == 1) {
+        co_await sleep_for(5ms);
+        all.reset();
+        (void)co_await as_result(std::move(meeting));
+        co_return;
+    }
+    co_await std::move(meeting);
+    auto closing = all->close(10s);
+    co_await std::move(closing);
+    ++closed;
+}
+
+task<> miss_silent(std::unique_ptr<communicator> all, simulated_network& network, std::vector<report>& told) {
+    co_await sleep_until(time_point(1s));
+    if (all->rank() == 0) test::silence_rank_1(network);
+    if (all->rank() == 1 || all->rank() == 6) {
+        co_await sleep_for(20s);
+        co_return;
+    }
+    call_options options;
+    options.deadline = 2s;
+    auto meeting = as_result(all->monitored_barrier(options));
+    const auto ended = co_await std::move(meeting);
+    REQUIRE_FALSE(ended);
+    told[static_cast<std::size_t>(all->rank())] = ended.failure().details();
+}
+
+}  // namespace
+
+TEST_CASE("a monitored barrier tells at once that ranks have left, also on those whose parent was one of them") {
+    for (const std::vector<rank>& leave : {std::vector<rank>{1}, {1, 3}, {2, 6}, {7}}) {
+        CAPTURE(leave.size());
+        CAPTURE(leave[0]);
+        job here;
+        int told = 0;
+        here.run(8, [&](std::unique_ptr<communicator> all) { return meet_without(std::move(all), leave, told); });
+        CHECK(told == 8 - static_cast<int>(leave.size()));
+    }
+}
+
+TEST_CASE("a rank that comes to a monitored barrier as its parent leaves is heard all the same") {
+    job here;
+    int told = 0;
+    here.run(8, [&told](std::unique_ptr<communicator> all) { return meet_alone(std::move(all), told); });
+    CHECK(told == 7);
+}
+
+TEST_CASE("ranks that come to a monitored barrier and leave at once let the others pass, or are named") {
+    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+        CAPTURE(seed);
+        std::mt19937_64 random{seed};
+        line_options line;
+        line.latency = std::chrono::microseconds(random() % 2000);
+        line.jitter = 3 * line.latency;
+        job here(seed, line);
+        std::vector<bool> stay(2 + random() % 16);
+        for (std::size_t each = 0; each < stay.size(); ++each) stay[each] = each == 0 || random() % 2 == 0;
+        int met = 0;
+        here.run(static_cast<int>(stay.size()), [&](std::unique_ptr<communicator> all) {
+            return meet_and_leave(std::move(all), std::chrono::microseconds(random() % 10'000), stay, met);
+        });
+        CHECK(met == std::count(stay.begin(), stay.end(), true));
+    }
+}
+
+TEST_CASE("a barrier that is over stays over, though a rank with a new parent says once more that it came") {
+    line_options line;
+    line.latency = 1ms;
+    line.bytes_per_second = 1e6;
+    line.partial_moves = false;
+    for (int turn = 0; turn < 6000; ++turn) {
+        const rank slow = turn % 2 == 0 ? 0 : 2;
+        const auto last = std::chrono::microseconds(28'500 + turn / 2);
+        CAPTURE(slow);
+        CAPTURE(last.count());
+        job here(1, line);
+        int closed = 0;
+        here.run(4, [&](std::unique_ptr<communicator> all) { return come_last(std::move(all), slow, last, closed); });
+        REQUIRE(closed == 3);
+    }
+}
+
+TEST_CASE("a rank that does not answer is told apart from those that only do not come, and from those behind it") {
+    job here;
+    std::vector<report> told(8);
+    here.run(8, [&](std::unique_ptr<communicator> all) { return miss_silent(std::move(all), here.network, told); });
+    for (const rank me : {0, 2, 5}) {
+        CAPTURE(me);
+        const report& why = told[static_cast<std::size_t>(me)];
+        CHECK(why.code == error::timed_out);
+        CHECK(why.peers == std::vector<rank>{1, 6});
+        CHECK(why.cause ==
+              "ranks 1, 6 did not come to monitored_barrier #1 within 2 s; rank 1 does not answer, so nothing is known of ranks 3, 4, 7");
+    }
+    for (const rank me : {3, 4, 7})
+        CHECK(told[static_cast<std::size_t>(me)].cause == "rank 0 did not say who was missing at monitored_barrier #1 after 2 s");
+}
