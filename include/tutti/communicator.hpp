@@ -187,10 +187,10 @@ public:
     future<> exclusive_scan(const_buffer from, buffer to, reduction op, call_options options = {});
     /// Ends when every rank has called it.
     future<> barrier(call_options options = {});
-    /// A barrier that names in error::timed_out, on all ranks, all those who have not come within the shortest deadline of those who have;
-    /// and who of these does not even answer, of whom, and of those that are heard by way of it, nothing is known. A plain one names only
-    /// those this rank waits for itself. Independent of the order of collectives: the n-th call on one rank meets
-    /// the n-th on the others. Passes through rank 0 and allocates, so it is no barrier for inner loops.
+    /// A barrier that names in error::timed_out, on all ranks, all those who have not come within the shortest deadline of those who have. It
+    /// also says who does not even answer, as a stopped process, and whose word would come by way of it: of these nothing is known. A plain
+    /// barrier names only those this rank waits for itself. Independent of the order of collectives: the n-th call on one rank meets the
+    /// n-th on the others. Passes through rank 0 and allocates, so it is no barrier for inner loops.
     future<> monitored_barrier(call_options options = {});
 
     // With a count for each rank, in elements; 0 is one too. Parts lie behind each other without gaps, in the order of ranks. Counts are

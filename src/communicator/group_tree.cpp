@@ -23,7 +23,7 @@ task<> group::call_parent(time_point deadline) {
     if (opened) why.code = error::protocol_error, why.cause = fmt::format("rank {} called rank {}, which is its child", parent, who_.me);
     if (home_->loop().now() >= deadline) why.code = error::rendezvous_timeout;
     why.operation = fmt::format("join {}", who_.name);
-    control_.spread(why);  // to children that are here already
+    if (why.code != error::cancelled) control_.spread(why);  // to children that are here already
     throw failure(std::move(why));
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 namespace tutti::detail {
 namespace {
@@ -122,20 +123,23 @@ bool monitor::all_answered(const meeting& at) const {
 
 /// A rank that does not answer passes nothing on either, so of those behind it nothing is known.
 void monitor::name_missing(std::uint64_t number, const meeting& at) noexcept {
-    std::vector<rank> missing, silent, unknown;
-    const auto heard = [&at](rank who) { return at.came[static_cast<std::size_t>(who)] || at.here[static_cast<std::size_t>(who)]; };
+    std::vector<rank> missing, unknown;
+    std::set<rank> silent;
     for (rank each = 0; each < size_; ++each) {
         if (at.came[static_cast<std::size_t>(each)]) continue;
-        const bool known = each == 0 || heard(each);
-        const bool reached = known || control::parent_of(each) == 0 || heard(control::parent_of(each));
-        (reached ? missing : unknown).push_back(each);
-        if (reached && !known) silent.push_back(each);
+        rank first = 0;  // on the way from rank 0, that does not answer
+        for (rank on = each; on > 0; on = control::parent_of(on))
+            if (!at.here[static_cast<std::size_t>(on)]) first = on;
+        (first == 0 || first == each ? missing : unknown).push_back(each);
+        if (first > 0) silent.insert(first);
     }
-    std::string cause =
-        fmt::format("{} did not come to monitored_barrier #{} within {:g} s", name_ranks(missing), number, seconds(at.within));
-    if (!silent.empty()) cause += fmt::format("; {} {} not answer", name_ranks(silent), silent.size() == 1 ? "does" : "do");
+    std::string cause = fmt::format("{} did not come to monitored_barrier #{} within {:g} s",
+                                    missing.empty() ? "some ranks" : name_ranks(missing), number, seconds(at.within));
+    if (!silent.empty())
+        cause += fmt::format("; {} {} not answer", name_ranks({silent.begin(), silent.end()}), silent.size() == 1 ? "does" : "do");
     if (!unknown.empty()) cause += fmt::format(", so nothing is known of {}", name_ranks(unknown));
-    fail(error::timed_out, number, std::move(missing), std::move(cause));
+    silent.insert(missing.begin(), missing.end());
+    fail(error::timed_out, number, {silent.begin(), silent.end()}, std::move(cause));
 }
 
 void monitor::look_at_clock() noexcept {
