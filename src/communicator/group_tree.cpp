@@ -9,6 +9,11 @@
 #include <fmt/format.h>
 
 namespace tutti::detail {
+namespace {
+
+constexpr duration first_patience = std::chrono::milliseconds(10);  // with an orphan; most answer, or do not listen, at once
+
+}  // namespace
 
 task<> group::call_parent(time_point deadline) {
     const rank parent = control::parent_of(who_.me);
@@ -103,7 +108,7 @@ task<> group::adopt(rank orphan) {
         const std::string& address = who_.addresses[static_cast<std::size_t>(orphan)];
         const time_point limit = later(home_->loop().now(), home_->options().connect);
         result<std::unique_ptr<link>> opened = failure(error::timed_out, "");
-        for (duration patience = home_->options().lost_link;
+        for (duration patience = first_patience;
              !opened && opened.failure().code() == error::timed_out && home_->loop().now() < limit && !closed_; patience *= 2) {
             const time_point connected = std::min(limit, later(home_->loop().now(), patience));
             opened = co_await open_link(home_->network({}), address, hello_to(orphan, lane_kind::control), connected, limit);

@@ -14,8 +14,8 @@ namespace {
 
 constexpr int ranks = 4;
 
-std::vector<std::string> part(const std::string& name) {
-    return tutti_run_words({"-n", std::to_string(ranks), "--", std::getenv("TUTTI_RANK_PROGRAM"), name});
+std::vector<std::string> part(const std::string& name, int size = ranks) {
+    return tutti_run_words({"-n", std::to_string(size), "--", std::getenv("TUTTI_RANK_PROGRAM"), name});
 }
 
 std::string of_rank(int rank) { return "[" + std::to_string(rank) + "] "; }
@@ -128,6 +128,20 @@ TEST_CASE("a rank holds one descriptor for each link in shared memory, and a lis
     for (int rank = 0; rank < ranks; ++rank)
         CHECK(all.out.find(of_rank(rank) + "rank " + std::to_string(rank) + " sockets " +
                            std::to_string(1 + control_links[rank] + 3 + 3)) != std::string::npos);
+}
+
+TEST_CASE("ranks that exit without closing keep no other from it") {
+    constexpr int size = 16;
+    for (const char* const transport : {"shm", "tcp"}) {
+        CAPTURE(transport);
+        const with_variable chosen("TUTTI_TRANSPORT", transport);
+        command job(part("exit_early", size));
+        const outcome& all = job.wait();
+        INFO(all.err);
+        CHECK(all.code == 0);
+        for (int rank = 0; rank < size; rank += 2)
+            CHECK(all.out.find(of_rank(rank) + "rank " + std::to_string(rank) + " closed") != std::string::npos);
+    }
 }
 
 TEST_CASE("a job plays two hosts on one: memory within, TCP between") {

@@ -99,7 +99,9 @@ task<> sockets(communicator& world) {
         co_await world.all_to_all(from, to);
     }
     // Where two ranks have called each other at once, one of the links is closed later.
-    const int wanted = 1 + (world.rank() == 0 ? world.size() - 1 : 1) + 2 * (world.size() - 1);
+    int control_links = world.rank() > 0;
+    for (rank child = 2 * world.rank() + 1; child <= 2 * world.rank() + 2 && child < world.size(); ++child) ++control_links;
+    const int wanted = 1 + control_links + 2 * (world.size() - 1);
     int count = open_sockets();
     for (int tries = 0; count > wanted && tries < 500; ++tries) {
         co_await sleep_for(std::chrono::milliseconds(10));
@@ -124,6 +126,26 @@ task<> hosts(communicator& world) {
     co_await world.barrier();
 }
 
+task<int> leave_or_close(context& home, world who) {
+    auto joining = home.join(who);
+    const auto all = co_await std::move(joining);
+    co_await all->monitored_barrier();
+    if (who.me % 2 == 1) co_return 0;
+    auto closing = all->close(std::chrono::seconds(20));
+    co_await std::move(closing);
+    std::printf("rank %d closed\n", who.me);
+    co_return 0;
+}
+
+/// Ranks of odd numbers exit without waiting for the others, who close.
+int exit_early() {
+    auto who = world_from_environment();
+    if (!who) return 2;
+    context home;
+    event_loop loop;
+    return run(loop, leave_or_close(home, *who));
+}
+
 struct part {
     const char* name;
     task<> (*body)(communicator&);
@@ -141,6 +163,7 @@ int main(int argc, char** argv) {
         options.lanes = 3;
         options.threads = 2;
     }
+    if (what == "exit_early") return exit_early();
     for (const part& each : parts)
         if (what == each.name) return run(each.body, options);
     std::fprintf(stderr, "rank_program: no part named '%s'\n", what.c_str());
