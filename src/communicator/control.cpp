@@ -129,6 +129,7 @@ void control::inform(rank peer, end& at) {
     at.send(frame_kind::here, me_, {});
     if (failure_) return at.send(frame_kind::abort, me_, failure_);
     if (peer != parent_ && released_ > 0) at.send(frame_kind::release, me_, {}, released_ - 1);
+    if (peer != parent_ && roll_ >= released_ && roll_ > 0) at.send(frame_kind::roll, me_, {}, roll_);
     if (peer == parent_)
         for (const entry& each : entered_) send_entry(at, each);
     for (std::size_t who = 0; who < left_.size(); ++who)
@@ -205,6 +206,7 @@ void control::heard(rank from, const frame& head, const std::vector<std::byte>& 
             if (from == parent_) answer_roll(head.sequence);
             return;
         case frame_kind::abort: {
+            if (failure_) return;
             report why = decode_report(payload);
             spread_except(why, from);
             return observer_.heard_failure(std::move(why));
@@ -233,10 +235,12 @@ void control::heard_entered(rank from, const frame& head, duration within) {
 
 void control::call_roll(std::uint64_t number) noexcept {
     const std::lock_guard lock(guard_);
+    roll_ = number;
     flood(me_, [this, number](end& at) { at.send(frame_kind::roll, me_, {}, number); });
 }
 
 void control::answer_roll(std::uint64_t number) {
+    roll_ = number;
     flood(parent_, [this, number](end& at) { at.send(frame_kind::roll, me_, {}, number); });
     ends_.at(parent_)->send(frame_kind::here, me_, {}, number);
 }
@@ -286,7 +290,7 @@ bool control::orphan() const noexcept {
 void control::lost(rank peer) noexcept {
     end& at = *ends_.at(peer);
     at.ended = true;
-    if (gone_[static_cast<std::size_t>(peer)] || all_left()) return;
+    if (failure_ || gone_[static_cast<std::size_t>(peer)] || all_left()) return;
     if (!at.heard) {  // it left while the link was being made
         if (peer != parent_) pass_goodbye(me_, peer, frame_kind::hang_up);
         return;

@@ -115,6 +115,7 @@ private:
     std::vector<bool> gone_;  // and did not wait
     std::vector<entry> entered_;
     std::uint64_t released_ = 0;  // so many barriers
+    std::uint64_t roll_ = 0;      // called last, for that barrier
     bytes failure_;               // as it was or is told
     bool closed_ = false;
 };

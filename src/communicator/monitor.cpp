@@ -9,10 +9,9 @@
 namespace tutti::detail {
 namespace {
 
-constexpr std::size_t most_at_once = 1024;               // calls of one rank
-constexpr duration root_grace = std::chrono::seconds(1);  // for rank 0 to say who is missing
-
-constexpr duration roll_time = std::chrono::milliseconds(500);  // to answer
+constexpr std::size_t most_at_once = 1024;                      // calls of one rank
+constexpr duration roll_time = std::chrono::milliseconds(500);  // to answer; the others wait longer than that
+constexpr duration root_grace = std::chrono::seconds(1);        // for rank 0 to say who is missing
 
 double seconds(duration time) { return std::chrono::duration<double>(time).count(); }
 
@@ -32,7 +31,7 @@ void monitor::arrive(std::shared_ptr<call> which) {
     if (calls_.size() > most_at_once)
         return fail(error::invalid_argument, number, {me_},
                     fmt::format("rank {} called monitored_barrier with {} of them under way, which is the limit", me_, most_at_once));
-    if (me_ == 0) came(me_, number, within), judge();
+    if (me_ == 0) came(me_, number, within), hear();
     else if (tree_.left()[0]) return left_early(0, number);
     else tree_.say_entered(number, within);
     set_clock();
@@ -45,6 +44,7 @@ void monitor::note(news next) {
 
 /// All of it is noted before anything is judged: who has left may have come before.
 void monitor::hear() noexcept {
+    loop_.withdraw(on_news_);
     for (const news& next : std::exchange(news_, {})) {
         if (next.what == told::released) release(next.number);
         else if (next.what == told::entered) came(next.who, next.number, next.within);
@@ -74,8 +74,10 @@ void monitor::judge() noexcept {
         const auto& [number, at] = *meetings_.begin();
         for (rank each = 0; each < size_; ++each)
             if (left[static_cast<std::size_t>(each)] && !at.came[static_cast<std::size_t>(each)]) return left_early(each, number);
-        if (at.called && all_answered(at)) return name_missing(number, at);
-        if (std::find(at.came.begin(), at.came.end(), false) != at.came.end()) return;
+        if (std::find(at.came.begin(), at.came.end(), false) != at.came.end()) {
+            if (at.called && all_answered(at)) name_missing(number, at);
+            return;
+        }
         released_ = number;
         meetings_.erase(meetings_.begin());
         tree_.say_release(released_);
@@ -127,8 +129,8 @@ void monitor::name_missing(std::uint64_t number, const meeting& at) noexcept {
     std::set<rank> silent;
     for (rank each = 0; each < size_; ++each) {
         if (at.came[static_cast<std::size_t>(each)]) continue;
-        rank first = 0;  // on the way from rank 0, that does not answer
-        for (rank on = each; on > 0; on = control::parent_of(on))
+        rank first = 0;  // on the way from rank 0, that does not answer; children of those that have left are rank 0's own
+        for (rank on = at.here[static_cast<std::size_t>(each)] ? 0 : each; on > 0 && !tree_.gone(on); on = control::parent_of(on))
             if (!at.here[static_cast<std::size_t>(on)]) first = on;
         (first == 0 || first == each ? missing : unknown).push_back(each);
         if (first > 0) silent.insert(first);
@@ -143,15 +145,18 @@ void monitor::name_missing(std::uint64_t number, const meeting& at) noexcept {
 }
 
 void monitor::look_at_clock() noexcept {
+    hear();
     for (auto& [number, at] : meetings_) {
         if (loop_.now() < at.until) continue;
         if (at.called) return name_missing(number, at);
         at.called = true;
         at.here.resize(at.came.size());
         at.here[0] = true;
-        at.until = later(at.until, roll_time);
-        tree_.call_roll(number);
-        if (all_answered(at)) return name_missing(number, at);
+        at.until = later(loop_.now(), roll_time);
+        const std::uint64_t which = number;
+        tree_.call_roll(which);
+        if (!meetings_.contains(which)) return;  // a lane broke, and everything ended
+        if (all_answered(at)) return name_missing(which, at);
     }
     for (const auto& [number, who] : calls_)
         if (me_ != 0 && loop_.now() >= limit_of(*who))

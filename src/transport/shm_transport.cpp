@@ -56,7 +56,7 @@ task<result<std::unique_ptr<link>>> shm_transport::queue_up(std::string address,
     while (tries.open()) {
         auto made = try_connect(address);
         if (made || made.failure().code() != std::errc::resource_unavailable_try_again) co_return made;
-        co_await tries.again(made.failure().details().cause, made.failure().code() == error::refused);
+        co_await tries.again(made.failure().details().cause, false);
     }
     co_return tries.why();
 }
