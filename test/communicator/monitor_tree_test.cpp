@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <deque>
 #include <optional>
 #include <random>
 #include <string>
@@ -104,6 +105,103 @@ task<> miss_silent(std::unique_ptr<communicator> all, const std::vector<rank>& a
     told[static_cast<std::size_t>(all->rank())] = ended.failure().details();
 }
 
+task<> come_during_roll(std::unique_ptr<communicator> all, int& met) {
+    co_await sleep_until(time_point(all->rank() == 2 ? 3s + 500us : 1s));
+    call_options options;
+    options.deadline = 2s;
+    auto meeting = all->monitored_barrier(options);
+    co_await std::move(meeting);
+    ++met;
+}
+
+/// Rank 1 comes and leaves, and its child, rank 3, does not come.
+task<> miss_orphan(std::unique_ptr<communicator> all, report& told) {
+    call_options options;
+    options.deadline = 2s;
+    if (all->rank() == 3) {
+        auto watching = as_result(all->watch());
+        (void)co_await std::move(watching);
+        co_return;
+    }
+    auto meeting = all->monitored_barrier(options);
+    if (all->rank() == 1) {
+        co_await sleep_for(5ms);
+        all.reset();
+        (void)co_await as_result(std::move(meeting));
+        co_return;
+    }
+    auto hearing = as_result(std::move(meeting));
+    const auto ended = co_await std::move(hearing);
+    REQUIRE_FALSE(ended);
+    if (all->rank() == 0) told = ended.failure().details();
+}
+
+/// Rank 1 dies at the very time at which the roll is called.
+task<> die_during_roll(std::unique_ptr<communicator> all, simulated_network& network, int& told) {
+    event_loop& loop = co_await this_loop;
+    const bool absent = all->rank() != 0;
+    if (all->rank() == 0) co_await sleep_until(time_point(1s));
+    call_options options;
+    options.deadline = 2s;
+    auto hearing = as_result(absent ? all->watch() : all->monitored_barrier(options));
+    if (all->rank() == 2) {
+        co_await sleep_until(time_point(3s));
+        network.kill(1);
+    }
+    const auto ended = co_await std::move(hearing);
+    REQUIRE_FALSE(ended);
+    if (all->rank() == 1) co_return;
+    CHECK(ended.failure().code() == error::peer_died);
+    CHECK(loop.now() < time_point(4s));
+    ++told;
+}
+
+/// Each calls barriers at its own pace, awaits none, and leaves, but for rank 0. In memory many things happen in one turn.
+task<> call_and_leave(context& home, world who, std::shared_ptr<store> meeting, std::uint64_t seed) {
+    auto joining = home.join(who, std::move(meeting));
+    auto all = co_await std::move(joining);
+    co_await sleep_until(time_point(1s));
+    std::mt19937_64 random{seed};
+    std::deque<future<>> begun;
+    for (int round = 0; round < 30; ++round) {
+        for (std::uint64_t pauses = random() % 4; pauses > 0; --pauses) co_await yield();
+        begun.push_back(all->monitored_barrier());
+    }
+    co_await yield();
+    if (who.me != 0) all.reset();
+    for (auto& each : begun) (void)co_await as_result(std::move(each));
+}
+
+/// Rank 1 comes and leaves at once; rank 0 comes in the turn in which it hears of both, or near it.
+task<> come_beside(context& home, world who, std::shared_ptr<store> meeting, int pauses) {
+    auto joining = home.join(who, std::move(meeting));
+    auto all = co_await std::move(joining);
+    co_await sleep_until(time_point(1s));
+    for (int each = 0; each < pauses; ++each) co_await yield();
+    auto coming = all->monitored_barrier();
+    if (who.me == 0) {
+        co_await std::move(coming);
+        co_return;
+    }
+    for (int each = pauses % 3; each > 0; --each) co_await yield();
+    all.reset();
+    (void)co_await as_result(std::move(coming));
+}
+
+/// So many ranks in memory.
+template <class Body>
+void run_in_memory(int size, Body body) {
+    event_loop loop(event_loop::virtual_time);
+    memory_network network;
+    memory_table table;
+    std::deque<context> homes;
+    std::vector<task<>> all;
+    for (rank me = 0; me < size; ++me) homes.emplace_back(loop, std::make_unique<memory_transport>(loop, network));
+    for (rank me = 0; me < size; ++me)
+        all.push_back(body(homes[static_cast<std::size_t>(me)], test::world_of(me, size), memory_store(table)));
+    run(loop, when_all(std::move(all)));
+}
+
 }  // namespace
 
 TEST_CASE("a monitored barrier tells at once that ranks have left, also on those whose parent was one of them") {
@@ -193,4 +291,48 @@ TEST_CASE("a rank that does not answer is told apart from those that only do not
         for (const rank me : {4, 7})
             CHECK(told[static_cast<std::size_t>(me)].cause == "rank 0 did not say who was missing at monitored_barrier #1 after 2 s");
     }
+}
+
+TEST_CASE("whoever comes while the roll is called has come") {
+    line_options line;
+    line.latency = 1ms;
+    job here(1, line);
+    int met = 0;
+    here.run(3, [&met](std::unique_ptr<communicator> all) { return come_during_roll(std::move(all), met); });
+    CHECK(met == 3);
+}
+
+TEST_CASE("a rank that does not come is named, not its parent that came and left") {
+    job here;
+    report told;
+    here.run(8, [&told](std::unique_ptr<communicator> all) { return miss_orphan(std::move(all), told); });
+    CHECK(told.peers == std::vector<rank>{3});
+    CHECK(told.cause == "rank 3 did not come to monitored_barrier #1 within 2 s");
+}
+
+TEST_CASE("a rank that dies as the roll is called is told as dead") {
+    job here;
+    int told = 0;
+    here.run(3, [&](std::unique_ptr<communicator> all) { return die_during_roll(std::move(all), here.network, told); });
+    CHECK(told == 2);
+}
+
+TEST_CASE("barriers and goodbyes of many ranks may be heard in one turn") {
+    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+        CAPTURE(seed);
+        run_in_memory(3 + static_cast<int>(seed % 5), [seed](context& home, world who, std::shared_ptr<store> meeting) {
+            return call_and_leave(home, who, std::move(meeting), seed * 100 + static_cast<std::uint64_t>(who.me));
+        });
+    }
+}
+
+TEST_CASE("a rank that comes and leaves at once has come, in whatever turn another one comes") {
+    for (int one = 0; one < 40; ++one)
+        for (int other = 0; other < 40; ++other) {
+            CAPTURE(one);
+            CAPTURE(other);
+            run_in_memory(2, [one, other](context& home, world who, std::shared_ptr<store> meeting) {
+                return come_beside(home, who, std::move(meeting), who.me == 0 ? one : other);
+            });
+        }
 }
