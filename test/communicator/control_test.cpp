@@ -165,7 +165,7 @@ TEST_CASE("closing names the rank that is not heard, and apart from it those beh
 }
 
 TEST_CASE("nobody closes before what it passes on has left") {
-    for (const std::size_t window : {128, 512, 4096}) {
+    for (const std::size_t window : {128u, 512u, 4096u}) {
         CAPTURE(window);
         line_options line;
         line.window_bytes = window;
