@@ -139,10 +139,7 @@ TEST_CASE("ranks that leave at any time, waiting for the others or not, keep nob
     for (std::uint64_t seed = 1; seed <= 300; ++seed) {
         CAPTURE(seed);
         std::mt19937_64 random{seed};
-        line_options line;
-        line.latency = std::chrono::microseconds(random() % 2000);
-        line.jitter = 3 * line.latency;
-        job here(seed, line, seed % 2 == 0);
+        job here(seed, test::uneven_line(random), seed % 2 == 0);
         const int size = 2 + static_cast<int>(random() % 16);
         const auto within = std::chrono::microseconds(1 + random() % 20'000);
         int closed = 0, waiting = 0;

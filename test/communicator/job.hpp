@@ -8,11 +8,20 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <random>
 #include <vector>
 
 namespace tutti::test {
 
 inline bool among(const std::vector<rank>& some, rank one) { return std::find(some.begin(), some.end(), one) != some.end(); }
+
+/// With a delay that differs from one time to the next.
+inline line_options uneven_line(std::mt19937_64& random) {
+    line_options line;
+    line.latency = std::chrono::microseconds(random() % 2000);
+    line.jitter = 3 * line.latency;
+    return line;
+}
 
 /// Ranks over one simulated network, each of which leaves when its body returns, and of a job that exits, its context with it.
 class job {

@@ -226,10 +226,7 @@ TEST_CASE("ranks that come to a monitored barrier and leave at once let the othe
     for (std::uint64_t seed = 1; seed <= 300; ++seed) {
         CAPTURE(seed);
         std::mt19937_64 random{seed};
-        line_options line;
-        line.latency = std::chrono::microseconds(random() % 2000);
-        line.jitter = 3 * line.latency;
-        job here(seed, line);
+        job here(seed, test::uneven_line(random));
         std::vector<bool> stay(2 + random() % 16);
         for (std::size_t each = 0; each < stay.size(); ++each) stay[each] = each == 0 || random() % 2 == 0;
         int met = 0;
