@@ -116,6 +116,23 @@ struct change_step {
     }
 };
 
+/// As many integers of `data` as there are fractions in a vector, divided.
+template <class T>
+struct quotient_step {
+    T* data;
+    divided_whole divide;
+
+    HWY_INLINE void operator()(std::size_t at) const {
+        const hn::Rebind<T, hn::ScalableTag<divided_whole::fraction<T>>> d;
+        hn::StoreU(divide(hn::LoadU(d, data + at)), d, data + at);
+    }
+    HWY_INLINE void partial(std::size_t at, std::size_t part) const {
+        padded<T> rest(data + at, part);
+        quotient_step{rest.values, divide}(0);
+        std::memcpy(data + at, rest.values, part * sizeof(T));
+    }
+};
+
 /// How many elements stand before the first vector boundary, for blocks long enough: stores that cross cache lines cost up to a tenth.
 template <class T>
 HWY_INLINE std::size_t unaligned_head(const void* written, std::size_t count, std::size_t lanes) {
@@ -242,7 +259,12 @@ struct divide_block {
 
     template <class T>
     HWY_ATTR void operator()() const {
-        if constexpr (std::integral<T>) {
+        if constexpr (std::integral<T> && sizeof(T) <= 4) {
+            if (divisor == 1) return;
+            const std::size_t lanes = hn::Lanes(hn::ScalableTag<divided_whole::fraction<T>>());
+            const quotient_step<T> step{static_cast<T*>(data), {divisor}};
+            in_vectors(step, unaligned_head<T>(data, count, lanes), count, lanes);
+        } else if constexpr (std::integral<T>) {
             const reciprocal by(static_cast<std::uint64_t>(divisor));
             auto* values = static_cast<T*>(data);
             for (std::size_t i = 0; i < count; ++i) values[i] = by.divide(values[i]);

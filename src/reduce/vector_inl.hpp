@@ -11,7 +11,9 @@
 #include <hwy/highway.h>
 
 #include <concepts>
+#include <cstdint>
 #include <limits>
+#include <type_traits>
 
 HWY_BEFORE_NAMESPACE();
 namespace tutti::HWY_NAMESPACE {
@@ -95,6 +97,35 @@ struct divided {
     HWY_INLINE V operator()(V value) const {
         const hn::DFromV<V> d;
         return canonical_lanes(hn::Div(value, hn::Set(d, static_cast<hn::TFromD<decltype(d)>>(by))));
+    }
+};
+/// Integers of up to 32 bits, divided and truncated towards zero. Exact: half of one away from zero, (x + 1/2) / d is at least 1/2d from every
+/// whole number, and what the type F rounds off is a hundredth of that.
+struct divided_whole {
+    int by;
+
+    template <class T>
+    using fraction = std::conditional_t<sizeof(T) == 4, double, float>;
+
+    template <class V>
+    HWY_INLINE V operator()(V value) const {
+        const hn::DFromV<V> d;
+        using T = hn::TFromD<decltype(d)>;
+        using F = fraction<T>;
+        const hn::Rebind<F, decltype(d)> fractions;
+        const hn::Rebind<std::int32_t, decltype(d)> whole;
+        const auto scale = hn::Set(fractions, F{1} / static_cast<F>(by)), half = hn::Set(fractions, F{0.5});
+        if constexpr (sizeof(T) < 4) {
+            const auto x = hn::ConvertTo(fractions, hn::PromoteTo(whole, value));
+            return hn::DemoteTo(d, hn::ConvertTo(whole, hn::Mul(hn::Add(x, hn::CopySign(half, x)), scale)));
+        } else if constexpr (std::is_signed_v<T>) {
+            const auto x = hn::PromoteTo(fractions, value);
+            return hn::DemoteTo(d, hn::Mul(hn::Add(x, hn::CopySign(half, x)), scale));
+        } else {  // by is 2 at least, so quotients are int32; numbers become so by 2^31 less
+            const auto less = hn::BitCast(whole, hn::Xor(value, hn::Set(d, T{1} << 31)));
+            const auto x = hn::Add(hn::PromoteTo(fractions, less), hn::Set(fractions, F{0x80000000} + F{0.5}));
+            return hn::BitCast(d, hn::DemoteTo(whole, hn::Mul(x, scale)));
+        }
     }
 };
 struct scaled {

@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <numeric>
 #include <string>
 
 using namespace tutti;
@@ -182,8 +183,46 @@ TEST_CASE("division by a reciprocal is division, for the largest, the smallest a
             CAPTURE(value);
             REQUIRE(by.divide(value) == divide_one(value, divisor));
             REQUIRE(by.divide(static_cast<std::int64_t>(value)) == divide_one(static_cast<std::int64_t>(value), divisor));
-            REQUIRE(by.divide(static_cast<std::int32_t>(value)) == divide_one(static_cast<std::int32_t>(value), divisor));
-            REQUIRE(by.divide(static_cast<std::int8_t>(value)) == divide_one(static_cast<std::int8_t>(value), divisor));
+        }
+    }
+}
+
+template <class T>
+bool divides_as_one_by_one(std::vector<T> values, int divisor) {
+    std::vector<T> expected = values;
+    for (T& each : expected) each = divide_one(each, divisor);
+    divide(data_type_of<T>, values.data(), values.size(), divisor);
+    return values == expected;
+}
+
+TEST_CASE_TEMPLATE("all integers of up to 16 bits divide exactly", T, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t) {
+    std::vector<T> all(std::size_t{1} << 8 * sizeof(T));
+    std::iota(all.begin(), all.end(), std::numeric_limits<T>::min());
+    for (const auto target : all_targets()) {
+        const only_target here(target);
+        for (int divisor = 1; divisor < 70'000; divisor += divisor < 100 ? 1 : divisor / 8) {
+            CAPTURE(kernel_target());
+            CAPTURE(divisor);
+            REQUIRE(divides_as_one_by_one(all, divisor));
+        }
+    }
+}
+
+TEST_CASE_TEMPLATE("integers of 32 bits divide exactly, the largest, the smallest and the neighbours of every multiple", T, std::int32_t,
+                   std::uint32_t) {
+    for (const auto target : all_targets()) {
+        const only_target here(target);
+        std::mt19937_64 random(seed);
+        for (int round = 0; round < 2'000; ++round) {
+            const int divisor = round < 300 ? round + 1 : static_cast<int>(1 + random() % (std::uint64_t{1} << random() % 31));
+            std::vector<T> values = {0, 1, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()};
+            for (int each = 0; each < 30; ++each) {
+                const auto multiple =
+                    static_cast<T>(static_cast<T>(random() >> random() % 64) / static_cast<T>(divisor) * static_cast<T>(divisor));
+                values.insert(values.end(), {multiple, static_cast<T>(multiple - 1), static_cast<T>(multiple + 1)});
+            }
+            INFO(kernel_target(), " / ", divisor, " seed ", seed);
+            REQUIRE(divides_as_one_by_one(values, divisor));
         }
     }
 }
