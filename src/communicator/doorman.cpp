@@ -33,9 +33,11 @@ void doorman::remove(visited& group) noexcept {
     if (ended_.size() > ended_limit) ended_.pop_front();
 }
 
-/// What rank 0 calls has formed, so there is nothing to wait for. Others may call a group of the same name that is still to form.
+/// A group whose lanes for data are opened has formed: it would be here. So has what rank 0 calls to its control lanes. Others may call a
+/// group of the same name that is still to form.
 bool doorman::is_over(const hello& who) const noexcept {
-    return who.from == 0 && who.lane == lane_kind::control && std::find(ended_.begin(), ended_.end(), who.group) != ended_.end();
+    if (who.lane != lane_kind::control) return true;
+    return who.from == 0 && std::find(ended_.begin(), ended_.end(), who.group) != ended_.end();
 }
 
 visited* doorman::find(std::uint64_t id) noexcept {

@@ -86,6 +86,18 @@ TEST_CASE("a hello waits for a group that forms a little later, but not for ever
     at.door.remove(at.group);
 }
 
+TEST_CASE("a lane for data of a group that is not here is refused at once, since its group has ended") {
+    house at;
+    at.door.expect(job);
+    const auto begin = at.loop.now();
+    for (const lane_kind each : {lane_kind::bulk, lane_kind::small, lane_kind::point}) {
+        hello late = from(5);
+        late.lane = each;
+        CHECK(contains(run(at.loop, knock(at, late)), "no such communicator here"));
+    }
+    CHECK(at.loop.now() - begin < 1s);
+}
+
 TEST_CASE("who says nothing, or something else, costs a link and nothing more") {
     house at;
     at.door.expect(job);
