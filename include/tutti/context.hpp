@@ -38,7 +38,7 @@ struct context_options {
     // By which the algorithms are chosen. Rank 0's are used by all ranks, and by what is split from their communicator. None: the defaults for
     // shared memory where all ranks of a host share it, else for TCP, with as many cores as the ranks of rank 0's
     // host may use (unless a transport was given).
-    std::optional<cost_model> costs;
+    std::optional<cost_model> costs = std::nullopt;
     bool calibrate = false;  // measure them when the job has joined, in some 30 ms; `costs` gives what cannot be measured
     // Every element of a reduction is combined in one order and grouping of the ranks, however long the vector is and wherever in it, or in
     // which bucket, the element stands (docs/numerics.md). Rank 0 decides, for what is split from its communicator, too.
@@ -49,11 +49,15 @@ struct context_options {
     // thread i modulo threads. For ranks with cores to spare; where all compute, or there is one lane, more threads gain nothing.
     int threads = 1;
     transport_kind transport = transport_kind::automatic;  // tutti::run takes it from TUTTI_TRANSPORT, when that is set
+    // Long messages and blocks that are only moved: from so many bytes on their receivers on this host copy them out of this process
+    // (process_vm_readv), instead of both sides through a ring. 0: never. Which is quicker depends on the processor (docs/findings.md); the
+    // system may forbid it, and the ring serves: communicator::route tells. tutti::run takes it from TUTTI_SINGLE_COPY, when that is set.
+    std::size_t single_copy_from = 0;
     int host = 0;  // other numbers play other hosts on this one, reached over TCP; tutti::run takes it from TUTTI_HOST, when that is set
     void (*notice)(const std::string& sentence) = nullptr;  // hears, on the loop, what works otherwise than it might; null: standard error
 };
 
-/// `options` with what the environment says instead: TUTTI_TRANSPORT is auto, tcp or shm; TUTTI_HOST a number; TUTTI_COSTS is costs as in
+/// `options` with what the environment says instead: TUTTI_TRANSPORT is auto, tcp or shm; TUTTI_HOST a number; TUTTI_SINGLE_COPY one of bytes; TUTTI_COSTS is costs as in
 /// "tcp,round=8e-6,cores=2", from the defaults of tcp or shm on (else from `costs`, or tcp's; without `cores` each rank has its own), or "measure",
 /// and counts on rank 0, as does TUTTI_DETERMINISTIC, 0 or 1. error::invalid_argument for anything else.
 result<context_options> with_environment(context_options options);
@@ -86,7 +90,7 @@ private:
 /// The whole of a program: finds out who this process is, joins the job's communicator, runs `main` on a loop of this thread, closes;
 /// with what `with_environment` makes of `options`. An error that `main` lets out is printed in one line. The result is for `return` from
 /// the process's own main: that of `main`, 0 where it has none; 1 after an error; 2 where that is error::invalid_argument, or the environment
-/// makes no sense.
+/// makes no sense. When the communicator fails that is an error of the program, even if `main` catches it, unless it has closed the communicator.
 int run(std::function<task<int>(communicator&)> main, context_options options = {});
 int run(std::function<task<>(communicator&)> main, context_options options = {});
 

@@ -20,10 +20,13 @@ auto* told_by(const context_options& options) { return options.notice ? options.
 std::unique_ptr<transport> open_network(event_loop& loop, const std::string& address, const context_options& options,
                                         const std::shared_ptr<arena>& mine) {
     const auto tell = told_by(options);
-    if (options.transport == transport_kind::shm) return std::move(shm_transport::listen(loop, mine, options.host)).value();
+    const auto listen_near = [&] {
+        return shm_transport::listen(loop, mine, options.host, options.single_copy_from > 0 ? options.single_copy_from : no_single_copy);
+    };
+    if (options.transport == transport_kind::shm) return std::move(listen_near()).value();
     auto far = std::move(tcp_transport::listen(loop, tcp_options(address))).value();
     if (options.transport == transport_kind::tcp) return far;
-    auto near = shm_transport::listen(loop, mine, options.host);
+    auto near = listen_near();
     if (near) return std::make_unique<host_transport>(loop, std::move(far), std::move(*near), tell);
     tell(fmt::format("no shared memory here, but TCP: {}", near.failure().what()));
     return far;

@@ -107,7 +107,7 @@ failure not_joined(const membership& who, error code, std::string cause) {
 }
 
 bool share_memory(const membership& all) {
-    return std::all_of(all.addresses.begin(), all.addresses.end(), [](const auto& address) { return address.find("shm1:") != std::string::npos; });
+    return std::all_of(all.addresses.begin(), all.addresses.end(), [](const auto& address) { return address.find("shm2:") != std::string::npos; });
 }
 
 /// What rank 0 takes when nobody says otherwise: by what joins the ranks of a host, which share its cores. Of a transport that was given

@@ -84,13 +84,14 @@ bool read_transport(context_options& into) {
     return true;
 }
 
-/// False when it makes no sense.
-bool read_host(context_options& into) {
-    const char* const text = std::getenv("TUTTI_HOST");
+/// False when it is no whole number from 0 on.
+template <class Number>
+bool read_number(const char* variable, Number& into) {
+    const char* const text = std::getenv(variable);
     if (!text) return true;
     const char* const end = text + std::strlen(text);
-    const auto [last, error] = std::from_chars(text, end, into.host);
-    return error == std::errc() && last == end && into.host >= 0;
+    const auto [last, error] = std::from_chars(text, end, into);
+    return error == std::errc() && last == end && into >= 0;
 }
 
 task<int> returning_zero(std::function<task<>(communicator&)>& main, communicator& world) {
@@ -104,8 +105,11 @@ task<int> returning_zero(std::function<task<>(communicator&)>& main, communicato
 result<context_options> with_environment(context_options options) {
     if (!read_transport(options))
         return failure(error::invalid_argument, fmt::format("TUTTI_TRANSPORT={} is not auto, tcp or shm", std::getenv("TUTTI_TRANSPORT")));
-    if (!read_host(options))
-        return failure(error::invalid_argument, fmt::format("TUTTI_HOST={} is not a whole number from 0 on", std::getenv("TUTTI_HOST")));
+    const auto no_number = [](const char* variable) {
+        return failure(error::invalid_argument, fmt::format("{}={} is not a whole number from 0 on", variable, std::getenv(variable)));
+    };
+    if (!read_number("TUTTI_HOST", options.host)) return no_number("TUTTI_HOST");
+    if (!read_number("TUTTI_SINGLE_COPY", options.single_copy_from)) return no_number("TUTTI_SINGLE_COPY");
     if (!read_costs(options))
         return failure(error::invalid_argument, fmt::format("TUTTI_COSTS={} is not understood; measure is, and {}",
                                                             std::getenv("TUTTI_COSTS"), to_string(cost_model{})));

@@ -61,7 +61,7 @@ public:
     std::uint64_t number = 0;  // the message's place on its way from sender to receiver, from 1
     time_point started{};
     std::size_t done_bytes = 0;
-    std::size_t slice = 0;  // the next that arrives
+    std::size_t slice = 0;  // the next that arrives, or leaves
     bool queued = false;    // this frame is with the lane
     bool timed = false;     // its deadline has been set
     bool ended = false;     // its end is decided; the caller hears of it on the loop

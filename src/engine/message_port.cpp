@@ -103,36 +103,39 @@ void message_port::go_landed(std::uint64_t number) noexcept {
     }
 }
 
+/// Messages take turns, a slice each.
 void message_port::carry() noexcept {
     for (carrier& each : carriers_) {
-        if (each.load || ready_.empty()) continue;
-        each.load = &ready_.pop();
-        carry_slice(each);
+        if (each.load) continue;
+        message* const next = next_to_carry();
+        if (!next) return;
+        ready_.remove(*next);
+        each.load = next;
+        each.head.slice = static_cast<std::uint32_t>(next->slice++);
+        each.head.payload_bytes = slice_bytes(*next, each.head.slice);
+        each.copied_bytes = next->asked.bytes();
+        if (next->slice * owner_.slice_bytes() < next->asked.bytes()) ready_.push(*next);
+        give_to_lane(each, frame_kind::data, next->number);
     }
 }
 
-void message_port::carry_slice(carrier& by) noexcept {
-    by.head.slice = static_cast<std::uint32_t>(by.load->slice);
-    by.head.payload_bytes = slice_bytes(*by.load, by.load->slice);
-    give_to_lane(by, frame_kind::data, by.load->number);
+/// One that has few slices on their way: others shall not wait for all of it.
+message* message_port::next_to_carry() const noexcept {
+    for (message* each = ready_.first(); each; each = message_queue::after(*each))
+        if (each->slice * owner_.slice_bytes() < each->done_bytes + slices_ahead * owner_.slice_bytes()) return each;
+    return nullptr;
 }
 
-std::size_t message_port::carrier::first_byte() const noexcept { return load->slice * over->owner_.slice_bytes(); }
+std::size_t message_port::carrier::first_byte() const noexcept { return head.slice * over->owner_.slice_bytes(); }
 
 void message_port::carrier::gather(std::vector<std::span<const std::byte>>& runs) const {
     runs.emplace_back(load->asked.memory + first_byte(), head.payload_bytes);
 }
 
 void message_port::carried(carrier& by) noexcept {
-    message& load = *by.load;
+    message& load = *std::exchange(by.load, nullptr);
     load.done_bytes += by.head.payload_bytes;
-    ++load.slice;
-    if (load.done_bytes < load.asked.bytes()) {
-        carry_slice(by);
-        return;
-    }
-    by.load = nullptr;
-    owner_.end(load);
+    if (load.done_bytes == load.asked.bytes()) owner_.end(load);
     carry();
 }
 

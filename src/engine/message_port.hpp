@@ -44,7 +44,9 @@ public:
     bool dirty = false;   // in the list of those to be flushed
 
 private:
-    /// Carries one offered message after the other, slice by slice; several take turns.
+    static constexpr std::size_t slices_ahead = 2;  // of one message: while one is taken the next is there already
+
+    /// Carries one slice of an offered message after the other.
     class carrier final : public outgoing {
     public:
         message_port* over = nullptr;
@@ -79,7 +81,7 @@ private:
     void feed() noexcept;
     void give_to_lane(outgoing& one, frame_kind kind, std::uint64_t number) noexcept;
     void carry() noexcept;
-    void carry_slice(carrier& by) noexcept;
+    message* next_to_carry() const noexcept;
     void carried(carrier& by) noexcept;
     void say_go(message& receiver) noexcept;
     void owe(std::size_t bytes) noexcept;

@@ -112,6 +112,8 @@ void port::describe(outgoing& made, send_channel& from, const cursor& at, std::u
     const operation& of = at.of();
     if (bytes >= prefetched_from) of.prefetch(at.step(), at.slice());
     made.soon_written = of.writes_soon();
+    // From and to a root a ring is as quick: each side copies once there, too, and both at the same time.
+    made.copied_bytes = reduces(of.asked.kind) || has_root(of.asked.kind) ? 0 : bytes * of.slices();
     made.answer = of.answer_of(at.step(), at.slice());
     made.into.count = 0;
     if (!from.loans.empty()) made.into = from.take_loan(place);

@@ -35,6 +35,7 @@ class outgoing {
 public:
     frame head;
     bool soon_written = false;         // the payload's memory will be written again while it is in the caches
+    std::size_t copied_bytes = 0;      // of the transfer that the payload is a part of, where the other side does nothing but copy it
     /// The place of the frame that brings what belongs into the payload's memory, which rests until then.
     std::optional<std::uint32_t> answer;
     loan into;                         // where the other side wants the payload; without parts it has not said so
@@ -204,6 +205,7 @@ private:
     bool take_references() noexcept;
     bool take_lent(std::size_t& budget) noexcept;
     bool read_lent(bool back) noexcept;
+    std::error_code fetch_lent() noexcept;
     bool read_and_answer() noexcept;
     bool unstage(std::size_t& budget) noexcept;
     bool pass_through(std::size_t& budget) noexcept;
@@ -264,6 +266,7 @@ private:
     const bool stages_;
     std::optional<slots> slots_;              // where payloads that are to be answered, and cannot be lent, lie
     std::vector<std::span<std::byte>> lent_;  // what the other side has lent
+    bool fetches_ = false;                    // or where that is in its process
     loan loan_;                               // the same, where it wants an answer
     bool through_ = false;
     bool slipped_ = false;  // the frame that has come last is a slip

@@ -81,8 +81,9 @@ bool lane::answer(const outgoing& what) noexcept {
 /// What the other side only reads stays in its cache, and is slow to write here as long as it does; what it answers moves to and fro as a
 /// whole.
 void lane::refer(outgoing& what) noexcept {
+    const bool fetched = what.copied_bytes > 0 && what.copied_bytes >= near_->single_copy_from();
     const std::size_t from = what.answer ? answered_from : lent_from;
-    if (what.head.payload_bytes < from || (what.soon_written && !what.answer && near_->undisturbed())) return;
+    if (!fetched && (what.head.payload_bytes < from || (what.soon_written && !what.answer && near_->undisturbed()))) return;
     send_runs_.clear();
     what.gather(send_runs_);
     const bool few = send_runs_.size() <= most_references;
@@ -92,6 +93,8 @@ void lane::refer(outgoing& what) noexcept {
         if (!where) break;
         what.lends[found] = *where;
     }
+    if (found < send_runs_.size() && few && fetched)
+        for (found = 0; found < send_runs_.size(); ++found) what.lends[found] = reference::in_process(send_runs_[found]);
     if (found == send_runs_.size()) what.head.references = static_cast<std::uint8_t>(found);
     else what.staged = what.answer && stage(what);
     what.head.answered = what.answer && what.head.references > 0;
@@ -201,13 +204,16 @@ bool lane::take_references() noexcept {
     loan_.place = static_cast<std::uint32_t>(list[head_.references].offset);
     std::copy_n(list.begin(), most_references, loan_.parts.begin());
     std::uint64_t total = 0;
-    for (std::size_t index = 0; index < head_.references; ++index) {
-        lent_.push_back(near_->borrow(list[index]));
-        if (lent_.back().size() != list[index].bytes) break;
-        total += lent_.back().size();
+    std::size_t index = 0;
+    fetches_ = list[0].is_in_process();
+    for (; index < head_.references && list[index].is_in_process() == fetches_; ++index) {
+        if (!fetches_) lent_.push_back(near_->borrow(list[index]));
+        if (!fetches_ && lent_.back().size() != list[index].bytes) break;
+        if (list[index].bytes > head_.payload_bytes - total) break;
+        total += list[index].bytes;
     }
     state_ = state::parked;
-    if (lent_.size() == head_.references && total == head_.payload_bytes) return true;
+    if (index == head_.references && total == head_.payload_bytes && !(fetches_ && head_.answered)) return true;
     fail(error::protocol_error);
     return false;
 }
@@ -262,15 +268,24 @@ bool lane::read_and_answer() noexcept {
     return read;
 }
 
+/// The same for memory that is not shared. What is combined is never lent so.
+std::error_code lane::fetch_lent() noexcept {
+    return through_ ? make_error_code(error::protocol_error) : near_->fetch(loan_.where(), runs_);
+}
+
 /// Reads a lent payload, and gives it back.
 bool lane::take_lent(std::size_t& budget) noexcept {
     loan_.answered = false;
     const bool at_once = head_.answered && through_ && owner_.answers(head_, loan_.place);
-    const bool read = outside([this, at_once] { return at_once ? read_and_answer() : read_lent(false); });
+    const std::error_code wrong = outside([this, at_once] {
+        if (fetches_) return fetch_lent();
+        return (at_once ? read_and_answer() : read_lent(false)) ? std::error_code() : error::protocol_error;
+    });
     if (state_ == state::ended) return false;
     // Of what has been revoked the bytes that were read may have been something else already.
-    if (!read || near_->revoked()) {
-        fail(read ? error::peer_died : error::protocol_error);
+    const bool gone = wrong == std::errc::no_such_process || ((!wrong || fetches_) && near_->revoked());
+    if (wrong || gone) {
+        fail(gone ? make_error_code(error::peer_died) : wrong);
         return false;
     }
     if (head_.answered) owner_.lent(head_, loan_);

@@ -33,6 +33,9 @@ bool hung_up(int handle) noexcept;
 /// Whether the process at the other end is known to have ended, though a child of it may still hold that end. Several system calls.
 bool process_gone(int handle) noexcept;
 
+/// The same socket, on a loop.
+result<local_protocol::socket> local_socket(event_loop& loop, file_descriptor from);
+
 /// One byte, with a file or without. False when it cannot be sent now or ever.
 bool send_byte(int handle, char what, const file_descriptor* with = nullptr) noexcept;
 

@@ -9,15 +9,25 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 
 namespace tutti {
 
-/// A part of the sender's arena, or of the link's own memory.
+/// A part of the sender's arena, or of the link's own memory; or of any memory of its process, by the address there.
 struct reference {
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;
+
+    static reference in_process(std::span<const std::byte> run) noexcept {
+        return {reinterpret_cast<std::uintptr_t>(run.data()) | of_process, run.size()};
+    }
+    bool is_in_process() const noexcept { return (offset & (of_link | of_process)) == of_process; }
+    std::uint64_t address() const noexcept { return offset & ~of_process; }
+
+    static constexpr std::uint64_t of_link = std::uint64_t{1} << 63;     // of the link's own memory
+    static constexpr std::uint64_t of_process = std::uint64_t{1} << 62;  // no address has it
 };
 
 /// What stands behind a frame whose payload is lent: the references, and the place of the answer in one more.
@@ -38,6 +48,8 @@ constexpr std::size_t wire_bytes(const frame& head) noexcept { return frame_byte
 constexpr bool fits_slip(const frame& head) noexcept {
     return behind_bytes(head) <= (head.references > 0 ? slip_bytes - slip::first_bytes : slip_bytes);
 }
+
+inline constexpr std::size_t no_single_copy = std::numeric_limits<std::size_t>::max();
 
 class near_link {
 public:
@@ -61,6 +73,9 @@ public:
     virtual std::span<std::byte> spare() noexcept = 0;
     /// None for memory that the other side cannot read.
     virtual std::optional<reference> locate(std::span<const std::byte> run) noexcept = 0;
+    /// Transfers of so many bytes, and more, the other side is to copy out of this process, whatever memory they lie in. `no_single_copy` where
+    /// nobody wants that, or the system forbids it.
+    virtual std::size_t single_copy_from() const noexcept = 0;
     /// How often the other side has given something back, since the beginning.
     virtual std::uint64_t returned() noexcept = 0;
     /// Posts `work` once, when that number is another than `seen`, or the link has ended. One at a time.
@@ -68,6 +83,8 @@ public:
     /// The memory that the other side refers to; empty when it has none there. To be written where it is lent for that, and only between
     /// begin_writing and end_writing.
     virtual std::span<std::byte> borrow(reference what) noexcept = 0;
+    /// Copies what references in_process lead to, to runs of as many bytes.
+    virtual std::error_code fetch(std::span<const reference> from, std::span<const std::span<std::byte>> into) noexcept = 0;
     virtual void give_back() noexcept = 0;
     /// False when what has been lent is revoked. Otherwise who revokes waits for end_writing.
     virtual bool begin_writing() noexcept = 0;

@@ -3,6 +3,7 @@
 #include "runtime/attempt.hpp"
 #include "transport/copy_runs.hpp"
 #include "transport/near_link.hpp"
+#include "transport/process_memory.hpp"
 #include "transport/shm_ring.hpp"
 #include "transport/slots.hpp"
 #include "transport/socket_wait.hpp"
@@ -25,9 +26,6 @@ struct shared_rings {
     alignas(4096) std::byte bytes[2][ring_bytes];
     alignas(4096) std::byte lent[2][slots::all_bytes];
 };
-
-/// Of a reference's offset: it leads to what a side lends of the link's own memory, not of its arena.
-constexpr std::uint64_t of_link = std::uint64_t{1} << 63;
 
 constexpr char memory_comes = 'm', arena_comes = 'a', wake_up = 'w';
 
@@ -67,7 +65,7 @@ private:
 
 class shm_link final : public link, private near_link {
 public:
-    shm_link(event_loop& loop, local_protocol::socket socket, std::string peer, std::shared_ptr<arena> mine)
+    shm_link(event_loop& loop, local_protocol::socket socket, std::string peer, std::shared_ptr<arena> mine, std::size_t single_copy_from)
         : socket_(std::move(socket)),
           handle_(socket_.native_handle()),
           bell_(loop, socket_, local_protocol::socket::wait_read),
@@ -75,6 +73,7 @@ public:
           writer_(loop, *this, awaited::room),
           lender_(loop, *this, awaited::returns),
           peer_(std::move(peer)),
+          there_(process_at(handle_), single_copy_from),
           mine_(std::move(mine)) {
         writer_.expect(true);
         lender_.expect(true);
@@ -91,6 +90,7 @@ public:
         receiver_.emplace(ring{in_, both->bytes[1 - mine]});
         own_ = both->lent[mine];
         other_ = both->lent[1 - mine];
+        there_.offer(*out_);
     }
     /// Takes what has come through the socket: the memory, wishes to wake up, the end. Whether something has, and more may.
     bool hear() noexcept {
@@ -137,7 +137,7 @@ public:
         local_protocol::socket there(executor_of(other));
         if (there.assign(local_protocol(), handle.number(), code)) return nullptr;
         handle.release();
-        auto made = std::make_unique<shm_link>(other, std::move(there), peer_, mine_);
+        auto made = std::make_unique<shm_link>(other, std::move(there), peer_, mine_, no_single_copy);  // continue_from has more
         made->continue_from(*this);
         return made;
     }
@@ -158,7 +158,7 @@ public:
         theirs_.reset();
     }
 
-    std::string peer() const override { return peer_; }
+    std::string peer() const override { return peer_ + (single_copy_from() == no_single_copy ? "" : ", single copy"); }
 
     /// Whether a wait may end.
     bool may_end(awaited what) noexcept {
@@ -206,6 +206,7 @@ private:
     }
     bool take_slip(frame& head, slip_contents& behind) noexcept override {
         if (!receiver_ || !receiver_->take_slip(head, behind)) return false;
+        there_.look_for_offer(*in_);
         reader_.stir();
         return true;
     }
@@ -218,11 +219,15 @@ private:
     std::span<std::byte> spare() noexcept override { return own_; }
     std::optional<reference> locate(std::span<const std::byte> run) noexcept override {
         const auto begin = reinterpret_cast<std::uintptr_t>(own_.data()), at = reinterpret_cast<std::uintptr_t>(run.data());
-        if (at >= begin && at - begin < own_.size()) return reference{(at - begin) | of_link, run.size()};
+        if (at >= begin && at - begin < own_.size()) return reference{(at - begin) | reference::of_link, run.size()};
         const auto offset = mine_->locate(run);
         if (!offset || gone_ || !sender_) return std::nullopt;
         if (!arena_sent_) arena_sent_ = send_byte(handle_, arena_comes, &mine_->file());
         return arena_sent_ ? std::optional(reference{*offset, run.size()}) : std::nullopt;
+    }
+    std::size_t single_copy_from() const noexcept override { return out_ ? there_.single_copy_from(*out_) : no_single_copy; }
+    std::error_code fetch(std::span<const reference> from, std::span<const std::span<std::byte>> into) noexcept override {
+        return there_.fetch(from, into);
     }
     std::uint64_t returned() noexcept override { return out_ ? out_->returned.load() : 0; }
     void when_returned(std::uint64_t seen, detail::runnable& work) noexcept override {
@@ -231,7 +236,7 @@ private:
         lender_.start(work);
     }
     std::span<std::byte> borrow(reference what) noexcept override {
-        if ((what.offset & of_link) != 0) return part_of(other_, {what.offset & ~of_link, what.bytes});
+        if ((what.offset & reference::of_link) != 0) return part_of(other_, {what.offset & ~reference::of_link, what.bytes});
         while (!theirs_ && hear()) {}  // it was sent before the first reference, perhaps among wishes to wake up
         return theirs_ ? part_of({theirs_->data(), theirs_->size()}, what) : std::span<std::byte>();
     }
@@ -292,6 +297,7 @@ private:
         other_ = before.other_;
         sender_ = std::exchange(before.sender_, std::nullopt);
         receiver_ = std::exchange(before.receiver_, std::nullopt);
+        there_ = std::move(before.there_);
         given_back_ = before.given_back_;
         seen_ = before.seen_;
         gone_ = before.gone_;
@@ -313,6 +319,7 @@ private:
     }
     void received() noexcept {
         if (receiver_->must_wake()) send_byte(handle_, wake_up);
+        there_.look_for_offer(*in_);
         reader_.stir();
     }
     void heard() noexcept {
@@ -327,6 +334,7 @@ private:
     shm_wait writer_;
     shm_wait lender_;
     const std::string peer_;
+    process_memory there_;
     const std::shared_ptr<arena> mine_;
     bool arena_sent_ = false;
     std::shared_ptr<const mapping> theirs_;  // the other side's arena, once it has lent something
@@ -362,18 +370,10 @@ void shm_wait::look() noexcept {
     else arm();
 }
 
-result<local_protocol::socket> local_socket(event_loop& loop, file_descriptor from) {
-    local_protocol::socket made(executor_of(loop));
-    boost::system::error_code code;
-    made.assign(local_protocol(), from.number(), code);
-    if (code) return failure(error::system, fmt::format("no event loop takes a socket of this host: {}", code.message()));
-    from.release();
-    return made;
-}
-
 }  // namespace
 
-result<std::unique_ptr<link>> open_shm_link(event_loop& loop, file_descriptor connected, std::string peer, std::shared_ptr<arena> mine) {
+result<std::unique_ptr<link>> open_shm_link(event_loop& loop, file_descriptor connected, std::string peer, std::shared_ptr<arena> mine,
+                                            std::size_t single_copy_from) {
     auto file = make_shared_file("tutti-link", sizeof(shared_rings));
     if (!file) return file.failure();
     auto memory = mapping::of(*file, mapping::access::write);
@@ -382,15 +382,17 @@ result<std::unique_ptr<link>> open_shm_link(event_loop& loop, file_descriptor co
     if (!send_byte(connected.number(), memory_comes, &*file)) return failure(error::system, "the shared memory could not be handed over");
     auto socket = local_socket(loop, std::move(connected));
     if (!socket) return socket.failure();
-    auto made = std::make_unique<shm_link>(loop, std::move(*socket), std::move(peer), std::move(mine));
+    auto made = std::make_unique<shm_link>(loop, std::move(*socket), std::move(peer), std::move(mine), single_copy_from);
     made->attach(std::move(*memory), 0);
     return std::unique_ptr<link>(std::move(made));
 }
 
-std::unique_ptr<link> accept_shm_link(event_loop& loop, local_protocol::socket accepted, std::shared_ptr<arena> mine) {
+std::unique_ptr<link> accept_shm_link(event_loop& loop, local_protocol::socket accepted, std::shared_ptr<arena> mine,
+                                      std::size_t single_copy_from) {
     const int handle = accepted.native_handle();
     if (!same_user(handle)) return nullptr;
-    auto made = std::make_unique<shm_link>(loop, std::move(accepted), fmt::format("shm:process {}", process_at(handle)), std::move(mine));
+    auto made = std::make_unique<shm_link>(loop, std::move(accepted), fmt::format("shm:process {}", process_at(handle)), std::move(mine),
+                                           single_copy_from);
     made->hear();
     return made;
 }

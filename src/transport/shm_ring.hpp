@@ -33,6 +33,9 @@ struct ring_state {
     alignas(64) std::atomic<std::uint64_t> returned{0};  // by the receiver: how many references it has given back
     alignas(64) std::atomic<std::uint32_t> lender_sleeps{0};
     std::atomic<std::uint32_t> revoked{0};              // by the sender: what is lent and not given back is not to be used
+    std::atomic<std::uint64_t> proof{0};                // by the sender, before anything is sent: what stands at
+    std::atomic<std::uint64_t> proof_at{0};             // this address in its process
+    alignas(64) std::atomic<std::uint32_t> fetches{0};  // by the receiver: it has found that there, and can copy out of that process
     alignas(64) std::atomic<std::uint32_t> writing{0};  // by the receiver: it writes into what has been lent
     slip_board slips;
 };

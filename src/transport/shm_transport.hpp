@@ -5,6 +5,7 @@
 #include "transport/attempts.hpp"
 #include "transport/listener.hpp"
 #include "transport/local_socket.hpp"
+#include "transport/near_link.hpp"
 
 #include <tutti/event_loop.hpp>
 #include <tutti/transport.hpp>
@@ -19,12 +20,12 @@ namespace tutti {
 class shm_transport final : public transport {
 public:
     /// Listens when it returns. What lies in `mine` need not be copied to be sent. `played` is which of the hosts that are played on this one.
-    /// Fails with error::system, saying what is missing.
+    /// `single_copy_from` as near_link says. Fails with error::system, saying what is missing.
     static result<std::unique_ptr<shm_transport>> listen(event_loop& loop, std::shared_ptr<arena> mine = std::make_shared<arena>(true),
-                                                         int played = 0);
+                                                         int played = 0, std::size_t single_copy_from = no_single_copy);
     ~shm_transport() override { close(); }
 
-    /// "shm1:HOST/NAME": the version of what is shared, the host's identity, and the name of a local socket.
+    /// "shm2:HOST/NAME": the version of what is shared, the host's identity, and the name of a local socket.
     std::string address() const override { return address_; }
     /// error::invalid_argument for what is no such address, or one on another host.
     task<result<std::unique_ptr<link>>> connect(std::string address, time_point deadline) override;
@@ -41,12 +42,14 @@ public:
     listener& door() noexcept { return door_; }
 
 private:
-    shm_transport(event_loop& loop, std::string here, std::string name, local_protocol::acceptor acceptor, std::shared_ptr<arena> mine);
+    shm_transport(event_loop& loop, std::string here, std::string name, local_protocol::acceptor acceptor, std::shared_ptr<arena> mine,
+                  std::size_t single_copy_from);
 
     event_loop& loop_;
     const std::string here_;
     const std::string address_;
     const std::shared_ptr<arena> mine_;
+    const std::size_t single_copy_from_;
     socket_listener<local_protocol> door_;
     entrance entrance_;
     open_attempts connecting_;

@@ -133,7 +133,8 @@ TEST_CASE("a reference beyond the arena or the slots, or to an arena that never 
         bool lends_first;
         std::uint64_t offset;
     };
-    const row beyond[] = {{false, 0}, {true, of_slots - 51}, {true, of_slots | (slots::all_bytes - 50)}, {true, ~std::uint64_t{0} - 50}};
+    const row beyond[] = {
+        {false, 0}, {true, (std::uint64_t{1} << 62) - 51}, {true, of_slots | (slots::all_bytes - 50)}, {true, ~std::uint64_t{0} - 50}};
     for (const auto& [lends_first, offset] : beyond) {
         CAPTURE(lends_first);
         CAPTURE(offset);
