@@ -67,6 +67,11 @@ complaint check_defined(const request& what) {
     return fmt::format("operator {} is not defined for {}", name(what.op.kind()), name_of(what.type, what.element_bytes()));
 }
 
+complaint check_deadline(duration limit) {
+    if (limit >= duration{}) return {};
+    return fmt::format("a deadline of {:g} s", std::chrono::duration<double>(limit).count());
+}
+
 complaint check_rank(std::string_view role, rank which, int size) {
     if (which >= 0 && which < size) return {};
     return fmt::format("{} {} is not among the ranks 0 to {}", role, which, size - 1);

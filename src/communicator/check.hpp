@@ -21,6 +21,8 @@ complaint check_op(const request& what);
 /// The operator of a reducing call is defined for its type. The arguments are right otherwise.
 complaint check_defined(const request& what);
 complaint check_rank(std::string_view role, rank which, int size);
+/// It is not negative.
+complaint check_deadline(duration limit);
 /// `count` x `size` elements, of the kind that `what` holds, can be counted, and their bytes too.
 complaint check_total(const_buffer what, std::size_t count, int size);
 /// A count for each of `size` ranks, whose sum, of elements as `what` holds, can be counted, and its bytes too. `role` is "counts",

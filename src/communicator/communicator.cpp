@@ -96,8 +96,8 @@ void refuse(detail::group& group, const request& what, error code, std::string_v
 /// Issues `what`, or keeps it for later.
 future<> issue(detail::group& group, const request& what, complaint wrong) {
     // Of an operator of the library that is defined for the type neither check_op nor check_defined complains.
-    if (wrong || what.op.user() || !defined(what.op.kind(), what.type)) {
-        if (!wrong) wrong = detail::check_op(what);
+    if (wrong || what.op.user() || !defined(what.op.kind(), what.type) || what.deadline < duration{}) {
+        if (!wrong) wrong = first_of(detail::check_op(what), detail::check_deadline(what.deadline));
         if (wrong) refuse(group, what, error::invalid_argument, fmt::format(" with a wrong argument: {}", *wrong));
         else if (const complaint unsupported = detail::check_defined(what)) refuse(group, what, error::unsupported, ": " + *unsupported);
     }

@@ -20,6 +20,9 @@
 namespace tutti {
 namespace {
 
+/// For so long rank 0 keeps its store for others to read who is missing.
+constexpr duration last_words = std::chrono::milliseconds(500);
+
 using detail::membership;
 
 std::string address_key(const std::string& job, rank which) { return fmt::format("{}/address/{}", job, which); }
@@ -107,7 +110,8 @@ failure not_joined(const membership& who, error code, std::string cause) {
 }
 
 bool share_memory(const membership& all) {
-    return std::all_of(all.addresses.begin(), all.addresses.end(), [](const auto& address) { return address.find("shm2:") != std::string::npos; });
+    return std::all_of(all.addresses.begin(), all.addresses.end(),
+                       [](const auto& address) { return address.find("shm2:") != std::string::npos; });
 }
 
 /// What rank 0 takes when nobody says otherwise: by what joins the ranks of a host, which share its cores. Of a transport that was given
@@ -185,22 +189,30 @@ task<> look_up(store& meeting, const std::string& job, membership& all, time_poi
     if (!read_members(*text, all)) throw not_joined(all, error::protocol_error, "the list of members in the store is not one of this version");
 }
 
+void check_options(const context_options& asked, bool embedded, const world& who, const membership& mine) {
+    if (who.size < 1 || who.me < 0 || who.me >= who.size)
+        throw not_joined(mine, error::invalid_argument, fmt::format("there is no rank {} of {}", who.me, who.size));
+    if (const auto& costs = asked.costs; costs && !costs_in(to_string(*costs)))
+        throw not_joined(mine, error::invalid_argument,
+                         fmt::format("costs are finite and not negative, parts of others at most 1, crowded at least 1; these are {}",
+                                     to_string(*costs)));
+    if (asked.operation <= duration{} || std::min({asked.rendezvous, asked.connect, asked.handshake, asked.lost_link}) < duration{} ||
+        asked.host < 0)
+        throw not_joined(mine, error::invalid_argument,
+                         "limits in time are not negative, that of operations is more than 0, and hosts are numbered from 0");
+    if (asked.lanes < 1 || asked.lanes > most_lanes)
+        throw not_joined(mine, error::invalid_argument, fmt::format("lanes are 1 to {}, these are {}", most_lanes, asked.lanes));
+    if (const int threads = asked.threads; threads < 1 || threads > most_lanes)
+        throw not_joined(mine, error::invalid_argument, fmt::format("threads are 1 to {}, these are {}", most_lanes, threads));
+    else if (threads > 1 && embedded)
+        throw not_joined(mine, error::invalid_argument, fmt::format("a context on a loop of its user has no threads of its own, and no {} of them", threads));
+}
+
 task<std::unique_ptr<communicator>> join_over(std::shared_ptr<context::state> home, world who, store& meeting, std::string job) {
     const time_point deadline = later(home->loop().now(), home->options().rendezvous);
     membership mine;
     mine.me = who.me;
-    if (who.size < 1 || who.me < 0 || who.me >= who.size)
-        throw not_joined(mine, error::invalid_argument, fmt::format("there is no rank {} of {}", who.me, who.size));
-    if (const auto& costs = home->options().costs; costs && !costs_in(to_string(*costs)))
-        throw not_joined(mine, error::invalid_argument,
-                         fmt::format("costs are finite and not negative, parts of others at most 1, crowded at least 1; these are {}",
-                                     to_string(*costs)));
-    if (home->options().lanes < 1 || home->options().lanes > most_lanes)
-        throw not_joined(mine, error::invalid_argument, fmt::format("lanes are 1 to {}, these are {}", most_lanes, home->options().lanes));
-    if (const int threads = home->options().threads; threads < 1 || threads > most_lanes)
-        throw not_joined(mine, error::invalid_argument, fmt::format("threads are 1 to {}, these are {}", most_lanes, threads));
-    else if (threads > 1 && home->embedded())
-        throw not_joined(mine, error::invalid_argument, fmt::format("a context on a loop of its user has no threads of its own, and no {} of them", threads));
+    check_options(home->options(), home->embedded(), who, mine);
     mine.job = digest_of(job);
     mine.id = digest_of(mine.name, mine.job);
     mine.epoch = who.epoch;
@@ -241,9 +253,18 @@ task<std::unique_ptr<communicator>> join_launched(std::shared_ptr<context::state
     auto opened = co_await std::move(opening);
     const std::unique_ptr<store> meeting = std::move(opened).value();
     auto joining = join_over(home, who, *meeting, store_prefix(who));
-    auto joined = co_await std::move(joining);
-    // Everybody has read what there is to read once the control tree stands; rank 0 waits for the others to go.
-    auto closed = co_await meeting->close(deadline);
+    std::unique_ptr<communicator> joined;
+    std::optional<failure> why;
+    try {
+        joined = co_await std::move(joining);
+    } catch (const failure& caught) {
+        why = caught;
+    }
+    // Everybody has read what there is to read once the control tree stands, or who is missing; rank 0 waits for the others to go.
+    const bool missed = why && why->code() == error::rendezvous_timeout;
+    if (why && !missed) throw *why;
+    auto closed = co_await meeting->close(missed ? later(home->loop().now(), last_words) : deadline);
+    if (why) throw *why;
     closed.value();
     co_return joined;
 }

@@ -9,6 +9,7 @@
 
 namespace tutti {
 
+using detail::check_deadline;
 using detail::check_memory;
 using detail::check_rank;
 using detail::check_total;
@@ -30,7 +31,7 @@ complaint check(const message_call& what, int size) {
     const_buffer memory(what.memory, what.count, what.type);
     memory.opaque_bytes = what.opaque_bytes;
     return first_of(!sends && what.peer == any_source ? complaint() : check_rank("peer", what.peer, size), check_memory("buffer", memory),
-                    check_total(memory, what.count, 1));
+                    check_total(memory, what.count, 1), check_deadline(what.deadline));
 }
 
 /// A call that cannot be right fails the communicator, because others may wait for it.
