@@ -112,8 +112,8 @@ class communicator {
 public:
     communicator(const communicator&) = delete;
     communicator& operator=(const communicator&) = delete;
-    /// Does not block. Without a close() before, the other ranks are told: that this rank has left, or, when operations were pending, that
-    /// it aborted them.
+    /// Does not block. Without a close() before, the other ranks are told: that this rank has left, or, when operations were pending (other
+    /// than probes), that it aborted them.
     ~communicator();
 
     int rank() const noexcept;
@@ -154,6 +154,7 @@ public:
     /// element type and do not overlap; their number and sizes are the same on all ranks, and none, or an empty one, is as good as any
     /// other. The list itself is copied by the call.
     future<> all_reduce(std::span<const buffer> list, reduction op, call_options options = {});
+    /// To be awaited in a statement of its own: GCC before 13 does not compile a list in braces within a co_await. `buffers` makes one that it does.
     future<> all_reduce(std::initializer_list<buffer> list, reduction op, call_options options = {}) {
         return all_reduce(std::span<const buffer>(list.begin(), list.size()), op, options);
     }
@@ -250,8 +251,9 @@ public:
     future<> watch();
     /// Ends every operation on every rank with error::aborted and `reason`. Does not block; the second call changes nothing.
     void abort(std::string reason);
-    /// Waits for what is pending, says goodbye, and waits until all ranks have. Throws error::timed_out, naming who has not, when that takes
-    /// longer than `within`, and the failure of a communicator that has failed; it is closed then too.
+    /// Waits for what is pending, but for probes, says goodbye, and waits until all ranks have. Throws error::timed_out, naming who has not, when
+    /// that takes longer than `within`, and the failure of a communicator that has failed; it is closed then too. What is pending here for so long
+    /// fails it, on all ranks.
     task<> close(duration within = std::chrono::seconds(30));
 
     // The same for typed memory: vectors, arrays and spans. Mixed types do not compile, nor does an operator that is known by its type

@@ -282,10 +282,27 @@ future<> group::start_close(duration within) {
     return std::move(ends.first);
 }
 
+report group::about_closing(std::string cause) const {
+    report why;
+    why.code = error::timed_out;
+    why.operation = "close";
+    why.communicator = who_.name;
+    why.local = who_.me;
+    why.cause = std::move(cause);
+    return why;
+}
+
+/// Who has something under way for too long fails with it on all ranks: a goodbye would say that nothing is missing.
 task<> group::close(duration within) {
     if (closed_) co_return;
     const time_point limit = later(home_->loop().now(), within);
     co_await until_idle(limit);
+    if (const auto open = failure_ ? std::nullopt : engine_->unfinished()) {
+        report why = about_closing(fmt::format("rank {} closed its communicator, in which {} did not end in time", who_.me, *open));
+        why.root = who_.me;
+        why.peers = {who_.me};
+        fail_everywhere(std::move(why));
+    }
     if (!failure_) {
         engine_->say_goodbye();
         control_.say_goodbye();
@@ -295,14 +312,8 @@ task<> group::close(duration within) {
     shut();
     if (failure_) throw failure(told());
     if (left) co_return;
-    report why;
-    why.code = error::timed_out;
-    why.operation = "close";
-    why.communicator = who_.name;
-    why.local = who_.me;
     const auto [who, behind] = missing(control_.left());
-    why.cause = fmt::format("{} did not say goodbye in time{}", who, behind);
-    throw failure(std::move(why));
+    throw failure(about_closing(fmt::format("{} did not say goodbye in time{}", who, behind)));
 }
 
 void group::shut() noexcept {

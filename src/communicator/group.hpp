@@ -129,6 +129,7 @@ private:
     void tell_watchers() noexcept;
     void shut() noexcept;
     report told() const;
+    report about_closing(std::string cause) const;
     std::pair<std::string, std::string> missing(const std::vector<bool>& there) const;
 
     const std::shared_ptr<context::state> home_;

@@ -312,7 +312,7 @@ std::string engine::route(rank peer) noexcept {
 
 bool engine::idle() noexcept {
     const std::lock_guard lock(guard_);
-    if (pending_ > 0 || messages_.under_way() || !messages_.flushed()) return false;
+    if (pending_ > 0 || messages_.first_under_way() || !messages_.told() || !messages_.flushed()) return false;
     for (auto& each : ports_)
         if (each && each->busy()) return false;
     return true;

@@ -97,6 +97,8 @@ public:
     void say_goodbye() noexcept;
     /// On the loop: whether nothing is under way and every lane's bytes are with the kernel.
     bool idle() noexcept;
+    /// The first call that has not ended and that others may wait for, in words.
+    std::optional<std::string> unfinished() noexcept;
     /// On the loop, or when nobody runs it: ends what is pending with error::closed, and all lanes. Nothing happens afterwards.
     void shut_down() noexcept;
 

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace tutti {
 
@@ -36,13 +37,21 @@ std::optional<report> engine::failed() noexcept {
 
 void engine::drop() noexcept {
     const std::lock_guard lock(guard_);
-    if (failure_ || shut_ || (pending_ == 0 && !messages_.under_way())) return;
+    if (failure_ || shut_ || (pending_ == 0 && !messages_.first_under_way())) return;
     report why;
     why.code = error::aborted;
     why.root = who_.me;
     why.peers = {who_.me};
     why.cause = fmt::format("rank {} dropped communicator {} with operations under way", who_.me, who_.communicator);
     fail_locked(std::move(why), true);
+}
+
+std::optional<std::string> engine::unfinished() noexcept {
+    const std::lock_guard lock(guard_);
+    for (const operation_list* in : {&live_, &fresh_})
+        if (in->first) return fmt::format("{} #{}", in->first->name(), in->first->sequence);
+    if (const message* const first = messages_.first_under_way()) return to_string(first->asked);
+    return std::nullopt;
 }
 
 void engine::end_all() noexcept {
@@ -105,11 +114,17 @@ operation* engine::first_live(lane_kind lanes) const noexcept {
     return first;
 }
 
+/// The peers of the first round that has not ended: those of later ones are not to blame yet.
 std::string engine::waited_for(operation& which, std::vector<rank>& peers) const {
-    for (const recv_channel& each : which.receivers())
-        if (!each.at.ended()) peers.push_back(each.at.peer());
-    for (const send_channel& each : which.senders())
-        if (!each.at.ended() && std::find(peers.begin(), peers.end(), each.at.peer()) == peers.end()) peers.push_back(each.at.peer());
+    int first = std::numeric_limits<int>::max();
+    const auto add = [&](const cursor& at) {
+        if (at.ended() || at.round() > first) return;
+        if (at.round() < first) peers.clear();
+        first = at.round();
+        if (std::find(peers.begin(), peers.end(), at.peer()) == peers.end()) peers.push_back(at.peer());
+    };
+    for (const recv_channel& each : which.receivers()) add(each.at);
+    for (const send_channel& each : which.senders()) add(each.at);
     return fmt::format("{} {}", peers.size() == 1 ? "rank" : "ranks", fmt::join(peers, ", "));
 }
 

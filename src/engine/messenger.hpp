@@ -36,7 +36,10 @@ public:
     void attach(rank peer, std::unique_ptr<link> over);
     /// The peer has said goodbye, and not over a lane: there is none, or it broke before.
     void peer_left(rank peer) noexcept;
-    bool under_way() const noexcept { return pending_ > 0; }
+    /// The first send, receive or exchange that has not ended; null without one. Nobody waits for what a probe does.
+    const message* first_under_way() const noexcept;
+    /// Whether callers have been told of all that has ended.
+    bool told() const noexcept { return ended_.empty(); }
     /// Whether bytes are still to be sent.
     bool flushed() const noexcept;
     void say_goodbye() noexcept;

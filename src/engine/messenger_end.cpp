@@ -17,6 +17,13 @@ void messenger::attach(rank peer, std::unique_ptr<link> over) {
     if (said_goodbye_) at.say_goodbye();
 }
 
+const message* messenger::first_under_way() const noexcept {
+    for (const message_list* in : {&live_, &fresh_})
+        for (const message* each = in->first(); each; each = message_list::after(*each))
+            if (each->asked.what != message_call::kind::probe) return each;
+    return nullptr;
+}
+
 void messenger::say_goodbye() noexcept {
     if (std::exchange(said_goodbye_, true)) return;  // the first one's frames may still be queued
     for (auto& each : ports_)
@@ -60,12 +67,16 @@ void messenger::peer_left(message_port& at) noexcept {
     for (message *each = probes_.first(), *next = nullptr; each; each = next) {
         next = message_queue::after(*each);
         if ((each->asked.peer == any_source || each->asked.peer == at.peer()) && gone(each->asked.peer))
-            complain_of_leaving(*each, at.peer());
+            complain_of_leaving(*each, each->asked.peer);
     }
     message* waiting = at.pending();
     if (!waiting) waiting = matcher_.waiting(at.peer());
-    if (!waiting && gone(any_source)) waiting = matcher_.waiting(any_source);
-    if (waiting) complain_of_leaving(*waiting, at.peer());
+    if (waiting) {
+        complain_of_leaving(*waiting, at.peer());
+        return;
+    }
+    if (gone(any_source)) waiting = matcher_.waiting(any_source);
+    if (waiting) complain_of_leaving(*waiting, any_source);
 }
 
 /// Whether no message can come from there any more. Of any_source that is said when all other ranks have left.
