@@ -20,7 +20,6 @@ public:
     workload(const tutti::gpu::device& where, const tutti::gpu::device_image& image, unsigned n);
 
     const tutti::gpu::device& where() const noexcept { return where_; }
-    unsigned matrix_rows() const noexcept { return n_; }
 
     /// Takes about so long, then writes `value` to pinned memory.
     void delay(const tutti::gpu::stream& on, tutti::duration length, unsigned* flag, unsigned value) const;

@@ -51,12 +51,14 @@ overlap overlap_of(effort communication, effort computing, double both, int loca
 }
 
 std::string to_text(const overlap& found) {
-    constexpr double milli = 1e3, percent = 100;
+    constexpr double milli = 1e3, percent = 100, noise = 0.1;
     const std::string of_possible =
         std::isnan(found.of_possible) ? "nothing could be" : fmt::format("{:.0f}% of what could be", found.of_possible * percent);
-    return fmt::format(
-        "# communication alone {:.3f} ms, computation alone {:.3f} ms, both {:.3f} ms, at best {:.3f} ms: {:.0f}% hidden, {}\n",
-        found.alone * milli, found.computing * milli, found.both * milli, found.least * milli, found.hidden * percent, of_possible);
+    const bool sound = found.hidden >= -noise && found.hidden <= 1 + noise;
+    return fmt::format("# communication alone {:.3f} ms, computation alone {:.3f} ms, both {:.3f} ms, at best {:.3f} ms: {}\n",
+                       found.alone * milli, found.computing * milli, found.both * milli, found.least * milli,
+                       sound ? fmt::format("{:.0f}% hidden, {}", found.hidden * percent, of_possible)
+                             : "they differ by more than the shorter one takes, so nothing can be told");
 }
 
 }  // namespace perf
