@@ -20,7 +20,7 @@ enum class error {
     aborted,             // abort() was called on some rank
     mismatch,            // ranks disagree about the operation: order, kind, type, operator, count, root or buckets
     protocol_error,      // bytes that no correct peer sends
-    refused,             // a handshake was answered with a reason
+    refused,             // a handshake was answered with a reason, or nobody listened
     invalid_argument,    // found before anything was sent
     unsupported,         // this build or this type and operator cannot do it
     closed,              // the communicator, store or transport was closed before
@@ -34,20 +34,20 @@ std::error_code make_error_code(error code) noexcept;
 
 /// Everything known about a failure. Fields that do not apply are empty, or -1.
 struct report {
-    std::error_code code;
-    std::string operation;      // "all_reduce f32 sum count 1024", "connect"
+    std::error_code code{};
+    std::string operation{};    // "all_reduce f32 sum count 1024", "connect"
     std::uint64_t sequence = 0; // the operation's place in its communicator, from 1; 0 when it has none
-    std::string communicator;   // "world"
+    std::string communicator{};  // "world"
     std::uint32_t epoch = 0;
     rank local = -1;            // who tells
-    std::vector<rank> peers;    // who is involved
-    std::string address;        // of the peer
+    std::vector<rank> peers{};  // who is involved
+    std::string address{};      // of the peer
     rank root = -1;             // who failed first
     std::uint64_t done_bytes = 0;
     std::uint64_t total_bytes = 0;
     duration elapsed{};
-    std::string cause;          // one sentence: what happened and what was expected
-    std::string label;          // the caller's name for the operation
+    std::string cause{};  // one sentence: what happened and what was expected
+    std::string label{};  // the caller's name for the operation
 };
 
 /// One line for people: "rank 3: all_reduce f32 sum count 4 #17: peer 1 died (connection reset)".

@@ -14,11 +14,11 @@ struct world {
     int size = 1;
     rank local_rank = -1;                // among the ranks of this host; -1: the launcher does not tell
     int local_size = 0;                  // ranks on this host; 0: the launcher does not tell
-    std::string master_address;          // where rank 0 can be reached; empty: the launcher does not tell
+    std::string master_address{};        // where rank 0 can be reached; empty: the launcher does not tell
     std::uint16_t master_port = 0;       // where rank 0 keeps the store; 0: the launcher does not tell
     int store_descriptor = -1;           // rank 0: a listening socket that tutti-run has bound to master_port
-    std::string store_path;              // a file store instead, for ranks of one host
-    std::string job;                     // tells this job's keys in a store from another's
+    std::string store_path{};            // a file store instead, for ranks of one host
+    std::string job{};                   // tells this job's keys in a store from another's
     std::uint32_t epoch = 0;             // how often the launcher has started the job again
     std::string source = "one process";  // whose variables said so
 };

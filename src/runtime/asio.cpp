@@ -21,11 +21,4 @@ family& residents_of(event_loop& loop) {
 
 }  // namespace detail
 
-asio::io_context* io_context_of(event_loop& loop) {
-    event_loop::impl& state = loop.inner();
-    if (state.place) return nullptr;
-    state.io_used = true;
-    return &state.own_io();
-}
-
 }  // namespace tutti

@@ -22,7 +22,4 @@ namespace tutti {
 
 namespace asio = boost::asio;
 
-/// The loop's own; null for a guest.
-asio::io_context* io_context_of(event_loop& loop);
-
 }  // namespace tutti

@@ -35,7 +35,7 @@ parcel moved_parcel(std::uint64_t sequence, std::size_t payload, std::size_t run
 }  // namespace
 
 TEST_CASE("runs are filled one after the other from another process, whatever their number and lengths") {
-    for (const std::size_t runs : {1, 2, 16, 17, 100}) {
+    for (const auto runs : {std::size_t{1}, std::size_t{2}, std::size_t{16}, std::size_t{17}, std::size_t{100}}) {
         CAPTURE(runs);
         const bytes one = random_bytes(70'001, 3), other = random_bytes(4'097, 4);
         bytes target(one.size() + other.size() + 5, std::byte{7});

@@ -114,6 +114,7 @@ public:
     operation all_reduce(const const_device_span& from, const device_span& to, reduction op, call_options options = {});
     /// Each buffer in place, all of one type, as one operation; their number and sizes are the same on all ranks.
     operation all_reduce(std::span<const device_span> list, reduction op, call_options options = {});
+    /// As tutti::communicator says of lists in braces: to be awaited in a statement of its own.
     operation all_reduce(std::initializer_list<device_span> list, reduction op, call_options options = {}) {
         return all_reduce(std::span<const device_span>(list.begin(), list.size()), op, options);
     }
@@ -134,6 +135,7 @@ public:
     operation send(const const_device_span& data, tutti::rank to, call_options options = {});
     operation recv(const device_span& data, tutti::rank from, call_options options = {});
     operation exchange(std::span<const transfer> parts, call_options options = {});
+    /// The same of this one.
     operation exchange(std::initializer_list<transfer> parts, call_options options = {}) {
         return exchange(std::span<const transfer>(parts.begin(), parts.size()), options);
     }

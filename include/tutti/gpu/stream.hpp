@@ -16,9 +16,9 @@ enum class stream_priority : std::uint8_t { low, normal, high };
 
 /// A handle that copies share. Three ways to know that work is done, for three purposes:
 ///
-///     (nothing)                it is *enqueued* when the call returns
-///     other.wait(s.record())   it is *ordered*: what is enqueued on `other` from now on comes after it; no thread waits
-///     co_await s.completed()   it is *completed*: the host goes on after it
+///     (nothing)                        it is *enqueued* when the call returns
+///     other.wait(s.record().value())   it is *ordered*: what is enqueued on `other` from now on comes after it; no thread waits
+///     co_await s.completed()           it is *completed*: the host goes on after it
 class stream {
 public:
     /// One of its own, which does not synchronize with the null stream.
