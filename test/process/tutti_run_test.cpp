@@ -242,6 +242,12 @@ TEST_CASE("a wrong command line is one clear line and code 2") {
                       {{"-n", "2", "--unknown", "true"}, "--unknown"},
                       {{"-n", "2", "--timeout", "0", "true"}, "--timeout"},
                       {{"-n", "2", "--timeout", "soon", "true"}, "--timeout"},
+                      {{"-n", "2", "--timeout", "nan", "true"}, "--timeout"},
+                      {{"-n", "2", "--timeout=-NaN", "true"}, "--timeout"},
+                      {{"-n", "2", "--timeout", "inf", "true"}, "--timeout"},
+                      {{"-n", "2", "--grace", "nan", "true"}, "--grace"},
+                      {{"-n", "2", "--grace", "inf", "true"}, "--grace"},
+                      {{"-n", "2", "--grace=-1", "true"}, "--grace"},
                       {{"-n"}, "--ranks"}};
     for (const auto& one : rows) {
         CAPTURE(one.told);

@@ -2,7 +2,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 
 namespace launch {
 namespace {
@@ -17,6 +19,11 @@ struct usage final : CLI::Formatter {
 };
 
 milliseconds from_seconds(double seconds) { return std::chrono::round<milliseconds>(std::chrono::duration<double>(seconds)); }
+
+/// CLI::Range takes it, as it is neither below nor above anything.
+std::string refuse_nan(const std::string& text) {
+    return std::isnan(std::strtod(text.c_str(), nullptr)) ? "Value " + text + " is not a number" : "";
+}
 
 /// Where the program stands in argv: the first word that is neither one of our options nor the value of one, or what follows "--".
 /// Everything from there on belongs to the program, whatever it looks like.
@@ -56,9 +63,11 @@ std::variant<options, int> parse(int argc, const char* const* argv) {
     app.add_option("-n,--ranks", wanted.ranks, "How many ranks to start")->required()->check(CLI::Range(1, max_ranks))->type_name("N");
     const CLI::Option* limit = app.add_option("--timeout", timeout, "End all ranks after this time, with exit code 124")
                                    ->check(CLI::Range(0.001, max_seconds))
+                                   ->check(refuse_nan)
                                    ->type_name("SECONDS");
     app.add_option("--grace", grace, "After a failure: time for the others to end by themselves, and again to obey SIGTERM")
         ->check(CLI::Range(0.0, max_seconds))
+        ->check(refuse_nan)
         ->type_name("SECONDS")
         ->capture_default_str();
     app.add_flag("--no-prefix", bare, "Print lines as they are, without \"[rank] \" before them");
