@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -90,6 +91,15 @@ const outcome& command::wait() {
     outcome_.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     outcome_.took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin_);
     return outcome_;
+}
+
+const outcome& command::wait_unread() {
+    pollfd process{static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)), POLLIN, 0};
+    REQUIRE(process.fd >= 0);
+    const int ended = ::poll(&process, 1, static_cast<int>(patience.count()));
+    ::close(process.fd);
+    REQUIRE_MESSAGE(ended == 1, "the program did not end");
+    return wait();
 }
 
 std::vector<std::string> tutti_run_words(std::vector<std::string> arguments) {

@@ -28,6 +28,8 @@ public:
     const outcome& so_far() const noexcept { return outcome_; }
     /// Until it has ended and its output is closed.
     const outcome& wait();
+    /// The same, but nothing is read until it has ended.
+    const outcome& wait_unread();
 
 private:
     bool read_some();

@@ -279,3 +279,24 @@ TEST_CASE("a reader of the output that goes away ends the run") {
     REQUIRE(told.size() == 1);
     CHECK((told[0] == "[0] y" || told[0] == "[1] y"));
 }
+
+TEST_CASE("standard streams that are closed stay empty, and nothing else takes their place") {
+    struct {
+        std::string closed;
+        std::vector<std::string> out, err;
+    } const rows[] = {{"<&-", {"[0] out", "[1] out"}, {"[0] err", "[1] err"}},
+                      {">&-", {}, {"[0] err", "[1] err"}},
+                      {"2>&-", {"[0] out", "[1] out"}, {}},
+                      {">&- 2>&-", {}, {}},
+                      {"<&- >&- 2>&-", {}, {}}};
+    // Rank 0 fails unless it finds its socket.
+    const std::string script = "cat; echo out; echo err >&2; test $RANK = 1 || readlink /proc/self/fd/$TUTTI_STORE_FD | grep -q socket";
+    for (const auto& one : rows) {
+        CAPTURE(one.closed);
+        command launcher({"/bin/sh", "-c", "exec " + tutti_run_words({}).front() + " -n 2 /bin/sh -c '" + script + "' " + one.closed});
+        const outcome& all = launcher.wait_unread();
+        CHECK(all.code == 0);
+        CHECK(sorted(lines(all.out)) == one.out);
+        CHECK(sorted(lines(all.err)) == one.err);
+    }
+}

@@ -2,8 +2,10 @@
 #include "exec.hpp"
 #include "launcher.hpp"
 
+#include <fcntl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -18,6 +20,15 @@ void raise_file_limit() {
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
     limit.rlim_cur = limit.rlim_max;
     ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/// What we open, and a rank inherits, must not take the place of a standard stream that is closed: it would be written to.
+void open_standard_streams() {
+    int opened;
+    do opened = ::open("/dev/null", O_RDWR);
+    while (opened >= 0 && opened <= STDERR_FILENO);
+    if (opened < 0) throw std::system_error(errno, std::generic_category(), "cannot open /dev/null");
+    ::close(opened);
 }
 
 std::string fresh_id() {
@@ -45,10 +56,11 @@ int launch_all(const launch::options& wanted) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const auto parsed = launch::parse(argc, argv);
-    if (const int* code = std::get_if<int>(&parsed)) return *code;
-    raise_file_limit();
     try {
+        open_standard_streams();
+        const auto parsed = launch::parse(argc, argv);
+        if (const int* code = std::get_if<int>(&parsed)) return *code;
+        raise_file_limit();
         return launch_all(std::get<launch::options>(parsed));
     } catch (const std::system_error& refused) {
         std::fprintf(stderr, "tutti-run: %s\n", refused.what());
