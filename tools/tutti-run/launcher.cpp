@@ -120,7 +120,7 @@ void launcher::handle(const pollfd& event) {
 }
 
 void launcher::note_endings() {
-    if (exit_code_) return;
+    if (exit_code_) return verdict_.reset();
     // The system tells of a killed process a little later than its connections tell its peers, and then it is the cause of their ends.
     const child* culprit = nullptr;
     for (const child& one : children_) {
