@@ -300,3 +300,17 @@ TEST_CASE("standard streams that are closed stay empty, and nothing else takes t
         CHECK(sorted(lines(all.err)) == one.err);
     }
 }
+
+TEST_CASE("a reader that stalls holds up neither the time limit nor a signal") {
+    command limited(tutti_run_words(with_option("--timeout=0.2", shells(2, "exec yes"))));
+    command told(tutti_run_words(shells(1, "trap '' TERM; echo ready; exec seq 60000")));
+    REQUIRE(told.printed("ready"));
+    ::kill(told.pid(), SIGTERM);
+    for (command* one : {&told, &limited}) {
+        const outcome& all = one->wait_unread();
+        CHECK(all.code == (one == &told ? 128 + SIGTERM : 124));
+        CHECK(contains(all.err, one == &told ? "received signal 15" : "the time limit of 0.2 s has passed"));
+        CHECK(contains(all.err, "tutti-run: nobody has read the output for 2 s; its last "));
+        CHECK(all.took < 20s);
+    }
+}

@@ -22,6 +22,10 @@ constexpr milliseconds last_words{500};
 /// Between the first failing exit and the verdict on who failed first.
 constexpr milliseconds afterthought{100};
 
+/// After the time limit or a signal: how long a reader of our output may stall before it loses the rest. Until then it is waited for
+/// without limit, as by any program that writes to a pipe.
+constexpr milliseconds reader_patience{2000};
+
 constexpr int forwarded[] = {SIGINT, SIGTERM, SIGHUP};
 
 std::string seconds(milliseconds time) {
@@ -46,14 +50,15 @@ launcher::launcher(job run) : run_(std::move(run)) {
 }
 
 int launcher::run() {
-    if (const int code = start_all()) return code;
-    while (any_running()) turn();
-    drain();
-    output_.flush();
+    if (start_all()) {
+        while (any_running()) turn();
+        drain();
+    }
+    deliver();
     return exit_code_.value_or(0);
 }
 
-int launcher::start_all() {
+bool launcher::start_all() {
     children_.reserve(static_cast<std::size_t>(run_.wanted.ranks));
     for (int rank = 0; rank < run_.wanted.ranks; ++rank) {
         child& next = children_.emplace_back(rank, run_, output_);
@@ -61,10 +66,11 @@ int launcher::start_all() {
         if (rank == 0) run_.listener.close();  // rank 0 holds it now: when rank 0 ends, the others are refused at once
         if (error == 0) continue;
         say("cannot start rank " + std::to_string(rank) + " (" + run_.program + "): " + std::strerror(error));
-        output_.flush();
-        return error == ENOENT ? not_found_code : not_executable_code;
+        exit_code_ = error == ENOENT ? not_found_code : not_executable_code;
+        children_.clear();
+        return false;
     }
-    return 0;
+    return true;
 }
 
 bool launcher::any_running() const {
@@ -87,8 +93,8 @@ std::vector<pollfd> launcher::watched() const {
     return all;
 }
 
-int launcher::wait_ms() const {
-    clock::time_point next = clock::time_point::max();
+int launcher::wait_ms(clock::time_point latest) const {
+    clock::time_point next = latest;
     if (stage_end_) next = std::min(next, *stage_end_);
     if (timeout_) next = std::min(next, *timeout_);
     if (verdict_) next = std::min(next, *verdict_);
@@ -97,9 +103,9 @@ int launcher::wait_ms() const {
     return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
 }
 
-void launcher::turn() {
+void launcher::turn(clock::time_point latest) {
     std::vector<pollfd> events = watched();
-    if (::poll(events.data(), events.size(), wait_ms()) > 0)
+    if (::poll(events.data(), events.size(), wait_ms(latest)) > 0)
         for (const pollfd& event : events)
             if (event.revents != 0) handle(event);
     note_endings();
@@ -109,7 +115,10 @@ void launcher::turn() {
 void launcher::handle(const pollfd& event) {
     if (event.fd == signals_.number()) return read_signals();
     if ((event.events & POLLOUT) != 0) {
-        if (!output_.write_some()) fail(128 + SIGPIPE, "nobody reads the output any more");
+        const std::size_t before = output_.bytes();
+        const bool reader = output_.write_some();
+        if (output_.bytes() < before) taken_ = clock::now();
+        if (!reader) fail(128 + SIGPIPE, "nobody reads the output any more");
         return;
     }
     for (child& one : children_) {
@@ -157,6 +166,7 @@ void launcher::look_at_clock() {
     const auto now = clock::now();
     if (timeout_ && now >= *timeout_) {
         timeout_.reset();
+        call_off(timeout_code);
         if (any_running()) {
             say("the time limit of " + seconds(*run_.wanted.timeout) + " s has passed; ending all ranks");
             exit_code_ = timeout_code;
@@ -170,8 +180,9 @@ void launcher::read_signals() {
     signalfd_siginfo info;
     while (::read(signals_.number(), &info, sizeof info) == sizeof info) {
         const int signal = static_cast<int>(info.ssi_signo);
+        call_off(128 + signal);
         if (++signals_received_ == 1) {
-            say("received " + signal_name(signal) + "; passing it on to all ranks");
+            say("received " + signal_name(signal) + (any_running() ? "; passing it on to all ranks" : ""));
             send_all(signal);
         } else {
             say("received " + signal_name(signal) + " again; killing all ranks");
@@ -186,17 +197,30 @@ void launcher::send_all(int signal) {
         if (one.running()) one.send(signal);
 }
 
+void launcher::call_off(int code) {
+    if (!called_off_) called_off_ = code;
+}
+
 void launcher::drain() {
     const auto end = clock::now() + last_words;
-    while (any_speaking() || !output_.empty()) {
-        std::vector<pollfd> events = watched();
-        const auto left = std::chrono::ceil<milliseconds>(end - clock::now()).count();
-        if (left <= 0) break;
-        if (::poll(events.data(), events.size(), static_cast<int>(left)) > 0)
-            for (const pollfd& event : events)
-                if (event.revents != 0) handle(event);
-    }
+    while (any_speaking() && clock::now() < end) turn(end);
     for (child& one : children_) one.stop_reading();
+}
+
+void launcher::deliver() {
+    taken_ = clock::now();
+    while (!output_.empty()) {
+        turn(called_off_ ? taken_ + reader_patience : clock::time_point::max());
+        if (!output_.empty() && called_off_ && clock::now() >= taken_ + reader_patience) give_up();
+    }
+}
+
+void launcher::give_up() {
+    if (!exit_code_) exit_code_ = *called_off_;
+    const int stalled = output_.descriptor();
+    const std::size_t lost = output_.drop(stalled);
+    if (stalled == STDERR_FILENO) return;
+    say("nobody has read the output for " + seconds(reader_patience) + " s; its last " + std::to_string(lost) + " bytes are lost");
 }
 
 void launcher::say(const std::string& line) { output_.put(STDERR_FILENO, "tutti-run: " + line + "\n"); }

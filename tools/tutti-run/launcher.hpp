@@ -22,10 +22,12 @@ private:
     /// Each stage after the first has a time at which the next begins.
     enum class stage { running, leaving, terminated, killed };
 
-    int start_all();
-    void turn();
+    /// False, and none runs, when one could not be started.
+    bool start_all();
+    /// Waits for the next event, or until `latest`, and does what is due.
+    void turn(clock::time_point latest = clock::time_point::max());
     std::vector<pollfd> watched() const;
-    int wait_ms() const;
+    int wait_ms(clock::time_point latest) const;
     void read_signals();
     void handle(const pollfd& event);
     void note_endings();
@@ -33,7 +35,11 @@ private:
     void next_stage(stage to);
     void send_all(int signal);
     void fail(int code, const std::string& why);
+    void call_off(int code);
     void drain();
+    /// Hands on what is left of the output.
+    void deliver();
+    void give_up();
     void say(const std::string& line);
     bool any_running() const;
     bool any_speaking() const;
@@ -46,6 +52,8 @@ private:
     std::optional<clock::time_point> stage_end_, timeout_, verdict_;
     const child* suspect_ = nullptr;  // the first that failed by itself, until the verdict
     std::optional<int> exit_code_;  // of the first failure
+    std::optional<int> called_off_;  // by the time limit or a signal: the exit code if output is lost then
+    clock::time_point taken_;        // when somebody last took some output
     int signals_received_ = 0;
 };
 

@@ -59,7 +59,8 @@ std::variant<options, int> parse(int argc, const char* const* argv) {
     app.footer(
         "Exit code: 0 when every rank ended well; that of the first rank that failed (128 + signal when one killed it);\n"
         "124 when the time limit passed; 127 when the program was not found, 126 when it could not be started; 2 for a wrong option.\n"
-        "Rank 0 reads this command's standard input unless it is a terminal; the other ranks read nothing.");
+        "Rank 0 reads this command's standard input unless it is a terminal; the other ranks read nothing.\n"
+        "A slow reader of its output is waited for. After the time limit or a signal, one that takes nothing for 2 s loses the rest.");
     app.add_option("-n,--ranks", wanted.ranks, "How many ranks to start")->required()->check(CLI::Range(1, max_ranks))->type_name("N");
     const CLI::Option* limit = app.add_option("--timeout", timeout, "End all ranks after this time, with exit code 124")
                                    ->check(CLI::Range(0.001, max_seconds))

@@ -1,6 +1,5 @@
 #include "output.hpp"
 
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,12 +28,13 @@ bool output::write_some() {
     return !lost;
 }
 
-void output::flush() {
-    while (!empty()) {
-        pollfd ready{descriptor(), POLLOUT, 0};
-        if (::poll(&ready, 1, -1) < 0 && errno != EINTR) return;
-        write_some();
-    }
+std::size_t output::drop(int descriptor) {
+    const std::size_t before = queued_bytes_;
+    std::erase_if(queue_, [&](const piece& one) {
+        if (one.descriptor == descriptor) queued_bytes_ -= one.text.size() - one.written;
+        return one.descriptor == descriptor;
+    });
+    return before - queued_bytes_;
 }
 
 line_collector::line_collector(output& to, int descriptor, std::string prefix)

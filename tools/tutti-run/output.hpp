@@ -15,13 +15,14 @@ public:
 
     void put(int descriptor, std::string text);
     bool empty() const noexcept { return queue_.empty(); }
+    std::size_t bytes() const noexcept { return queued_bytes_; }
     bool full() const noexcept { return queued_bytes_ >= max_queued_bytes; }
     /// The descriptor that has to become writable next. Only when not empty.
     int descriptor() const noexcept { return queue_.front().descriptor; }
     /// Writes a piece; call when the descriptor is writable. False, and the piece is dropped, when nobody reads it.
     bool write_some();
-    /// Writes everything, waiting as long as it takes.
-    void flush();
+    /// Drops what is left for a descriptor; how many bytes that was.
+    std::size_t drop(int descriptor);
 
 private:
     struct piece {
