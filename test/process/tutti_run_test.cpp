@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <csignal>
 #include <map>
+#include <thread>
 
 using namespace std::chrono_literals;
 using tutti::core_set;
@@ -299,6 +300,27 @@ TEST_CASE("standard streams that are closed stay empty, and nothing else takes t
         CHECK(sorted(lines(all.out)) == one.out);
         CHECK(sorted(lines(all.err)) == one.err);
     }
+}
+
+TEST_CASE("a reader that pauses gets everything in order, also after a signal") {
+    // When the rank has ended its last bytes are still in its pipe: the launcher keeps no more than 4 MiB, and its own pipe 64 KiB.
+    const std::size_t size = (4 << 20) + (128 << 10);
+    std::string expected;
+    for (int i = 1; expected.size() < size; ++i) expected += std::to_string(i) + "\n";
+    expected = "ready\n" + expected.substr(0, size) + (expected[size - 1] == '\n' ? "" : "\n");
+    const std::string script = "trap '' TERM; echo ready; sleep 0.1; seq 1000000 | head -c " + std::to_string(size);
+    const std::vector<std::string> words = tutti_run_words(with_option("--no-prefix", shells(1, script)));
+    command left_alone(words), told(words);
+    for (command* one : {&left_alone, &told}) REQUIRE(one->printed("ready\n"));
+    std::this_thread::sleep_for(1s);  // longer than the launcher listens to what a rank has left behind
+    ::kill(told.pid(), SIGTERM);
+    for (command* one : {&left_alone, &told}) {
+        const outcome& all = one->wait();
+        CHECK(all.code == 0);
+        CHECK((all.out == expected));  // without telling it
+    }
+    CHECK(left_alone.so_far().err == "");
+    CHECK(told.so_far().err.starts_with("tutti-run: received signal 15"));
 }
 
 TEST_CASE("a reader that stalls holds up neither the time limit nor a signal") {

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -95,20 +96,33 @@ void child::note_end() {
     process_.close();
 }
 
-void child::read(tutti::file_descriptor& from, line_collector& to) {
+std::size_t child::read(tutti::file_descriptor& from, line_collector& to) {
     char buffer[64 * 1024];
     const ssize_t count = ::read(from.number(), buffer, sizeof buffer);
-    if (count > 0) return to.add({buffer, static_cast<std::size_t>(count)});
-    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (count > 0) to.add({buffer, static_cast<std::size_t>(count)});
+    if (count > 0) return static_cast<std::size_t>(count);
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
+    to.finish();
+    from.close();
+    return 0;
+}
+
+void child::read_rest(tutti::file_descriptor& from, line_collector& to) {
+    // Not to its end: what the rank left behind may print for ever.
+    int left = 0;
+    if (!from || ::ioctl(from.number(), FIONREAD, &left) != 0) left = 0;
+    while (left > 0) {
+        const std::size_t count = read(from, to);
+        if (count == 0) break;
+        left -= static_cast<int>(count);
+    }
     to.finish();
     from.close();
 }
 
 void child::stop_reading() {
-    out_lines_.finish();
-    err_lines_.finish();
-    out_.close();
-    err_.close();
+    read_rest(out_, out_lines_);
+    read_rest(err_, err_lines_);
 }
 
 void child::send(int signal) noexcept {

@@ -60,13 +60,15 @@ public:
     void note_end();
     void read_out() { read(out_, out_lines_); }
     void read_err() { read(err_, err_lines_); }
-    /// Stops listening to what it left behind.
+    /// Takes what is in the pipes, and stops listening to what it left behind.
     void stop_reading();
     /// To the rank and everything it has started.
     void send(int signal) noexcept;
 
 private:
-    static void read(tutti::file_descriptor& from, line_collector& to);
+    /// How many bytes there were.
+    static std::size_t read(tutti::file_descriptor& from, line_collector& to);
+    static void read_rest(tutti::file_descriptor& from, line_collector& to);
 
     int rank_;
     pid_t pid_ = -1;
