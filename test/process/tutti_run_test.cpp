@@ -1,10 +1,13 @@
 #include "command.hpp"
 
 #include "base/core_set.hpp"
+#include "base/file_descriptor.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <algorithm>
 #include <csignal>
@@ -324,11 +327,16 @@ TEST_CASE("a reader that pauses gets everything in order, also after a signal") 
 }
 
 TEST_CASE("a reader that stalls holds up neither the time limit nor a signal") {
+    const tutti::file_descriptor screen(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+    REQUIRE(screen);
+    REQUIRE(::unlockpt(screen.number()) == 0);
+    const std::string terminal = ::ptsname(screen.number());
     command limited(tutti_run_words(with_option("--timeout=0.2", shells(2, "exec yes"))));
+    command shown({"/bin/sh", "-c", "exec " + tutti_run_words({}).front() + " --timeout=0.2 -n 2 yes >" + terminal});
     command told(tutti_run_words(shells(1, "trap '' TERM; echo ready; exec seq 60000")));
     REQUIRE(told.printed("ready"));
     ::kill(told.pid(), SIGTERM);
-    for (command* one : {&told, &limited}) {
+    for (command* one : {&told, &limited, &shown}) {
         const outcome& all = one->wait_unread();
         CHECK(all.code == (one == &told ? 128 + SIGTERM : 124));
         CHECK(contains(all.err, one == &told ? "received signal 15" : "the time limit of 0.2 s has passed"));

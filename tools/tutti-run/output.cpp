@@ -1,5 +1,7 @@
 #include "output.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,6 +9,20 @@
 #include <climits>
 
 namespace launch {
+namespace {
+
+/// A terminal that has some room, and a pipe that others fill, too, may block whoever writes; ours may be shared with others, so it stays
+/// in blocking mode, and we open it once more for ourselves. None for files, which do not block, and sockets, which cannot be opened.
+tutti::file_descriptor open_again(int descriptor) {
+    struct stat about {};
+    if (::isatty(descriptor) == 0 && (::fstat(descriptor, &about) != 0 || !S_ISFIFO(about.st_mode))) return {};
+    const std::string path = "/proc/self/fd/" + std::to_string(descriptor);
+    return tutti::file_descriptor(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+}
+
+}  // namespace
+
+output::output() : own_out_(open_again(STDOUT_FILENO)), own_err_(open_again(STDERR_FILENO)) {}
 
 void output::put(int descriptor, std::string text) {
     if (text.empty()) return;
@@ -16,9 +32,10 @@ void output::put(int descriptor, std::string text) {
 
 bool output::write_some() {
     piece& first = queue_.front();
-    // A pipe that is writable takes PIPE_BUF bytes without blocking; our stdout may be shared with others, so it stays in blocking mode.
+    const tutti::file_descriptor& own = first.descriptor == STDOUT_FILENO ? own_out_ : own_err_;
+    // Where we could not open it again: a pipe or socket that is writable takes PIPE_BUF bytes without blocking.
     const std::size_t count = std::min<std::size_t>(PIPE_BUF, first.text.size() - first.written);
-    const ssize_t written = ::write(first.descriptor, first.text.data() + first.written, count);
+    const ssize_t written = ::write(own ? own.number() : first.descriptor, first.text.data() + first.written, count);
     if (written < 0 && (errno == EINTR || errno == EAGAIN)) return true;
     const bool lost = written < 0;
     const std::size_t gone = lost ? first.text.size() - first.written : static_cast<std::size_t>(written);

@@ -1,6 +1,8 @@
 // What the ranks print, cut into whole lines, and handed on in the order it came, without ever blocking the launcher.
 #pragma once
 
+#include "base/file_descriptor.hpp"
+
 #include <deque>
 #include <string>
 #include <string_view>
@@ -12,6 +14,8 @@ class output {
 public:
     /// Above this the ranks are not read any more until the reader of our output has caught up.
     static constexpr std::size_t max_queued_bytes = 4 << 20;
+
+    output();
 
     void put(int descriptor, std::string text);
     bool empty() const noexcept { return queue_.empty(); }
@@ -30,6 +34,7 @@ private:
         std::string text;
         std::size_t written = 0;
     };
+    tutti::file_descriptor own_out_, own_err_;  // none where the inherited one has to do
     std::deque<piece> queue_;
     std::size_t queued_bytes_ = 0;
 };
