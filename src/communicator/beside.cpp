@@ -2,15 +2,54 @@
 
 #include "base/bytes.hpp"
 #include "communicator/spawn.hpp"
+#include "runtime/event.hpp"
+
+#include <tutti/sleep.hpp>
+#include <tutti/when_all.hpp>
 
 #include <fmt/format.h>
 
 namespace tutti::detail {
 namespace {
 
-task<std::unique_ptr<communicator>> form_here(std::shared_ptr<context::state> home, membership who) {
+/// What fails the parent may break the links of the child, too, and be seen there first. The parent knows better why; wait for its word.
+task<> form_patiently(group& child, time_point deadline) {
+    std::optional<failure> why;
+    try {
+        auto forming = child.form(deadline);
+        co_await std::move(forming);
+    } catch (const failure& caught) {
+        why = caught;
+    }
+    if (!why) co_return;
+    co_await sleep_for(child.home().options().lost_link);
+    throw *why;
+}
+
+/// Only a failure ends the child. A parent that was closed leaves it alone.
+task<> fail_with(future<> parent, std::string child) {
+    std::optional<report> why;
+    try {
+        co_await std::move(parent);
+    } catch (const failure& caught) {
+        why = caught.details();
+    }
+    event never;
+    if (why->code == error::closed) co_await never.wait();
+    why->operation = fmt::format("join {}", child);
+    throw failure(std::move(*why));
+}
+
+task<> form_below(future<> parent, group& child, time_point deadline) {
+    auto either = when_any(fail_with(std::move(parent), child.who().name), form_patiently(child, deadline));
+    co_await std::move(either);
+}
+
+task<std::unique_ptr<communicator>> form_here(std::shared_ptr<context::state> home, membership who, future<> parent) {
     std::unique_ptr<group, group_deleter> formed(new group(home, std::move(who)));
-    co_await formed->form(later(home->loop().now(), home->options().rendezvous));
+    const time_point deadline = later(home->loop().now(), home->options().rendezvous);
+    auto forming = parent.valid() ? form_below(std::move(parent), *formed, deadline) : formed->form(deadline);
+    co_await std::move(forming);
     co_return std::make_unique<communicator>(std::move(formed));
 }
 
@@ -23,8 +62,8 @@ membership beside(group& which, std::string_view what) {
     return child;
 }
 
-future<std::unique_ptr<communicator>> form(const std::shared_ptr<context::state>& home, membership who) {
-    return spawn(*home, form_here(home, std::move(who)));
+future<std::unique_ptr<communicator>> form(const std::shared_ptr<context::state>& home, membership who, future<> parent) {
+    return spawn(*home, form_here(home, std::move(who), std::move(parent)));
 }
 
 }  // namespace tutti::detail

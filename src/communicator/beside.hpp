@@ -14,7 +14,8 @@ namespace tutti::detail {
 /// Takes its place among the children of `which`, so all ranks call it in the same order. `what` is added to the name.
 membership beside(group& which, std::string_view what);
 
-/// On the loop of `home`. Ends when all ranks have come, or fails with error::rendezvous_timeout.
-future<std::unique_ptr<communicator>> form(const std::shared_ptr<context::state>& home, membership who);
+/// On the loop of `home`. Ends when all ranks have come, or fails with error::rendezvous_timeout. When the watch of a parent is given and
+/// the parent fails before, it fails with that instead.
+future<std::unique_ptr<communicator>> form(const std::shared_ptr<context::state>& home, membership who, future<> parent = {});
 
 }  // namespace tutti::detail

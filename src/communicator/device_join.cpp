@@ -257,8 +257,8 @@ task<made_communicator> join_as(std::unique_ptr<communicator> ranks, device_join
 
 namespace {
 
-task<made_communicator> join(std::shared_ptr<context::state> home, membership who, device_joining how) {
-    auto forming = form(home, std::move(who));
+task<made_communicator> join(std::shared_ptr<context::state> home, membership who, device_joining how, future<> parent) {
+    auto forming = form(home, std::move(who), std::move(parent));
     auto child = co_await std::move(forming);
     auto joining = join_as(std::move(child), std::move(how));
     co_return co_await std::move(joining);
@@ -268,7 +268,7 @@ task<made_communicator> join(std::shared_ptr<context::state> home, membership wh
 
 task<made_communicator> join_devices(communicator& parent, device_joining how) {
     group& inside = inside_of::get(parent);
-    return join(inside.shared_home(), beside(inside, "on devices"), std::move(how));
+    return join(inside.shared_home(), beside(inside, "on devices"), std::move(how), inside.watch());
 }
 
 }  // namespace tutti::detail

@@ -259,7 +259,7 @@ result<> reducer::state::close(cargo& which) {
 
 future<> reducer::state::compare() {
     const auto& home = group_.inside.shared_home();
-    auto forming = tutti::detail::form(home, tutti::detail::beside(group_.inside, "for gradients"));
+    auto forming = tutti::detail::form(home, tutti::detail::beside(group_.inside, "for gradients"), group_.inside.watch());
     return tutti::detail::spawn(*home, compare_beside(plans_, std::move(forming)));
 }
 

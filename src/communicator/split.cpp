@@ -1,7 +1,6 @@
 // Children of a communicator: who belongs to which is agreed by an all-gather, and each child forms like its parent did.
-#include "communicator/group.hpp"
+#include "communicator/beside.hpp"
 #include "communicator/home.hpp"
-#include "communicator/spawn.hpp"
 
 #include "base/bytes.hpp"
 
@@ -23,6 +22,7 @@ static_assert(sizeof(choice) == said_numbers * sizeof(std::int32_t));
 struct choices {
     choice mine;
     std::vector<choice> all;
+    future<> parent;  // its watch
     future<> gathered;
 };
 
@@ -35,12 +35,6 @@ std::vector<rank> members_of(const choices& said) {
         return said.all[static_cast<std::size_t>(one)].key < said.all[static_cast<std::size_t>(other)].key;
     });
     return members;
-}
-
-task<std::unique_ptr<communicator>> form(std::shared_ptr<context::state> home, detail::membership child) {
-    std::unique_ptr<detail::group, detail::group_deleter> formed(new detail::group(home, std::move(child)));
-    co_await formed->form(later(home->loop().now(), home->options().rendezvous));
-    co_return std::make_unique<communicator>(std::move(formed));
 }
 
 task<std::unique_ptr<communicator>> finish_split(std::shared_ptr<context::state> home, detail::membership child,
@@ -58,7 +52,7 @@ task<std::unique_ptr<communicator>> finish_split(std::shared_ptr<context::state>
     child.addresses = std::move(addresses);
     child.hosts = host_map(hosts);
     child.me = static_cast<rank>(std::find(members.begin(), members.end(), was) - members.begin());
-    future<std::unique_ptr<communicator>> forming = detail::spawn(*home, form(home, std::move(child)));
+    auto forming = detail::form(home, std::move(child), std::move(said->parent));
     co_return co_await std::move(forming);
 }
 
@@ -79,6 +73,7 @@ task<std::unique_ptr<communicator>> communicator::split(std::optional<int> color
     what.output = said->all.data();
     what.label = "split";
     what.digest = digest_of("split");  // it is no all_gather of the user's
+    said->parent = group_->watch();
     said->gathered = future<>(group_->engine().issue(what, group_->home().options().operation));
     return finish_split(group_->shared_home(), std::move(child), std::move(said));
 }
