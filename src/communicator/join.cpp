@@ -143,6 +143,16 @@ std::size_t usual_reduced_slice_bytes(const membership& all, const context::stat
     return all.hosts.count() == 1 && home.own_network() && share_memory(all) ? default_slice_bytes / 2 : 0;
 }
 
+/// From what rank 0 says of ranks that are late, which ends with their numbers.
+failure late_ranks(const membership& all, std::string_view said) {
+    report why = not_joined(all, error::rendezvous_timeout, std::string(said)).details();
+    for (std::size_t at = said.find(": "); at != said.npos; at = said.find(", ", at + 1)) {
+        rank late = 0;
+        if (std::from_chars(said.data() + at + 2, said.data() + said.size(), late).ec == std::errc()) why.peers.push_back(late);
+    }
+    return failure(std::move(why));
+}
+
 /// Rank 0: the addresses of all, who shares a host, slices, and costs. Who is late is named on every rank.
 task<> collect(store& meeting, const std::string& job, membership& all, const contact& mine, const context::state& home,
                time_point deadline) {
@@ -174,7 +184,7 @@ task<> collect(store& meeting, const std::string& job, membership& all, const co
     std::string text = write_members(all);
     if (!missing.empty()) text = fmt::format("!of {} ranks these did not come in time: {}", all.addresses.size(), missing);
     auto published = co_await meeting.set(members_key(job), text, later(deadline, std::chrono::seconds(1)));
-    if (!missing.empty()) throw not_joined(all, error::rendezvous_timeout, text.substr(1));
+    if (!missing.empty()) throw late_ranks(all, text.substr(1));
     published.value();
 }
 
@@ -185,7 +195,7 @@ task<> look_up(store& meeting, const std::string& job, membership& all, time_poi
         if (text.failure().code() != error::timed_out) throw text.failure();
         throw not_joined(all, error::rendezvous_timeout, "rank 0 published no list of members in time");
     }
-    if (text->starts_with('!')) throw not_joined(all, error::rendezvous_timeout, text->substr(1));
+    if (text->starts_with('!')) throw late_ranks(all, text->substr(1));
     if (!read_members(*text, all)) throw not_joined(all, error::protocol_error, "the list of members in the store is not one of this version");
 }
 

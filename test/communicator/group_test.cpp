@@ -37,6 +37,7 @@ task<> try_to_join(context& home, world who, std::shared_ptr<store> meeting, std
         endings[static_cast<std::size_t>(who.me)] = "joined";
     } catch (const failure& why) {
         CHECK(why.code() == error::rendezvous_timeout);
+        CHECK(why.details().peers == std::vector<rank>{2, 4});
         endings[static_cast<std::size_t>(who.me)] = why.what();
     }
 }

@@ -195,6 +195,14 @@ TEST_CASE("an exception on one rank ends the others with its text") {
     for (int rank = 0; rank < ranks; ++rank) CHECK(says(all, rank, "out of cheese"));
 }
 
+TEST_CASE("all ranks that met in the store of rank 0 name the one that did not come") {
+    command job(part("late"));
+    const outcome& all = job.wait();
+    INFO(all.err);
+    CHECK(all.code == 1);
+    for (int rank : {0, 1, 3}) CHECK(says(all, rank, "of 4 ranks these did not come in time: 2"));
+}
+
 TEST_CASE("a rank that leaves in good order is told apart from one that died") {
     command job(part("leaves"));
     const outcome& all = job.wait();
