@@ -235,7 +235,8 @@ public:
     }
 
     /// A communicator of the ranks that give the same `color`, ordered by `key` and then by rank here; a null pointer for those that give
-    /// `no_color`. All ranks call it; its exchange is under way when the call returns. The child works beside its parent and may outlive it; names are "world/1" for color 1.
+    /// `no_color`. All ranks call it; its exchange is under way when the call returns. The child works beside its parent and may outlive it. Its
+    /// name is "world/2.7" for color 7 in the second split of "world" (communicators of devices count, too).
     task<std::unique_ptr<communicator>> split(std::optional<int> color, int key);
 
 #if TUTTI_GPU

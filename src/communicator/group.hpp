@@ -73,8 +73,8 @@ public:
     context::state& home() noexcept { return *home_; }
     const std::shared_ptr<context::state>& shared_home() noexcept { return home_; }
     list_check& lists() noexcept { return lists_; }
-    /// A number for the next child, the same on all ranks because all split in the same order.
-    std::uint64_t next_child() noexcept { return children_++; }
+    /// A number for the next child, from 1, the same on all ranks because all split in the same order.
+    std::uint64_t next_child() noexcept { return ++children_; }
 
 private:
     using watcher = std::optional<future_source<>>;  // empty once it has ended

@@ -60,8 +60,9 @@ task<std::unique_ptr<communicator>> finish_split(std::shared_ptr<context::state>
 
 task<std::unique_ptr<communicator>> communicator::split(std::optional<int> color, int key) {
     detail::membership child = group_->who();
-    child.name = fmt::format("{}/{}", child.name, color.value_or(0));
-    child.id = digest_of(fmt::format("{}.{}", group_->next_child(), color.value_or(0)), child.id);
+    const std::string which = fmt::format("{}.{}", group_->next_child(), color.value_or(0));
+    child.name += "/" + which;
+    child.id = digest_of(which, child.id);
     auto said = std::make_unique<choices>();
     said->mine = {color.has_value(), color.value_or(0), key};
     said->all.resize(static_cast<std::size_t>(size()));

@@ -192,7 +192,7 @@ TEST_CASE("a split under way ends when a rank dies, as the parent tells it, and 
 TEST_CASE("a split under way ends when its parent is aborted, with the reason, on every rank") {
     check_each(abort_it, [](const scene& what, rank each, const outcome& one) {
         check_soon(one, error::aborted,
-                   fmt::format("rank {}: join world/{}: rank {} aborted: enough", each, what.color(each), what.victim));
+                   fmt::format("rank {}: join world/1.{}: rank {} aborted: enough", each, what.color(each), what.victim));
         CHECK(one.why->details().root == what.victim);
     });
 }

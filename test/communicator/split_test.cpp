@@ -11,7 +11,7 @@ task<> look_at_children(communicator& world) {
     // Colors 0 and 1; keys turn the order around.
     auto splitting = world.split(world.rank() % 2, -world.rank());
     const auto child = co_await std::move(splitting);
-    CHECK(child->name() == "world/" + std::to_string(world.rank() % 2));
+    CHECK(child->name() == "world/1." + std::to_string(world.rank() % 2));
     CHECK(child->size() == (world.rank() % 2 == 0 ? 3 : 2));
     CHECK(child->rank() == (4 - world.rank()) / 2);
     std::vector<int> members(static_cast<std::size_t>(child->size()));
@@ -25,7 +25,9 @@ task<> keep_ranks_of_equal_keys(communicator& world) {
     auto splitting = world.split(7, 1);
     const auto child = co_await std::move(splitting);
     CHECK(child->rank() == world.rank());
-    CHECK(child->name() == "world/7");
+    CHECK(child->name() == "world/1.7");
+    auto again = world.split(7, 1);
+    CHECK((co_await std::move(again))->name() == "world/2.7");
     co_await child->close();
 }
 
@@ -50,7 +52,7 @@ task<> split_a_child(communicator& world) {
     const auto half = co_await std::move(first);
     auto second = half->split(half->rank() % 2, 0);
     const auto quarter = co_await std::move(second);
-    CHECK(quarter->name() == half->name() + "/" + std::to_string(half->rank() % 2));
+    CHECK(quarter->name() == half->name() + "/1." + std::to_string(half->rank() % 2));
     CHECK(quarter->size() == 2);
     std::vector<std::int64_t> data{world.rank()};
     co_await quarter->all_reduce(data, sum);
