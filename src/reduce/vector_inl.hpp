@@ -100,7 +100,7 @@ struct divided {
     }
 };
 /// Integers of up to 32 bits, divided and truncated towards zero. Exact: half of one away from zero, (x + 1/2) / d is at least 1/2d from every
-/// whole number, and what the type F rounds off is a hundredth of that.
+/// whole number, and what the type F rounds off is less than a twentieth of that.
 struct divided_whole {
     int by;
 
