@@ -2,6 +2,8 @@
 
 #include "rendezvous/wire.hpp"
 
+#include "base/refused_by_system.hpp"
+
 #include <fmt/format.h>
 
 #include <fcntl.h>
@@ -22,9 +24,7 @@ constexpr std::size_t length_bytes = 4;
 
 }  // namespace
 
-failure log_file::refused(const char* what) const {
-    return failure(error::system, fmt::format("cannot {} {}: {}", what, path_, std::strerror(errno)));
-}
+failure log_file::refused(const char* what) const { return refused_by_system(fmt::format("cannot {} {}", what, path_)); }
 
 result<log_file> log_file::open(const std::string& path) {
     log_file opened(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600), path);

@@ -1,6 +1,6 @@
 #include "transport/local_socket.hpp"
 
-#include <tutti/error.hpp>
+#include "base/refused_by_system.hpp"
 
 #include <fmt/format.h>
 
@@ -19,10 +19,6 @@ namespace tutti {
 namespace {
 
 constexpr int backlog = 512;  // connections that nobody has accepted yet
-
-failure refused_by_system(std::string_view what) {
-    return failure(error::system, fmt::format("{}: {}", what, std::system_category().message(errno)));
-}
 
 /// Names that begin with a zero are in no file system.
 struct abstract_address {

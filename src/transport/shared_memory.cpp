@@ -1,6 +1,6 @@
 #include "transport/shared_memory.hpp"
 
-#include <fmt/format.h>
+#include "base/refused_by_system.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -9,16 +9,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <system_error>
 
 namespace tutti {
-namespace {
-
-failure refused_by_system(const char* what) {
-    return failure(error::system, fmt::format("{}: {}", what, std::system_category().message(errno)));
-}
-
-}  // namespace
 
 result<file_descriptor> make_shared_file(const char* name, std::size_t bytes) {
     file_descriptor file(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
