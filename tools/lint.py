@@ -63,7 +63,6 @@ TESTED_ELSEWHERE = {
     "src/gpu/library.cpp": "test/gpu/libraries_test.cpp",
     "src/gpu/issuer.cpp": "test/gpu/device_operation_test.cpp",
     "src/gpu/nccl_comm.cpp": "test/gpu/device_collectives_test.cpp",
-    "src/gpu/device_engine.cpp": "test/gpu/device_operation_test.cpp",
     "src/gpu/device_engine_progress.cpp": "test/gpu/device_failure_test.cpp and device_threads_test.cpp",
     "src/gpu/nccl_carrier.cpp": "test/gpu/device_failure_test.cpp",
     "src/gpu/operation_state.cpp": "test/gpu/device_operation_test.cpp",

@@ -23,9 +23,15 @@ public:
         if (!has_value()) throw std::get<1>(state_);
         return std::get<0>(state_);
     }
+    const T& value() const& {
+        if (!has_value()) throw std::get<1>(state_);
+        return std::get<0>(state_);
+    }
     T&& value() && { return std::move(value()); }
     T& operator*() noexcept { return *std::get_if<0>(&state_); }
+    const T& operator*() const noexcept { return *std::get_if<0>(&state_); }
     T* operator->() noexcept { return std::get_if<0>(&state_); }
+    const T* operator->() const noexcept { return std::get_if<0>(&state_); }
     /// Only when there is no value.
     const tutti::failure& failure() const noexcept { return *std::get_if<1>(&state_); }
 

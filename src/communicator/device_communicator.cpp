@@ -2,6 +2,7 @@
 #include "communicator/check.hpp"
 #include "communicator/device_group.hpp"
 #include "communicator/device_join.hpp"
+#include "communicator/home.hpp"
 #include "gpu/device_pointer.hpp"
 #include "gpu/stream_state.hpp"
 
@@ -14,6 +15,7 @@
 namespace tutti::gpu {
 
 using tutti::detail::check_count;
+using tutti::detail::check_deadline;
 using tutti::detail::check_memory;
 using tutti::detail::check_overlap;
 using tutti::detail::check_rank;
@@ -31,7 +33,7 @@ const_buffer plain(const const_device_span& what) noexcept {
 }
 
 complaint check_place(const device_group& of, std::string_view role, const const_device_span& what) {
-    complaint wrong = check_memory(role, plain(what));
+    complaint wrong = first_of(check_memory(role, plain(what)), check_total(plain(what), what.count, 1));
     if (wrong || what.count == 0) return wrong;
     return of.card ? check_device_memory(*of.card->inner(), role, what.data) : complaint();
 }
@@ -83,6 +85,7 @@ operation issue(device_group& of, operation_state& which, const call_options& op
     what.deadline = options.deadline;
     what.label = options.label;
     if (options.keep) what.kept = *options.keep;
+    if (!wrong) wrong = check_deadline(options.deadline);
     if (wrong) {
         refuse(of, what, error::invalid_argument, fmt::format(" with a wrong argument: {}", *wrong));
     } else if (const auto cannot = of.engine->cannot(what)) {
@@ -140,20 +143,19 @@ operation communicator::all_reduce(const device_span& data, reduction op, call_o
 operation communicator::all_reduce(const const_device_span& from, const device_span& to, reduction op, call_options options) {
     operation_state& which = group_->engine->take();
     begin(which, device_collective::all_reduce, from, to, from.count).op = op;
-    return issue(
-        *group_, which, options,
-        first_of(check_types(from, to), check_count("output", to.count, from.count), check_place(*group_, "input", from),
-                 check_place(*group_, "output", to), check_total(plain(from), from.count, 1), check_apart(from, to, from.data == to.data)));
+    return issue(*group_, which, options,
+                 first_of(check_types(from, to), check_count("output", to.count, from.count), check_place(*group_, "input", from),
+                          check_place(*group_, "output", to), check_apart(from, to, from.data == to.data)));
 }
 
 operation communicator::all_reduce(std::span<const device_span> list, reduction op, call_options options) {
     operation_state& which = group_->engine->take();
     begin_list(which, list, op);
-    complaint wrong;
-    for (const device_span& each : list) {
+    std::size_t total = 0;
+    complaint wrong = group_->lists.of(
+        list, [](const device_span& each) { return plain(each); }, total);
+    for (const device_span& each : list)
         if (!wrong) wrong = first_of(check_types(list.front(), each), check_place(*group_, "buffer", each));
-        for (const device_span* other = list.data(); other != &each && !wrong; ++other) wrong = check_apart(*other, each);
-    }
     return issue(*group_, which, options, std::move(wrong));
 }
 
@@ -175,8 +177,7 @@ operation communicator::reduce(const const_device_span& from, const device_span&
     device_request& what = begin(which, device_collective::reduce, from, to, from.count);
     what.op = op;
     what.root = root;
-    complaint wrong =
-        first_of(check_rank("root", root, size()), check_place(*group_, "input", from), check_total(plain(from), from.count, 1));
+    complaint wrong = first_of(check_rank("root", root, size()), check_place(*group_, "input", from));
     if (rank() == root && !wrong)
         wrong = first_of(check_types(from, to), check_count("output", to.count, from.count), check_place(*group_, "output", to),
                          check_apart(from, to, from.data == to.data));
@@ -199,8 +200,7 @@ operation communicator::reduce_scatter(const const_device_span& from, const devi
 operation communicator::broadcast(const device_span& data, tutti::rank root, call_options options) {
     operation_state& which = group_->engine->take();
     begin(which, device_collective::broadcast, data, data, data.count).root = root;
-    return issue(*group_, which, options,
-                 first_of(check_rank("root", root, size()), check_place(*group_, "buffer", data), check_total(plain(data), data.count, 1)));
+    return issue(*group_, which, options, first_of(check_rank("root", root, size()), check_place(*group_, "buffer", data)));
 }
 
 operation communicator::all_gather(const const_device_span& from, const device_span& to, call_options options) {
@@ -322,7 +322,9 @@ void communicator::abort(std::string reason) {
 }
 
 task<> communicator::close(duration within) {
-    future<> idle = group_->engine->idle();
+    const auto now = [this] { return group_->inside.home().loop().now(); };
+    const time_point limit = later(now(), within);
+    future<> idle = group_->engine->idle(limit);
     const auto quiet = co_await as_result(std::move(idle));
     std::optional<failure> why;
     if (!quiet) why = quiet.failure();
@@ -331,7 +333,7 @@ task<> communicator::close(duration within) {
         const auto closed = co_await as_result(std::move(closing));
         if (!closed) why = closed.failure();
     }
-    auto leaving = group_->child->close(within);
+    auto leaving = group_->child->close(std::max(duration{}, limit - now()));
     try {
         co_await std::move(leaving);
     } catch (const failure& late) {

@@ -4,6 +4,7 @@
 
 #include "communicator/device_join.hpp"
 #include "communicator/group.hpp"
+#include "communicator/list_check.hpp"
 #include "communicator/ranks_door.hpp"
 #include "gpu/device_engine.hpp"
 #include "gpu/device_state.hpp"
@@ -23,7 +24,7 @@ public:
         : child(std::move(ranks)),
           inside(tutti::detail::inside_of::get(*child)),
           how(std::move(by)) {
-        if (how.card) card = *result(how.card);
+        if (how.card) card = *how.card;
         over = how.over;
         door->open(*child);
     }
@@ -44,6 +45,7 @@ public:
     std::optional<device> card;
     std::optional<stream> over;  // where there is a device
     std::shared_ptr<device_engine> engine;
+    tutti::detail::list_check lists;
     std::uint8_t divides = 0;       // NCCL makes communicators of this one, on all ranks
     int shrunk = 0;                 // times
     std::shared_ptr<void> barrier;  // a byte on the device, where NCCL is used

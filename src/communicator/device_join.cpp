@@ -45,7 +45,7 @@ gpu::seat seat_of(const device_joining& how, int host) {
     if (!how.nccl) mine.no_nccl = words_of(*how.nccl.why_not);
     else how.nccl.table.ncclGetVersion(&mine.nccl_version);
     if (!how.card) return mine;
-    const gpu::device card = result(how.card).value();
+    const gpu::device& card = *how.card;
     mine.uuid = card.uuid();
     mine.ordinal = card.ordinal();
     mine.shared = shares_devices(mine.nccl_version);

@@ -157,7 +157,7 @@ reducer::state::state(communicator& over, std::vector<parameter> parameters, con
 }
 
 reducer::state::~state() {
-    if (flight_->begun()) over_.abort(fmt::format("the reducer was destroyed in the middle of step #{}", steps_.number()));
+    steps_.give_up();
     flight_.reset();
     // Zeros may still be on their way, whatever has become of the buckets.
     for (const cargo& each : cargoes_) {

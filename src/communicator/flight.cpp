@@ -230,9 +230,4 @@ void flight::renew() {
     next_ = 0;
 }
 
-bool flight::begun() const {
-    const std::lock_guard lock(guard_);
-    return next_ > 0;
-}
-
 }  // namespace tutti

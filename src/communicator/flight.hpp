@@ -59,8 +59,6 @@ public:
     std::optional<failure> why() const;
     /// Before the next step, in which a bucket leaves when it has landed in this one.
     void renew();
-    /// Whether a bucket has left since then.
-    bool begun() const;
 
 private:
     enum class goal : std::uint8_t { none, compared, left, landed };

@@ -26,6 +26,8 @@ public:
         }
     }
 
+    ~state() { steps_.give_up(); }
+
     void set(std::size_t which, steps::mark how);
     task<> finish();
     task<> agree();

@@ -134,6 +134,10 @@ void steps::check_missing() {
                          parameters_.size(), fmt::join(names, "', '"), missing > named_limit ? " and others" : ""));
 }
 
+void steps::give_up() noexcept {
+    if (marked_ != 0 || pass_ != 0) whose_.abort(fmt::format("the reducer was destroyed in the middle of step #{}", step_));
+}
+
 /// The others are told why they wait in vain.
 void steps::complain(std::string what, error code) {
     {

@@ -41,6 +41,8 @@ public:
     bool made(std::size_t which) const noexcept { return made_[which]; }
     /// Fails the communicator, because the other ranks wait for our buckets. The first complaint stays.
     void complain(std::string what, error code = error::invalid_argument);
+    /// The reducer goes. In the middle of a step the other ranks wait for it, and this fails the communicator.
+    void give_up() noexcept;
 
     // The thread of finish().
     /// finish() or agree() is going on; when it is left otherwise than by `succeed`, the reducer has failed.

@@ -67,7 +67,7 @@ result<kernel> device_code::find(const std::string& name) const {
 
 result<> kernel::launch_at(const stream& on, const kernel_shape& shape, void** parameters) const {
     device_state& home = *code_->home;
-    if (on.inner()->home() != code_->home)
+    if (on.inner()->home()->context() != home.context())  // a device that was opened twice is one
         return failure(error::invalid_argument, fmt::format("{}: it was loaded into device {}, the stream is one of device {}", call_,
                                                             home.ordinal(), on.inner()->home()->ordinal()));
     return home.call(call_, [&](const driver_table& driver) {

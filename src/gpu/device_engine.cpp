@@ -43,13 +43,18 @@ operation device_engine::issue(operation_state& which) {
     operation handle(which);
     std::optional<report> refused;
     {
-        const std::lock_guard lock(guard_);
+        std::unique_lock lock(guard_);
+        if (under_way_count_ >= how_.pending_limit && !why_ && !closing_) {
+            lock.unlock();
+            too_many(which);
+            lock.lock();
+        }
         if (why_) {
             refused = why_;
-        } else if (closing_ || under_way_count_ == at_most) {
+        } else if (closing_) {
             refused.emplace();
-            refused->code = closing_ ? error::closed : error::invalid_argument;
-            refused->cause = closing_ ? "the communicator is closed" : fmt::format("{} operations are under way", at_most);
+            refused->code = error::closed;
+            refused->cause = "the communicator is closed";
         } else {
             which.sequence = ++issued_;
             which.issued = now();
@@ -72,6 +77,16 @@ operation device_engine::issue(operation_state& which) {
         which.let_go();
     }
     return handle;
+}
+
+/// For all ranks, which count the calls.
+void device_engine::too_many(const operation_state& which) {
+    report why;
+    why.code = error::invalid_argument;
+    why.peers = {how_.me};
+    why.cause = fmt::format("rank {} called {} with {} operations under way, which is the limit", how_.me, to_string(which.what),
+                            how_.pending_limit);
+    fail(std::move(why));
 }
 
 /// Of this engine's failure, what one operation says.
@@ -143,13 +158,15 @@ std::optional<report> device_engine::failed() const {
     return why_;
 }
 
-future<> device_engine::idle() {
+future<> device_engine::idle(time_point limit) {
     auto ends = detail::make_future<>();
     std::optional<report> why;
     {
         const std::lock_guard lock(guard_);
         if (why_ ? !told_ : under_way_count_ > 0) {
             idle_.push_back(std::move(ends.second));
+            idle_by_ = std::min(idle_by_, limit);
+            if (!std::exchange(tend_posted_, true)) post(tend_);
             return std::move(ends.first);
         }
         why = why_;

@@ -30,6 +30,7 @@ struct engine_settings {
     std::string name;  // of the communicator, for sentences
     int me = 0, size = 1;
     duration operation{};                                       // a deadline, where the call names none
+    std::size_t pending_limit = 1 << 20;                        // operations under way
     duration stuck = std::chrono::seconds(30);                  // for ending, before it is given up
     std::function<void(const report&)> tell;                    // the other ranks, of what has failed here; from any thread
     std::function<void(std::uint64_t, const descriptor&)> ask;  // whether they call the same; on the progress loop
@@ -38,8 +39,7 @@ struct engine_settings {
 /// Every public function may be called from any thread, but those for the carrier.
 class device_engine final : operation_owner, public std::enable_shared_from_this<device_engine> {
 public:
-    static constexpr std::size_t at_most = std::size_t{1} << 20;  // operations under way
-    static constexpr std::size_t remembered = 64;                 // collectives, to compare with
+    static constexpr std::size_t remembered = 64;  // collectives, to compare with
 
     /// Made shared. Null for a rank that has no device. `progress` may end before.
     device_engine(std::shared_ptr<device_state> card, event_loop& progress, engine_settings how);
@@ -61,8 +61,9 @@ public:
     /// Ends everything with this, and, by the group, on all ranks. The first cause stays.
     void fail(report why) noexcept;
     std::optional<report> failed() const;
-    /// Ends when nothing is under way; or when it has failed and the failure has been dealt with, as well as that can be done.
-    future<> idle();
+    /// Ends when nothing is under way; or when it has failed and the failure has been dealt with, as well as that can be done. What is under
+    /// way after `limit` is such a failure.
+    future<> idle(time_point limit);
     /// Nothing more is called. When nothing is under way it gives everything back, or fails when that takes too long.
     future<> close();
 
@@ -125,6 +126,7 @@ private:
         else post(work);
     }
     void end_well() noexcept;
+    void too_many(const operation_state& which);
     failure told(const report& why, const operation_state* which) const;
     std::string place() const;
     time_point now() const;
@@ -153,6 +155,7 @@ private:
     bool swept_ = false;              // who still hears of an operation's event drops it
     time_point armed_ = no_deadline;  // what the timer is set for
     time_point start_by_ = no_deadline;
+    time_point idle_by_ = no_deadline;
     time_point stuck_at_ = no_deadline;  // when what ends the carrier has taken too long
     std::vector<promise> idle_;
     std::optional<promise> starting_, closed_;

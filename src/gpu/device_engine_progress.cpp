@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <initializer_list>
 #include <utility>
@@ -98,6 +99,7 @@ void device_engine::drop(operation_state& which) noexcept {
         if (asked && !why_ && !is_over_ && !std::exchange(tend_posted_, true)) post(tend_);
         if (--under_way_count_ == 0) {
             idle.swap(idle_);
+            idle_by_ = no_deadline;
             if (progress_ && !why_ && !closing_) {
                 progress_->stop_timer(timer_);
                 armed_ = no_deadline;
@@ -117,6 +119,7 @@ void device_engine::tend() noexcept {
     if (is_over_ || !progress_) return;
     armed_ = stuck_at_;
     if (!why_ && starting_) armed_ = std::min(armed_, start_by_);
+    if (!why_) armed_ = std::min(armed_, idle_by_);
     if (!why_)
         for (const operation_state* each = under_way_.first(); each; each = decltype(under_way_)::after(*each))
             armed_ = std::min(armed_, each->deadline);
@@ -134,15 +137,22 @@ void device_engine::dated() noexcept {
         const std::lock_guard lock(guard_);
         if (is_over_) return;
         stuck = stuck_at_ <= at;
+        const bool closes =
+            idle_by_ <= at && std::any_of(idle_.begin(), idle_.end(), [](const promise& each) { return !each.cancelled(); });
+        if (idle_by_ <= at) idle_by_ = no_deadline;
         const operation_state* first = why_ || stuck ? nullptr : under_way_.first();
-        while (first && first->deadline > at) first = decltype(under_way_)::after(*first);
+        while (first && !closes && first->deadline > at) first = decltype(under_way_)::after(*first);
         const bool unstarted = starting_ && !why_ && start_by_ <= at;
         if (first || unstarted || (stuck && !why_)) {
             late.emplace();
             late->code = error::timed_out;
             late->peers = {how_.me};
         }
-        if (first)
+        if (first && closes)
+            late->cause =
+                fmt::format("rank {} closed its communicator, in which {} #{}, {} {}, did not end in time", how_.me, to_string(first->what),
+                            first->sequence, first->is_placed() ? "enqueued" : "not yet enqueued", place());
+        else if (first)
             late->cause =
                 fmt::format("rank {}: {} #{}, {} {}, has not ended for {:.1f} s", how_.me, to_string(first->what), first->sequence,
                             first->is_placed() ? "enqueued" : "not yet enqueued", place(), seconds(at - first->issued));

@@ -95,7 +95,10 @@ state nccl_comm::issue(const device_request& what, CUstream where) {
         nccl_scalar factor = scalar_of(what.type, what.op.factor());
         const ncclResult_t code = nccl_.ncclRedOpCreatePreMulSum(&op, factor.bytes, moved_as(what.type, size_of(what.type)).type,
                                                                  ncclScalarHostImmediate, handle_);
-        if (const state is = began("ncclRedOpCreatePreMulSum", code); is != state::ready) return is;
+        if (code != ncclSuccess) {  // in progress would be none: the collective has not been called
+            why_ = failed("ncclRedOpCreatePreMulSum", code);
+            return state::failed;
+        }
         own_operator_ = op;
     }
     const state is = began(name(what.kind), call(what, where, op));

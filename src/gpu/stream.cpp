@@ -94,10 +94,14 @@ result<event> stream::record() const {
 
 result<> stream::wait(const event& what) const {
     if (!what.valid()) return failure(error::invalid_argument, "the event to wait for is empty: stream::record gives one that is not");
+    device_state& home = *state_->home();
+    {
+        const on_device here(home.driver(), home.context());
+        if (auto free = refuse_capture(home, state_->handle()); !free) return free;
+    }
     if (what.inner()->came()) return {};
-    return state_->home()->call("cuStreamWaitEvent", [&](const driver_table& driver) {
-        return driver.cuStreamWaitEvent(state_->handle(), what.inner()->handle, 0);
-    });
+    return home.call("cuStreamWaitEvent",
+                     [&](const driver_table& driver) { return driver.cuStreamWaitEvent(state_->handle(), what.inner()->handle, 0); });
 }
 
 future<> stream::completed(keep_alive what) const {

@@ -78,17 +78,20 @@ TEST_CASE("parts of different length are refused before anything is enqueued, an
     CHECK(stage.machine.calls("cuMemsetD8Async") == 0);
 }
 
-TEST_CASE("a copy that the driver refuses fails with its words; no copy goes into a capture") {
+TEST_CASE("a copy that the driver refuses fails with its words; no copy and no wait goes into a capture") {
     stepped_stage stage;
-    const auto on = stage.stream();
+    const auto on = stage.stream(), other = stage.stream();
     const auto host = gpu::pinned_buffer<int>::allocate(stage.device(), 10).value();
     const auto memory = gpu::device_buffer<int>::allocate(stage.device(), 10).value();
     stage.machine.fail("cuMemcpyHtoDAsync", CUDA_ERROR_INVALID_VALUE);
     CHECK_THROWS_WITH(run(stage.loop, await(gpu::copy(on, memory, host))),
                       doctest::Contains("cuMemcpyHtoDAsync: CUDA_ERROR_INVALID_VALUE"));
+    stage.kernel(other, 1ms);
+    const auto outside = other.record().value();
     const gpu::on_device here(stage.driver, stage.device().inner()->context());
     REQUIRE(stage.machine.begin_capture(on.handle(), CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS);
     CHECK(gpu::enqueue_copy(on, memory, host).failure().code() == error::unsupported);
     CHECK(gpu::enqueue_fill(on, memory, std::byte{1}).failure().code() == error::unsupported);
+    CHECK(on.wait(outside).failure().code() == error::unsupported);
     CHECK(stage.machine.end_capture(on.handle()) == CUDA_SUCCESS);
 }

@@ -130,7 +130,7 @@ TEST_CASE("an image without code for the device fails in the driver's words, and
     CHECK_FALSE(stage.device().fault());
 }
 
-TEST_CASE("a kernel is refused on a stream of another device") {
+TEST_CASE("a kernel is refused on a stream of another device, and taken on one of the same device opened again") {
     gpu::sim::options how;
     how.devices = 2;
     stepped_stage stage({}, how);
@@ -143,6 +143,11 @@ TEST_CASE("a kernel is refused on a stream of another device") {
         CHECK(refused.failure().code() == error::invalid_argument);
         CHECK(std::string(refused.failure().what())
                   .find("cuLaunchKernel of add_to_all: it was loaded into device 0, the stream is one of device 1") != std::string::npos);
+        const auto again = gpu::open_device(stage.driver, 0, {}, stage.places()).value();
+        const auto values = gpu::device_buffer<float>::allocate(again, 5).value();
+        const auto on = gpu::stream::make(again).value();
+        CHECK(add.launch(on, {}, values.data(), std::uint16_t{5}, 0.0));
+        stage.loop.run();
     }
     stage.loop.run();
 }

@@ -198,6 +198,19 @@ const mistake mistakes[] = {
          return here.all.all_reduce(all.part(0, 60), all.part(20, 60), sum);
      },
      error::invalid_argument, "overlap"},
+    {"a list that overlaps",
+     [](device_rank& here, const auto& data) {
+         const gpu::device_span all(data), list[] = {all.part(50, 50), all.part(0, 40), all.part(30, 10)};
+         return here.all.all_reduce(list, sum);
+     },
+     error::invalid_argument, "the list's buffers 1 and 2 overlap"},
+    {"a message of more than memory",
+     [](device_rank& here, const auto& data) {
+         return here.all.send(gpu::device_span(data.data(), (std::size_t{1} << 62) + 1, data_type::f32), 0);
+     },
+     error::invalid_argument, "more than memory can hold"},
+    {"a deadline in the past", [](device_rank& here, const auto& data) { return here.all.all_reduce(data, sum, {.deadline = -1s}); },
+     error::invalid_argument, "a deadline of -1 s"},
     {"an operator of the host's", [](device_rank& here, const auto& data) { return here.all.all_reduce(data, band); }, error::unsupported,
      "band of f32: NCCL has no such operator"},
     {"a type that only moves",

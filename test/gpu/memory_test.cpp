@@ -96,5 +96,8 @@ TEST_CASE("memory that cannot be had is a failure with the driver's words") {
     CHECK(device.failure().code() == error::device_failed);
     stage.machine.fail("cuMemHostAlloc", CUDA_ERROR_OUT_OF_MEMORY);
     CHECK(gpu::pinned_buffer<char>::allocate(stage.device(), 10).failure().code() == error::device_failed);
+    constexpr std::size_t too_many = std::size_t{1} << 62;
+    CHECK(gpu::device_buffer<float>::allocate(stage.device(), too_many).failure().code() == error::invalid_argument);
+    CHECK(gpu::pinned_buffer<float>::allocate(stage.device(), too_many).failure().code() == error::invalid_argument);
     CHECK_FALSE(stage.device().fault());
 }

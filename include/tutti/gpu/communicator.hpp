@@ -151,8 +151,9 @@ public:
     future<> watch();
     /// Ends every operation on every rank with error::aborted and `reason`.
     void abort(std::string reason);
-    /// Waits for what is pending, gives everything back, and waits for the other ranks. Throws the failure of one that has failed; it is
-    /// closed then too.
+    /// Waits for what is pending, gives everything back, and waits for the other ranks. What is pending here for longer than `within` fails
+    /// with it on all ranks, and who has not closed it by then is named; what is given back may take device_options::stuck besides. Throws the
+    /// failure of one that has failed; it is closed then too.
     task<> close(duration within = std::chrono::seconds(30));
 
     /// For the library.

@@ -12,15 +12,15 @@
 
 namespace tutti::gpu {
 
-/// Uninitialized. Null for no bytes.
-result<std::shared_ptr<void>> allocate_device_memory(const device& where, std::size_t bytes);
+/// Uninitialized. Null for no elements; error::invalid_argument for more than memory can hold.
+result<std::shared_ptr<void>> allocate_device_memory(const device& where, std::size_t count, std::size_t element_bytes = 1);
 
 /// Given back when this and all that is under way with it is gone, by a thread of the device's.
 template <transferable T>
 class device_buffer {
 public:
     static result<device_buffer> allocate(const device& where, std::size_t count) {
-        auto memory = allocate_device_memory(where, count * sizeof(T));
+        auto memory = allocate_device_memory(where, count, sizeof(T));
         if (!memory) return memory.failure();
         return device_buffer(std::move(*memory), count);
     }

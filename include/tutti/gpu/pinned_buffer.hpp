@@ -13,8 +13,8 @@
 
 namespace tutti::gpu {
 
-/// For all devices of this process. Null for no bytes.
-result<std::shared_ptr<void>> allocate_pinned_memory(const device& where, std::size_t bytes);
+/// For all devices of this process. Null for no elements; error::invalid_argument for more than memory can hold.
+result<std::shared_ptr<void>> allocate_pinned_memory(const device& where, std::size_t count, std::size_t element_bytes = 1);
 
 /// Given back when this and all that is under way with it is gone, by a thread of the device's.
 template <transferable T>
@@ -22,7 +22,7 @@ class pinned_buffer {
 public:
     /// Uninitialized.
     static result<pinned_buffer> allocate(const device& where, std::size_t count) {
-        auto memory = allocate_pinned_memory(where, count * sizeof(T));
+        auto memory = allocate_pinned_memory(where, count, sizeof(T));
         if (!memory) return memory.failure();
         return pinned_buffer(std::move(*memory), count);
     }

@@ -58,7 +58,10 @@ CUresult CUDAAPI cuStreamWaitEvent(CUstream handle, CUevent which, unsigned int)
     const event& waited = *reinterpret_cast<const event*>(which);
     if (waited.destroyed)
         return here.wrong(CUDA_ERROR_INVALID_HANDLE, "for event " + std::to_string(waited.number) + ", which was destroyed");
-    if (waited.recorded && waited.recorded->captured && !found->capture) return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+    if (waited.recorded && waited.recorded->captured != found->capture.has_value()) {
+        if (found->capture) found->capture->broken = true;
+        return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+    }
     auto wait = make(work_kind::wait, "wait for an event");
     if (waited.recorded) wait->after.push_back(waited.recorded);
     return here->enqueue(*found, std::move(wait));
