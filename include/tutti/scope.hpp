@@ -51,13 +51,12 @@ auto with_scope(Body body, Arguments... arguments) -> std::invoke_result_t<Body&
     scope nursery(self.loop());
     nursery.follow(parent);
     self.obey(nursery.token());
-    auto work = body(nursery, std::move(arguments)...);
+    std::optional<std::invoke_result_t<Body&, scope&, Arguments...>> work;  // until after the join: children may use its parameters
     std::optional<detail::value_of<value_type>> value;
     try {
-        if constexpr (std::is_void_v<value_type>)
-            co_await std::move(work);
-        else
-            value.emplace(co_await std::move(work));
+        work.emplace(body(nursery, std::move(arguments)...));
+        if constexpr (std::is_void_v<value_type>) co_await std::move(*work);
+        else value.emplace(co_await std::move(*work));
     } catch (...) {
         nursery.fail(std::current_exception());
     }

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <limits>
 #include <new>
 
 namespace tutti::detail {
@@ -44,6 +46,7 @@ thread_local pool mine;
 
 stack take_stack(std::size_t bytes) {
     const auto page = page_bytes();
+    if (bytes > static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) - 2 * page) throw std::bad_alloc();
     bytes = (std::max(bytes, least_stack_bytes) + page - 1) / page * page;
     for (auto place = mine.count; place > 0; --place) {
         auto& found = mine.free[place - 1];

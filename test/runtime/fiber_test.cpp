@@ -6,6 +6,8 @@
 
 #include <array>
 #include <cstdlib>
+#include <limits>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -195,6 +197,8 @@ TEST_CASE("a stack has the size that was asked for") {
         return static_cast<int>(much[0]);
     };
     CHECK(run(loop, fiber::run(fill, MiB)) == 1);
+    for (const std::size_t impossible : {std::numeric_limits<std::size_t>::max(), std::numeric_limits<std::size_t>::max() - 100})
+        CHECK_THROWS_AS(run(loop, fiber::run(fill, impossible)), std::bad_alloc);
 }
 
 TEST_CASE("a thousand fibers wait at the same time") {

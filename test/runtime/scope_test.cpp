@@ -96,6 +96,11 @@ task<std::string> good_body(scope& nursery, std::reference_wrapper<std::vector<i
     nursery.start(note_after(1s, order, 1));
     co_return text;
 }
+/// Not a coroutine itself.
+task<> body_that_throws_at_once(scope& nursery, int& cancelled) {
+    nursery.start(note_cancel(cancelled));
+    throw std::runtime_error("at once");
+}
 task<> body_of_failing_child(scope& nursery, int& cancelled) {
     nursery.start(fail_after(1s, "child"));
     co_await note_cancel(cancelled);
@@ -190,6 +195,10 @@ TEST_CASE("with_scope joins however its body ends") {
     }
     SUBCASE("with an exception") {
         CHECK_THROWS_WITH_AS(run(loop, with_scope(failing_body, std::ref(cancelled), std::string("bad"))), "bad", std::runtime_error);
+        CHECK(cancelled == 1);
+    }
+    SUBCASE("with an exception, without being a coroutine") {
+        CHECK_THROWS_WITH_AS(run(loop, with_scope(body_that_throws_at_once, std::ref(cancelled))), "at once", std::runtime_error);
         CHECK(cancelled == 1);
     }
     SUBCASE("when a child fails first") {
