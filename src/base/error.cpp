@@ -43,12 +43,15 @@ std::string to_string(const report& what) {
     std::string text;
     auto out = std::back_inserter(text);
     if (what.local >= 0) fmt::format_to(out, "rank {}: ", what.local);
+    const bool named = !what.communicator.empty() && what.communicator != "world";
     if (!what.operation.empty()) {
         text += what.operation;
         if (what.sequence != 0) fmt::format_to(out, " #{}", what.sequence);
-        if (!what.communicator.empty() && what.communicator != "world") fmt::format_to(out, " on {}", what.communicator);
+        if (named) fmt::format_to(out, " on {}", what.communicator);
         if (!what.label.empty()) fmt::format_to(out, " ({})", what.label);
         text += ": ";
+    } else if (named) {
+        fmt::format_to(out, "on {}: ", what.communicator);
     }
     text += what.cause.empty() ? what.code.message() : what.cause;
     if (what.total_bytes != 0) fmt::format_to(out, " after {} of {} bytes", what.done_bytes, what.total_bytes);

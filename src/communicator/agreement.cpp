@@ -53,7 +53,8 @@ task<std::string> agreement::difference() {
             expected = digest;
             theirs = text;
         } else if (digest != expected) {
-            co_return fmt::format("rank 0 has {}, rank {} has {}", theirs, each, text);
+            co_return fmt::format("rank 0 has {}, rank {} has {}{}", theirs, each, text,
+                                  text == theirs ? " and other letters further on" : "");
         }
     }
     co_return std::string("the digests of the lists differ, and no line does");

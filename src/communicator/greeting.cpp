@@ -27,7 +27,8 @@ failure not_opened(const hello& who, const std::string& address, const failure& 
     why.local = who.from;
     why.peers = {who.to};
     why.address = address;
-    why.cause = fmt::format("rank {} could not be reached: {}", who.to, reason.details().cause.empty() ? reason.code().message() : reason.details().cause);
+    why.cause = fmt::format("rank {} could not be reached from rank {}: {}", who.to, who.from,
+                            reason.details().cause.empty() ? reason.code().message() : reason.details().cause);
     return failure(std::move(why));
 }
 

@@ -60,7 +60,8 @@ static bool in_list(const descriptor& what) noexcept {
 /// What its digest is of, as far as the rest tells.
 static std::string_view of_digest(const descriptor& what) {
     if (has_counts(static_cast<collective>(what.kind))) return by_custom(what) ? "operator and counts" : "counts";
-    return by_custom(what) ? "operator" : "digest";
+    if (!by_custom(what)) return "digest";
+    return what.kind == static_cast<std::uint8_t>(collective::all_reduce) ? "operator and list" : "operator";
 }
 
 std::string to_string(const descriptor& what) {

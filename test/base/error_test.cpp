@@ -26,9 +26,24 @@ TEST_CASE("a failure reads as one line that names rank, operation and cause") {
     CHECK(raised.code() == error::peer_died);
 }
 
+TEST_CASE("a failure says which communicator it is of, whose rank numbers it names, even without an operation") {
+    report what;
+    what.local = 2;
+    what.cause = "rank 1 aborted: enough";
+    CHECK(to_string(what) == "rank 2: rank 1 aborted: enough");
+    what.communicator = "world";
+    CHECK(to_string(what) == "rank 2: rank 1 aborted: enough");
+    what.communicator = "world/1.0";
+    CHECK(to_string(what) == "rank 2: on world/1.0: rank 1 aborted: enough");
+    what.operation = "barrier";
+    CHECK(to_string(what) == "rank 2: barrier on world/1.0: rank 1 aborted: enough");
+}
+
 TEST_CASE("a result holds a value or throws its failure") {
     result<int> good = 5;
     CHECK(good.value() == 5);
+    CHECK(std::as_const(good).value() == 5);
+    CHECK(*std::as_const(good) == 5);
     result<int> bad = failure(error::closed, "the store was closed");
     CHECK_FALSE(bad.has_value());
     CHECK_THROWS_AS(bad.value(), failure);

@@ -59,4 +59,5 @@ TEST_CASE("lines that differ behind the part that is told are still found") {
     const auto told = told_by(2, 1, {start + "1"}, {start + "2"});
     CHECK(told[0] == told[1]);
     CHECK(told[0].starts_with("rank 0 has zzz"));
+    CHECK(told[0].ends_with("zzz and other letters further on"));
 }

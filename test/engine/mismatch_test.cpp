@@ -217,8 +217,8 @@ TEST_CASE("ranks that combine with operators of different names, or in another o
         CHECK(
             told.cause ==
             fmt::format(
-                "rank 0 called all_reduce f32 custom count 4 operator #{:016x} where rank 1 called all_reduce f32 custom count 4 operator "
-                "#{:016x} (operation #1)",
+                "rank 0 called all_reduce f32 custom count 4 operator and list #{:016x} where rank 1 called all_reduce f32 custom count 4 "
+                "operator and list #{:016x} (operation #1)",
                 one.digest(), theirs->digest()));
     }
 }
