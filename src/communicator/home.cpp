@@ -24,6 +24,11 @@ std::unique_ptr<transport> open_network(event_loop& loop, const std::string& add
         return shm_transport::listen(loop, mine, options.host, options.single_copy_from > 0 ? options.single_copy_from : no_single_copy);
     };
     if (options.transport == transport_kind::shm) return std::move(listen_near()).value();
+    if (address.empty())
+        throw failure(
+            error::bad_launch,
+            "no address is known under which the other ranks reach this one: world::master_address (MASTER_ADDR) is empty, has no "
+            "address, or there is no route to it");
     auto far = std::move(tcp_transport::listen(loop, tcp_options(address))).value();
     if (options.transport == transport_kind::tcp) return far;
     auto near = listen_near();

@@ -196,6 +196,9 @@ task<> look_up(store& meeting, const std::string& job, membership& all, time_poi
         throw not_joined(all, error::rendezvous_timeout, "rank 0 published no list of members in time");
     }
     if (text->starts_with('!')) throw late_ranks(all, text->substr(1));
+    if (const auto lines = std::count(text->begin(), text->end(), '\n'); lines > 1 && lines - 1 != std::ssize(all.addresses))
+        throw not_joined(all, error::bad_launch,
+                         fmt::format("rank 0 was told of {} ranks, rank {} of {}", lines - 1, all.me, all.addresses.size()));
     if (!read_members(*text, all)) throw not_joined(all, error::protocol_error, "the list of members in the store is not one of this version");
 }
 

@@ -53,7 +53,7 @@ std::string listen_address(const world& all) {
     if (all.master_address.empty()) return "";
     const address master = resolve(all.master_address, error);
     if (error) return "";
-    const address mine = source_towards(master);
+    const address mine = master.is_unspecified() ? outward_address() : source_towards(master);
     // Debian gives a host's own name the address 127.0.1.1, which no other host reaches.
     return text(mine.is_loopback() && on_several_hosts(all) ? outward_address() : mine);
 }

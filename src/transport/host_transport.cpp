@@ -25,7 +25,7 @@ task<result<std::unique_ptr<link>>> host_transport::connect(std::string address,
         if (made || ends_all(made.failure().code())) co_return made;
         why = made.failure();
     }
-    auto made = co_await far_->connect(address.substr(0, space), deadline);
+    auto made = co_await far_->connect(address, deadline);
     // Who is reached by neither is not there; that is another matter.
     if (made && why && !std::exchange(told_, true))
         tell_(fmt::format("no shared memory with {}, but TCP: {}", address, why->details().cause));

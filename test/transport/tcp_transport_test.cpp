@@ -129,6 +129,8 @@ TEST_CASE("a host is looked up by its name") {
     const auto client = listen_on(loop, "127.0.0.1");
     const auto address = "localhost:" + std::to_string(port_of(*server));
     CHECK(run(loop, client->connect(address, loop.now() + std::chrono::seconds{5})));
+    // A rank that also has shared memory says so behind its address.
+    CHECK(run(loop, client->connect(server->address() + " shm2:host/name", loop.now() + std::chrono::seconds{5})));
     const auto nothing = run(loop, client->connect("no-such-host.invalid:80", loop.now() + milliseconds{100}));
     REQUIRE_FALSE(nothing);
     CHECK(nothing.failure().code() == error::timed_out);
