@@ -87,7 +87,7 @@ private:
         return (kind >= frame_kind::abort && kind <= frame_kind::hang_up) || kind >= frame_kind::entered;
     }
     landing arrived(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept override {
-        if (!belongs(head.kind) || head.epoch != owner_.epoch_ || head.payload_bytes > payload_limit) {
+        if (!belongs(head.kind) || head.epoch != owner_.epoch_ || head.payload_bytes > payload_limit || owner_.is_ahead(head)) {
             owner_.lost(peer_);
             return landing::refuse;
         }
@@ -112,7 +112,8 @@ control::control(event_loop& loop, rank me, int size, std::uint32_t epoch, contr
       observer_(observer),
       parent_(parent_of(me)),
       left_(static_cast<std::size_t>(size)),
-      gone_(left_) {}
+      gone_(left_),
+      counted_(left_.size()) {}
 
 control::~control() { close(); }
 
@@ -131,9 +132,10 @@ void control::inform(rank peer, end& at) {
     if (peer != parent_ && released_ > 0) at.send(frame_kind::release, me_, {}, released_ - 1);
     if (peer != parent_ && roll_ >= released_ && roll_ > 0) at.send(frame_kind::roll, me_, {}, roll_);
     if (peer == parent_)
-        for (const entry& each : entered_) send_entry(at, each);
+        for (const auto& [which, within] : entered_) send_entry(at, {which.second, which.first, within});
     for (std::size_t who = 0; who < left_.size(); ++who)
-        if (left_[who]) at.send(peer == parent_ && gone_[who] ? frame_kind::hang_up : frame_kind::goodbye, static_cast<rank>(who), {});
+        if (left_[who])
+            at.send(peer == parent_ && gone_[who] ? frame_kind::hang_up : frame_kind::goodbye, static_cast<rank>(who), {}, counted_[who]);
 }
 
 template <class Send>
@@ -166,7 +168,7 @@ void control::say_entered(std::uint64_t number, duration within) noexcept {
 
 /// It is kept until that barrier is released: the parent may leave before it has passed it on, or not be there yet.
 void control::enter(const entry& next) {
-    entered_.push_back(next);
+    if (!entered_.emplace(std::pair(next.number, next.who), next.within).second) return;
     if (const auto parent = ends_.find(parent_); parent != ends_.end()) send_entry(*parent->second, next);
 }
 
@@ -177,7 +179,7 @@ void control::say_release(std::uint64_t number) noexcept {
 
 void control::release(std::uint64_t number, rank heard_from) {
     released_ = number + 1;
-    std::erase_if(entered_, [number](const entry& each) { return each.number <= number; });
+    entered_.erase(entered_.begin(), entered_.lower_bound({released_, 0}));
     flood(heard_from, [this, number](end& at) { at.send(frame_kind::release, me_, {}, number); });
 }
 
@@ -191,9 +193,9 @@ void control::say_waiting_on_device(std::uint64_t number, const descriptor& what
     flood(me_, [&](end& at) { at.send(frame_kind::waiting, me_, {}, number, what, on_device); });
 }
 
-void control::say_goodbye() noexcept {
+void control::say_goodbye(std::uint64_t calls) noexcept {
     const std::lock_guard lock(guard_);
-    pass_goodbye(me_, me_, frame_kind::goodbye);
+    pass_goodbye(me_, me_, frame_kind::goodbye, calls + 1);
 }
 
 bool control::all_left() const noexcept { return std::find(left_.begin(), left_.end(), false) == left_.end(); }
@@ -221,9 +223,14 @@ void control::heard(rank from, const frame& head, const std::vector<std::byte>& 
             return observer_.heard_waiting(from, head.sequence, head.what);
         default:
             if (head.place < left_.size() && static_cast<rank>(head.place) != me_)
-                pass_goodbye(from, static_cast<rank>(head.place), head.kind);
+                pass_goodbye(from, static_cast<rank>(head.place), head.kind, head.sequence);
             return;
     }
+}
+
+/// No rank has called so many barriers that are still to end.
+bool control::is_ahead(const frame& head) const noexcept {
+    return head.kind == frame_kind::entered && head.sequence >= released_ && head.sequence - released_ >= most_barriers;
 }
 
 void control::heard_entered(rank from, const frame& head, duration within) {
@@ -254,13 +261,15 @@ void control::heard_here(rank from, const frame& head) {
 }
 
 /// That it does not wait concerns the root only.
-void control::pass_goodbye(rank from, rank who, frame_kind kind) {
+void control::pass_goodbye(rank from, rank who, frame_kind kind, std::uint64_t counted) {
     const auto place = static_cast<std::size_t>(who);
     const bool waits = kind == frame_kind::goodbye, news = !left_[place], worse = !waits && !gone_[place];
     left_[place] = true;
+    if (news) counted_[place] = counted;
     gone_[place] = gone_[place] || !waits;
     for (auto& [peer, at] : ends_)
-        if (peer != from && (news || (worse && peer == parent_))) at->send(peer == parent_ ? kind : frame_kind::goodbye, who, {});
+        if (peer != from && (news || (worse && peer == parent_)))
+            at->send(peer == parent_ ? kind : frame_kind::goodbye, who, {}, counted_[place]);
     if (news && who != me_) observer_.heard_goodbye(who);
     if (worse && me_ == 0) observer_.heard_gone(who);
     if (worse && who == parent_ && who != 0) observer_.orphaned();
@@ -312,7 +321,7 @@ void control::close() noexcept {
     left_[static_cast<std::size_t>(me_)] = true;
     const auto kind = all_left() ? frame_kind::goodbye : frame_kind::hang_up;
     for (auto& [peer, at] : ends_) {
-        if (!failure_ && (!said || !all_left())) at->send(kind, me_, {});
+        if (!failure_ && (!said || !all_left())) at->send(kind, me_, {}, counted_[static_cast<std::size_t>(me_)]);
         at->close();
     }
 }

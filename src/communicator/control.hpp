@@ -10,7 +10,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tutti {
@@ -44,6 +46,8 @@ protected:
 /// On the loop only.
 class control final {
 public:
+    static constexpr std::size_t most_barriers = 1024;  // of one rank, under way
+
     control(event_loop& loop, rank me, int size, std::uint32_t epoch, control_observer& observer);
     ~control();
 
@@ -69,8 +73,8 @@ public:
     void note_gone(rank who) noexcept;
     /// Whether the link to the parent has ended.
     bool orphan() const noexcept;
-    /// This rank will issue nothing more, and waits until all have said so.
-    void say_goodbye() noexcept;
+    /// This rank has issued so many collectives, will issue nothing more, and waits until all have said so.
+    void say_goodbye(std::uint64_t calls) noexcept;
     /// Ends the links. Whoever closes before that says goodbye, and that it does not wait, so that it does not look like a crash.
     void close() noexcept;
     /// Whether every rank, this one included, has said goodbye.
@@ -79,6 +83,11 @@ public:
     bool flushed() noexcept;
     bool gone(rank who) const noexcept { return gone_[static_cast<std::size_t>(who)]; }
     const std::vector<bool>& left() const noexcept { return left_; }
+    /// How many collectives that rank had issued when it said goodbye; none of one that has not, or that did not wait.
+    std::optional<std::uint64_t> calls_of(rank who) const noexcept {
+        const std::uint64_t counted = counted_[static_cast<std::size_t>(who)];
+        return counted > 0 ? std::optional(counted - 1) : std::nullopt;
+    }
 
 private:
     class end;  // of one link
@@ -98,10 +107,11 @@ private:
     void enter(const entry& next);
     void release(std::uint64_t number, rank heard_from);
     void heard(rank from, const frame& head, const std::vector<std::byte>& payload) noexcept;
+    bool is_ahead(const frame& head) const noexcept;
     void heard_entered(rank from, const frame& head, duration within);
     void answer_roll(std::uint64_t number);
     void heard_here(rank from, const frame& head);
-    void pass_goodbye(rank from, rank who, frame_kind kind);
+    void pass_goodbye(rank from, rank who, frame_kind kind, std::uint64_t counted = 0);
     void lost(rank peer) noexcept;
 
     event_loop& loop_;
@@ -113,7 +123,8 @@ private:
     rank parent_;             // to begin with; rank 0 when that has left early
     std::vector<bool> left_;  // said goodbye, or was reported to have
     std::vector<bool> gone_;  // and did not wait
-    std::vector<entry> entered_;
+    std::vector<std::uint64_t> counted_;                          // by rank that said goodbye: its calls, and 1; as goodbyes carry it
+    std::map<std::pair<std::uint64_t, rank>, duration> entered_;  // of which barrier, who
     std::uint64_t released_ = 0;  // so many barriers
     std::uint64_t roll_ = 0;      // called last, for that barrier
     bytes failure_;               // as it was or is told

@@ -292,6 +292,20 @@ report group::about_closing(std::string cause) const {
     return why;
 }
 
+/// A last call that waits for nobody ends well where others left it out, and nothing comes after it that would tell.
+std::optional<report> group::uneven_calls() const {
+    const auto first = control_.calls_of(0);
+    for (rank each = 1; each < size() && first; ++each)
+        if (const auto calls = control_.calls_of(each); calls && *calls != *first) {
+            report why = about_closing(
+                fmt::format("rank 0 had called {} collectives when it closed its communicator, rank {} {}", *first, each, *calls));
+            why.code = error::mismatch;
+            why.peers = {0, each};
+            return why;
+        }
+    return {};
+}
+
 /// Who has something under way for too long fails with it on all ranks: a goodbye would say that nothing is missing.
 task<> group::close(duration within) {
     if (closed_) co_return;
@@ -305,12 +319,14 @@ task<> group::close(duration within) {
     }
     if (!failure_) {
         engine_->say_goodbye();
-        control_.say_goodbye();
+        control_.say_goodbye(engine_->calls());
         co_await until_all_left(limit);
     }
     const bool left = control_.all_left();
+    const std::optional<report> unequal = uneven_calls();
     shut();
     if (failure_) throw failure(told());
+    if (unequal) throw failure(*unequal);
     if (left) co_return;
     const auto [who, behind] = missing(control_.left());
     throw failure(about_closing(fmt::format("{} did not say goodbye in time{}", who, behind)));

@@ -130,6 +130,7 @@ private:
     void shut() noexcept;
     report told() const;
     report about_closing(std::string cause) const;
+    std::optional<report> uneven_calls() const;
     std::pair<std::string, std::string> missing(const std::vector<bool>& there) const;
 
     const std::shared_ptr<context::state> home_;

@@ -9,7 +9,6 @@
 namespace tutti::detail {
 namespace {
 
-constexpr std::size_t most_at_once = 1024;                      // calls of one rank
 constexpr duration roll_time = std::chrono::milliseconds(500);  // to answer; the others wait longer than that
 constexpr duration root_grace = std::chrono::seconds(1);        // for rank 0 to say who is missing
 
@@ -28,9 +27,10 @@ void monitor::arrive(std::shared_ptr<call> which) {
     const std::uint64_t number = which->number;
     const duration within = which->within;
     calls_.emplace(number, std::move(which));
-    if (calls_.size() > most_at_once)
-        return fail(error::invalid_argument, number, {me_},
-                    fmt::format("rank {} called monitored_barrier with {} of them under way, which is the limit", me_, most_at_once));
+    if (calls_.size() > control::most_barriers)
+        return fail(
+            error::invalid_argument, number, {me_},
+            fmt::format("rank {} called monitored_barrier with {} of them under way, which is the limit", me_, control::most_barriers));
     if (me_ == 0) came(me_, number, within), hear();
     else if (tree_.left()[0]) return left_early(0, number);
     else tree_.say_entered(number, within);

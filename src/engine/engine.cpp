@@ -320,6 +320,7 @@ bool engine::idle() noexcept {
 
 void engine::say_goodbye() noexcept {
     const std::lock_guard lock(guard_);
+    said_goodbye_ = true;
     for (auto& each : ports_)
         if (each) each->say_goodbye();
     messages_.say_goodbye();

@@ -95,6 +95,8 @@ public:
     void drop() noexcept;
     /// On the loop: sends goodbye on every lane, behind what is queued.
     void say_goodbye() noexcept;
+    /// Collectives called in all.
+    std::uint64_t calls() noexcept;
     /// On the loop: whether nothing is under way and every lane's bytes are with the kernel.
     bool idle() noexcept;
     /// The first call that has not ended and that others may wait for, in words.
@@ -243,6 +245,7 @@ private:
     std::mutex guard_;
     cork cork_;  // of all its lanes
     std::uint64_t next_sequence_ = 1;
+    bool said_goodbye_ = false;
     std::size_t pending_ = 0;
     operation_list fresh_, live_, ended_, free_;      // fresh_: the loop has not heard of them; free_: of those that were refused
     std::atomic<operation*> returned_{nullptr};       // without the guard; linked by `next`, the last first

@@ -1,6 +1,8 @@
 // What happens to one rank is known on all, along a tree in which others may be missing already.
+#include "communicator/control.hpp"
 #include "communicator/job.hpp"
 #include "runtime/background.hpp"
+#include "transport/memory_link.hpp"
 
 #include <tutti/sleep.hpp>
 
@@ -85,6 +87,44 @@ task<> close_in_turn(std::unique_ptr<communicator> all, duration each, int& clos
     ++closed;
 }
 
+/// Rank 0 leaves, and waits for the others, who call one thing more.
+task<> leave_early(std::unique_ptr<communicator> all, std::size_t count, duration first, std::vector<std::string>& told) {
+    std::vector<float> data(count);
+    auto one = all->barrier();
+    co_await one;
+    if (all->rank() == 0) {
+        try {
+            auto closing = all->close(30s);
+            co_await std::move(closing);
+        } catch (const failure&) {}
+        co_return;
+    }
+    co_await sleep_for(first);
+    auto other = all->all_reduce(data, sum);
+    const auto ended = co_await as_result(std::move(other));
+    REQUIRE_FALSE(ended);
+    told[static_cast<std::size_t>(all->rank())] = ended.failure().what();
+}
+
+/// All but `odd` call a broadcast at last, in which nobody waits for a leaf; then everybody closes.
+task<> leave_out_the_last(std::unique_ptr<communicator> all, rank odd, std::vector<std::string>& told) {
+    std::vector<int> data(10);
+    auto one = all->all_reduce(data, sum);
+    co_await one;
+    if (all->rank() != odd) {
+        auto other = all->broadcast(data, 0);
+        co_await other;
+    }
+    auto& mine = told[static_cast<std::size_t>(all->rank())];
+    mine = "closed well";
+    try {
+        auto closing = all->close(5s);
+        co_await std::move(closing);
+    } catch (const failure& why) {
+        mine = why.what();
+    }
+}
+
 /// Joins; tells how that ended.
 task<> try_to_join(context& home, world who, std::shared_ptr<store> meeting, std::string& ending) {
     auto joining = home.join(who, std::move(meeting));
@@ -96,7 +136,51 @@ task<> try_to_join(context& home, world who, std::shared_ptr<store> meeting, std
     }
 }
 
+task<> pass(duration time) { co_await sleep_for(time); }
+
+/// Notes what it hears of barriers and failures.
+class listening final : public control_observer {
+public:
+    void heard_failure(report why) noexcept override { failure = std::move(why); }
+    void heard_goodbye(rank) noexcept override {}
+    void heard_entered(rank, std::uint64_t, duration) noexcept override { ++entered; }
+    void heard_answer(rank, std::uint64_t) noexcept override {}
+    void heard_release(std::uint64_t) noexcept override {}
+    void heard_gone(rank) noexcept override {}
+    void orphaned() noexcept override {}
+    void heard_waiting(rank, std::uint64_t, const descriptor&) noexcept override {}
+    void heard_waiting_on_device(rank, std::uint64_t, const descriptor&) noexcept override {}
+
+    std::size_t entered = 0;
+    std::optional<report> failure;
+};
+
 }  // namespace
+
+TEST_CASE("a rank that comes to more barriers than may be under way is given up, on rank 0 and on the way there") {
+    struct row {
+        rank parent, child;
+        std::size_t heard;  // by the parent's observer: only rank 0 is told
+    };
+    for (const row& each : {row{0, 1, control::most_barriers}, row{1, 3, 0}}) {
+        CAPTURE(each.parent);
+        event_loop loop(event_loop::virtual_time);
+        listening above, below;
+        control parent(loop, each.parent, 4, 7, above), child(loop, each.child, 4, 7, below);
+        auto [down, up] = make_memory_links({loop, "parent"}, {loop, "child"}, 64 * KiB);
+        parent.attach(each.child, std::move(down));
+        child.attach(each.parent, std::move(up));
+        for (std::uint64_t number = 0; number < control::most_barriers; ++number) child.say_entered(number, 1h);
+        run(loop, pass(1s));
+        CHECK(above.entered == each.heard);
+        CHECK_FALSE(above.failure);
+        child.say_entered(control::most_barriers, 1h);
+        run(loop, pass(1s));
+        CHECK(above.entered == each.heard);
+        REQUIRE(above.failure);
+        CHECK(above.failure->root == each.child);
+    }
+}
 
 TEST_CASE("a rank that dies while all wait for nothing is named by all others") {
     for (const int size : {2, 3, 4, 7, 8, 20})
@@ -159,6 +243,34 @@ TEST_CASE("closing names the rank that is not heard, and apart from it those beh
     CHECK(told[0] == "rank 1 did not say goodbye in time, nor did ranks 3, 4, 7, by way of others that are missing");
     CHECK(told[6] == told[0]);
     CHECK(told[7] == "rank 1 did not say goodbye in time, nor did ranks 0, 2, 4, 5, 6, by way of others that are missing");
+}
+
+TEST_CASE("who calls something when another has left already, but not gone, hears at once that it has") {
+    for (const int size : {2, 3, 5})
+        for (const std::size_t count : {std::size_t{1}, std::size_t{1} << 20})
+            for (const duration first : {0us, 10us, 50us, 100us, 150us, 200us, 500us, 10'000us}) {
+                CAPTURE(size);
+                CAPTURE(count);
+                CAPTURE(first);
+                job here;
+                std::vector<std::string> told(static_cast<std::size_t>(size));
+                here.run(size, [&](std::unique_ptr<communicator> all) { return leave_early(std::move(all), count, first, told); });
+                CHECK(here.loop.now() < time_point(3s));
+                for (std::size_t me = 1; me < told.size(); ++me) CHECK(told[me].find("rank 0 left while rank") != std::string::npos);
+            }
+}
+
+TEST_CASE("who leaves out a last call that nobody waits for is found when all close") {
+    for (const auto& [size, odd] : {std::pair(2, 1), std::pair(3, 1), std::pair(3, 2)}) {
+        CAPTURE(size);
+        job here;
+        std::vector<std::string> told(static_cast<std::size_t>(size));
+        here.run(size, [&](std::unique_ptr<communicator> all) { return leave_out_the_last(std::move(all), odd, told); });
+        for (int me = 0; me < size; ++me)
+            CHECK(told[static_cast<std::size_t>(me)] ==
+                  "rank " + std::to_string(me) + ": close: rank 0 had called 2 collectives when it closed its communicator, rank " +
+                      std::to_string(odd) + " 1");
+    }
 }
 
 TEST_CASE("nobody closes before what it passes on has left") {
