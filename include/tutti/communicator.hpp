@@ -98,7 +98,8 @@ inline constexpr std::nullopt_t no_color = std::nullopt;
 /// Ranks 0 to size - 1 and their collectives. Made by tutti::run, by context::join, or by split; closed with `close`.
 ///
 /// Order. All ranks call the collectives of a communicator in the same order. A call takes its place in that order when it returns, not
-/// when its future is awaited. Ranks that disagree about an operation get error::mismatch, all of them.
+/// when its future is awaited. When ranks disagree about an operation the communicator fails with error::mismatch on all of them: in that
+/// call, or, where a rank's part of it is done already, in the next one or in `close`.
 ///
 /// Memory. Buffers, and operators of the user's, are borrowed: they stay alive and untouched until the future ends. Counts are elements.
 /// An output may be the very memory of the input where a function says so; any other overlap is error::invalid_argument.
@@ -235,7 +236,8 @@ public:
     }
 
     /// A communicator of the ranks that give the same `color`, ordered by `key` and then by rank here; a null pointer for those that give
-    /// `no_color`. All ranks call it; its exchange is under way when the call returns. The child works beside its parent and may outlive it. Its
+    /// `no_color`. All ranks call it; its exchange is under way when the call returns. The child works beside its parent and may outlive it.
+    /// Throws the parent's failure, and the child's, which ranks that have it already may have made fail; ranks in that are the child's. Its
     /// name is "world/2.7" for color 7 in the second split of "world" (communicators of devices count, too).
     task<std::unique_ptr<communicator>> split(std::optional<int> color, int key);
 
@@ -253,8 +255,8 @@ public:
     /// Ends every operation on every rank with error::aborted and `reason`. Does not block; the second call changes nothing.
     void abort(std::string reason);
     /// Waits for what is pending, but for probes, says goodbye, and waits until all ranks have. Throws error::timed_out, naming who has not, when
-    /// that takes longer than `within`, and the failure of a communicator that has failed; it is closed then too. What is pending here for so long
-    /// fails it, on all ranks.
+    /// that takes longer than `within`, error::mismatch where some ranks have called more collectives than others, and the failure of a
+    /// communicator that has failed; it is closed then too. What is pending here for so long fails it, on all ranks.
     task<> close(duration within = std::chrono::seconds(30));
 
     // The same for typed memory: vectors, arrays and spans. Mixed types do not compile, nor does an operator that is known by its type

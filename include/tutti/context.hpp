@@ -73,7 +73,8 @@ public:
     context& operator=(const context&) = delete;
     ~context();
 
-    /// The communicator of a whole job. Every rank of `who` calls it with the same store and `job`.
+    /// The communicator of a whole job. Every rank of `who` calls it with the same store and `job`. Over TCP, `who.master_address` says from
+    /// which of this host's addresses the others reach it: that towards rank 0.
     task<std::unique_ptr<communicator>> join(world who, std::shared_ptr<store> meeting, std::string job = "tutti");
     /// The same over the store that the launcher of `who` arranged for.
     task<std::unique_ptr<communicator>> join(world who);

@@ -95,7 +95,8 @@ public:
     reducer(communicator& over, std::vector<parameter> parameters, reducer_options options = {});
     reducer(const reducer&) = delete;
     reducer& operator=(const reducer&) = delete;
-    /// Does not block. In the middle of a step, from the first mark on, the other ranks wait for it: then it fails the communicator.
+    /// Does not block. In the middle of a step, from the first mark of its last pass on, the other ranks wait for it: then it fails the
+    /// communicator with error::aborted, unless that has failed, or the ranks have disagreed.
     ~reducer();
 
     /// The parameter's gradient is complete, and stays untouched until finish() has ended. When that fills a bucket whose turn it is, the

@@ -83,6 +83,7 @@ complaint check_total(const_buffer what, std::size_t count, int size) {
     const bool counted = !__builtin_mul_overflow(count, what.element_bytes(), &bytes) &&
                          !__builtin_mul_overflow(bytes, static_cast<std::size_t>(size), &bytes);
     if (counted && bytes <= static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max())) return {};
+    if (size == 1) return fmt::format("{} elements of {} are more than memory can hold", count, name_of(what));
     return fmt::format("{} elements of {} for each of {} ranks are more than memory can hold", count, name_of(what), size);
 }
 

@@ -83,7 +83,7 @@ public:
     bool flushed() noexcept;
     bool gone(rank who) const noexcept { return gone_[static_cast<std::size_t>(who)]; }
     const std::vector<bool>& left() const noexcept { return left_; }
-    /// How many collectives that rank had issued when it said goodbye; none of one that has not, or that did not wait.
+    /// How many collectives that rank had issued when it said goodbye; none of one that has not, or left without that.
     std::optional<std::uint64_t> calls_of(rank who) const noexcept {
         const std::uint64_t counted = counted_[static_cast<std::size_t>(who)];
         return counted > 0 ? std::optional(counted - 1) : std::nullopt;

@@ -323,15 +323,17 @@ void communicator::abort(std::string reason) {
 
 task<> communicator::close(duration within) {
     const auto now = [this] { return group_->inside.home().loop().now(); };
-    const time_point limit = later(now(), within);
+    time_point limit = later(now(), within);
     future<> idle = group_->engine->idle(limit);
     const auto quiet = co_await as_result(std::move(idle));
     std::optional<failure> why;
     if (!quiet) why = quiet.failure();
     if (!why) {
+        const time_point begin = now();
         future<> closing = group_->engine->close();
         const auto closed = co_await as_result(std::move(closing));
         if (!closed) why = closed.failure();
+        limit = later(limit, now() - begin);  // giving back has its own
     }
     auto leaving = group_->child->close(std::max(duration{}, limit - now()));
     try {

@@ -297,8 +297,9 @@ std::optional<report> group::uneven_calls() const {
     const auto first = control_.calls_of(0);
     for (rank each = 1; each < size() && first; ++each)
         if (const auto calls = control_.calls_of(each); calls && *calls != *first) {
-            report why = about_closing(
-                fmt::format("rank 0 had called {} collectives when it closed its communicator, rank {} {}", *first, each, *calls));
+            report why = about_closing(fmt::format(
+                "rank 0 had called {} collectives, with those of splits and reducers, when it closed its communicator, rank {} {}", *first,
+                each, *calls));
             why.code = error::mismatch;
             why.peers = {0, each};
             return why;

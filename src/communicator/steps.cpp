@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <exception>
 
 namespace tutti {
 namespace {
@@ -135,7 +136,13 @@ void steps::check_missing() {
 }
 
 void steps::give_up() noexcept {
-    if (marked_ != 0 || pass_ != 0) whose_.abort(fmt::format("the reducer was destroyed in the middle of step #{}", step_));
+    if (marked_ == 0 || pass_ + 1 != passes_) return;  // nobody waits for us before the last pass
+    {
+        const std::lock_guard lock(guard_);
+        if (complaint_) return;  // all ranks know it
+    }
+    whose_.abort(fmt::format("the reducer was destroyed in the middle of step #{}{}", step_,
+                             std::uncaught_exceptions() > 0 ? ", by an exception on its way" : ""));
 }
 
 /// The others are told why they wait in vain.

@@ -41,7 +41,7 @@ public:
     bool made(std::size_t which) const noexcept { return made_[which]; }
     /// Fails the communicator, because the other ranks wait for our buckets. The first complaint stays.
     void complain(std::string what, error code = error::invalid_argument);
-    /// The reducer goes. In the middle of a step the other ranks wait for it, and this fails the communicator.
+    /// The reducer goes. In the middle of a step's last pass the other ranks wait for it, and this fails the communicator.
     void give_up() noexcept;
 
     // The thread of finish().

@@ -159,21 +159,33 @@ std::optional<report> device_engine::failed() const {
 }
 
 future<> device_engine::idle(time_point limit) {
-    auto ends = detail::make_future<>();
-    std::optional<report> why;
-    {
-        const std::lock_guard lock(guard_);
-        if (why_ ? !told_ : under_way_count_ > 0) {
-            idle_.push_back(std::move(ends.second));
-            idle_by_ = std::min(idle_by_, limit);
-            if (!std::exchange(tend_posted_, true)) post(tend_);
-            return std::move(ends.first);
-        }
-        why = why_;
+    std::unique_lock lock(guard_);
+    const std::uint64_t number = ++last_patience_;
+    auto ends = detail::make_future<>([self = weak_from_this(), number] {
+        if (const auto engine = self.lock()) engine->stop_waiting(number);
+    });
+    if (why_ ? !told_ : under_way_count_ > 0) {
+        idle_.push_back({std::move(ends.second), limit, number});
+        if (!why_ && !std::exchange(tend_posted_, true)) post(tend_);
+        return std::move(ends.first);
     }
+    const std::optional<report> why = why_;
+    lock.unlock();
     if (why) ends.second.fail(failure(*why));
     else ends.second.set();
     return std::move(ends.first);
+}
+
+void device_engine::stop_waiting(std::uint64_t number) noexcept {
+    std::optional<promise> gone;
+    {
+        const std::lock_guard lock(guard_);
+        const auto place = std::find_if(idle_.begin(), idle_.end(), [number](const patience& each) { return each.number == number; });
+        if (place == idle_.end()) return;
+        gone = std::move(place->ends);
+        idle_.erase(place);
+    }
+    gone->fail(failure(error::cancelled, "nobody waits for the operations to end any more"));
 }
 
 future<> device_engine::close() {

@@ -90,6 +90,12 @@ public:
 
 private:
     using promise = detail::future_source<>;
+    /// Somebody waits until nothing is under way.
+    struct patience {
+        promise ends;
+        time_point limit;
+        std::uint64_t number;
+    };
 
     // On the working loop.
     void arrived_for_issue(operation_state& which) noexcept override;
@@ -127,6 +133,7 @@ private:
     }
     void end_well() noexcept;
     void too_many(const operation_state& which);
+    void stop_waiting(std::uint64_t number) noexcept;
     failure told(const report& why, const operation_state* which) const;
     std::string place() const;
     time_point now() const;
@@ -155,9 +162,9 @@ private:
     bool swept_ = false;              // who still hears of an operation's event drops it
     time_point armed_ = no_deadline;  // what the timer is set for
     time_point start_by_ = no_deadline;
-    time_point idle_by_ = no_deadline;
     time_point stuck_at_ = no_deadline;  // when what ends the carrier has taken too long
-    std::vector<promise> idle_;
+    std::vector<patience> idle_;
+    std::uint64_t last_patience_ = 0;
     std::optional<promise> starting_, closed_;
     std::shared_ptr<device_engine> self_, handing_over_;
 

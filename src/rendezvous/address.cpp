@@ -4,6 +4,13 @@
 
 #include <fmt/format.h>
 
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+
+#include <cstring>
+#include <memory>
+
 namespace tutti {
 namespace {
 
@@ -36,8 +43,34 @@ address source_towards(const address& target) {
     return error ? address() : local.address();
 }
 
+/// Of the interfaces that are up: the first address that other hosts may reach, of IPv4 if there is one. Unspecified when there is none.
+address own_address() {
+    ifaddrs* list = nullptr;
+    if (::getifaddrs(&list) != 0) return {};
+    const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owned(list, ::freeifaddrs);
+    address found;
+    for (const ifaddrs* each = list; each; each = each->ifa_next) {
+        if (!each->ifa_addr || (each->ifa_flags & IFF_UP) == 0 || (each->ifa_flags & IFF_LOOPBACK) != 0) continue;
+        if (each->ifa_addr->sa_family == AF_INET) {
+            sockaddr_in four{};
+            std::memcpy(&four, each->ifa_addr, sizeof four);
+            return asio::ip::address_v4(ntohl(four.sin_addr.s_addr));
+        }
+        if (each->ifa_addr->sa_family != AF_INET6 || !found.is_unspecified()) continue;
+        sockaddr_in6 six{};
+        std::memcpy(&six, each->ifa_addr, sizeof six);
+        asio::ip::address_v6::bytes_type bytes;
+        std::memcpy(bytes.data(), &six.sin6_addr, bytes.size());
+        if (const asio::ip::address_v6 one(bytes); !one.is_link_local()) found = one;
+    }
+    return found;
+}
+
 /// The address of the default route (the target is reserved for documentation, so it is nobody's neighbour).
-address outward_address() { return source_towards(asio::ip::make_address("192.0.2.1")); }
+address outward_address() {
+    const address routed = source_towards(asio::ip::make_address("192.0.2.1"));
+    return routed.is_unspecified() ? own_address() : routed;
+}
 
 bool on_several_hosts(const world& all) { return all.local_size != 0 && !on_one_host(all); }
 
@@ -53,7 +86,8 @@ std::string listen_address(const world& all) {
     if (all.master_address.empty()) return "";
     const address master = resolve(all.master_address, error);
     if (error) return "";
-    const address mine = master.is_unspecified() ? outward_address() : source_towards(master);
+    const address outward = master.is_unspecified() ? outward_address() : address();
+    const address mine = outward.is_unspecified() ? source_towards(master) : outward;
     // Debian gives a host's own name the address 127.0.1.1, which no other host reaches.
     return text(mine.is_loopback() && on_several_hosts(all) ? outward_address() : mine);
 }

@@ -9,6 +9,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <random>
 
@@ -83,7 +84,8 @@ tcp_transport::tcp_transport(event_loop& loop, tcp::acceptor acceptor, std::stri
       entrance_(loop, {&door_}) {}
 
 task<result<std::unique_ptr<link>>> tcp_transport::connect(std::string address, time_point deadline) {
-    const auto target = parse_address(address.substr(0, address.find(' ')));  // a rank with shared memory says more, behind a space
+    address.resize(std::min(address.size(), address.find(' ')));  // what a rank with shared memory says behind its own
+    const auto target = parse_address(address);
     if (!target) co_return failure(error::invalid_argument, fmt::format("\"{}\" is not host:port", address));
     attempts tries{loop_, connecting_, address, deadline, std::random_device{}()};
     while (tries.open()) {

@@ -150,11 +150,12 @@ namespace {
 using list = std::vector<parameter>;
 
 task<> disagree(communicator& world, const list& parameters, reducer_options options, failures& told) {
-    reducer all(world, parameters, options);
-    for (std::size_t which = 0; which < parameters.size(); ++which) all.ready(which);
-    auto ending = outcome(world.rank() == 0 ? all.agree() : all.finish());
+    auto all = std::make_unique<reducer>(world, parameters, options);
+    for (std::size_t which = 0; which < parameters.size(); ++which) all->ready(which);
+    auto ending = outcome(world.rank() == 0 ? all->agree() : all->finish());
     auto& mine = told[static_cast<std::size_t>(world.rank())];
     mine = co_await std::move(ending);
+    all.reset();
     std::vector<float> data(1, 1.0f);
     co_await world.all_reduce(data, sum);  // nothing was broken
     CHECK(data[0] == static_cast<float>(world.size()));

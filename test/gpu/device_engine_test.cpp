@@ -103,9 +103,15 @@ TEST_CASE("who waits for all operations to end waits no longer than it says, and
 TEST_CASE("what nobody waits for any more has its own deadline only") {
     engine_stage on;
     auto one = on.call().completed();
+    auto patient = on.engine->idle(on.loop.now() + 100s);
     { auto dropped = on.engine->idle(on.loop.now() + 2s); }
+    auto cancelled = on.engine->idle(on.loop.now() + 3s);
+    cancelled.cancel();
+    CHECK(cause_of(cancelled) == "nobody waits for the operations to end any more");
     on.pass(10s);
     CHECK_FALSE(one.ready());
+    CHECK_FALSE(patient.ready());
+    patient.cancel();
     CHECK(on.told.empty());
     on.pass(300s);
     CHECK(cause_of(one) == "rank 3: barrier #1, not yet enqueued without a device, has not ended for 300.0 s");
