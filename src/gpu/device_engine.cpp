@@ -160,7 +160,7 @@ std::optional<report> device_engine::failed() const {
 
 future<> device_engine::idle(time_point limit) {
     std::unique_lock lock(guard_);
-    const std::uint64_t number = ++last_patience_;
+    const std::uint64_t number = ++last_waiter_;
     auto ends = detail::make_future<>([self = weak_from_this(), number] {
         if (const auto engine = self.lock()) engine->stop_waiting(number);
     });
@@ -180,7 +180,7 @@ void device_engine::stop_waiting(std::uint64_t number) noexcept {
     std::optional<promise> gone;
     {
         const std::lock_guard lock(guard_);
-        const auto place = std::find_if(idle_.begin(), idle_.end(), [number](const patience& each) { return each.number == number; });
+        const auto place = std::find_if(idle_.begin(), idle_.end(), [number](const waiter& each) { return each.number == number; });
         if (place == idle_.end()) return;
         gone = std::move(place->ends);
         idle_.erase(place);

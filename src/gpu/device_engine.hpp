@@ -91,7 +91,7 @@ public:
 private:
     using promise = detail::future_source<>;
     /// Somebody waits until nothing is under way.
-    struct patience {
+    struct waiter {
         promise ends;
         time_point limit;
         std::uint64_t number;
@@ -163,8 +163,8 @@ private:
     time_point armed_ = no_deadline;  // what the timer is set for
     time_point start_by_ = no_deadline;
     time_point stuck_at_ = no_deadline;  // when what ends the carrier has taken too long
-    std::vector<patience> idle_;
-    std::uint64_t last_patience_ = 0;
+    std::vector<waiter> idle_;
+    std::uint64_t last_waiter_ = 0;
     std::optional<promise> starting_, closed_;
     std::shared_ptr<device_engine> self_, handing_over_;
 

@@ -89,7 +89,7 @@ void device_engine::forsaken(operation_state& which) noexcept {
 
 /// Its buffers go first, without the guard: they are the user's.
 void device_engine::drop(operation_state& which) noexcept {
-    std::vector<patience> idle;
+    std::vector<waiter> idle;
     {
         const std::lock_guard lock(guard_);
         under_way_.remove(which);
@@ -107,7 +107,7 @@ void device_engine::drop(operation_state& which) noexcept {
         }
     }
     which.let_go();
-    for (patience& each : idle) each.ends.set();
+    for (waiter& each : idle) each.ends.set();
 }
 
 // ---- deadlines
@@ -119,7 +119,7 @@ void device_engine::tend() noexcept {
     armed_ = stuck_at_;
     if (!why_ && starting_) armed_ = std::min(armed_, start_by_);
     if (!why_)
-        for (const patience& each : idle_) armed_ = std::min(armed_, each.limit);
+        for (const waiter& each : idle_) armed_ = std::min(armed_, each.limit);
     if (!why_)
         for (const operation_state* each = under_way_.first(); each; each = decltype(under_way_)::after(*each))
             armed_ = std::min(armed_, each->deadline);
@@ -137,7 +137,7 @@ void device_engine::dated() noexcept {
         const std::lock_guard lock(guard_);
         if (is_over_) return;
         stuck = stuck_at_ <= at;
-        const bool closes = std::any_of(idle_.begin(), idle_.end(), [at](const patience& each) { return each.limit <= at; });
+        const bool closes = std::any_of(idle_.begin(), idle_.end(), [at](const waiter& each) { return each.limit <= at; });
         const operation_state* first = why_ || stuck ? nullptr : under_way_.first();
         while (first && !closes && first->deadline > at) first = decltype(under_way_)::after(*first);
         const bool unstarted = starting_ && !why_ && start_by_ <= at;
@@ -202,7 +202,7 @@ void device_engine::give_up() noexcept {
 /// With a failure, all operations; and all who wait for something else.
 void device_engine::end_all(const std::optional<report>& why) noexcept {
     std::optional<promise> starting, closed;
-    std::vector<patience> idle;
+    std::vector<waiter> idle;
     operation_state* first = nullptr;
     {
         const std::lock_guard lock(guard_);
@@ -223,7 +223,7 @@ void device_engine::end_all(const std::optional<report>& why) noexcept {
     const failure all = told(*why, nullptr);
     if (starting) starting->fail(all);
     if (closed) closed->fail(all);
-    for (patience& each : idle) each.ends.fail(all);
+    for (waiter& each : idle) each.ends.fail(all);
 }
 
 void device_engine::over_now() noexcept {
