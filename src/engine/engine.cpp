@@ -320,7 +320,7 @@ bool engine::idle() noexcept {
 
 void engine::say_goodbye() noexcept {
     const std::lock_guard lock(guard_);
-    said_goodbye_ = true;
+    if (std::exchange(said_goodbye_, true)) return;  // the first one's frames may still be queued
     for (auto& each : ports_)
         if (each) each->say_goodbye();
     messages_.say_goodbye();

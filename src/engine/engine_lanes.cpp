@@ -32,7 +32,6 @@ void engine::admit(rank peer, lane_id which, std::unique_ptr<link> over) {
         return;
     }
     port& at = port_to(peer, which.kind);
-    if (said_goodbye_) at.say_goodbye();
     if (at.attached(which.index)) return;
     if (&loop_of(which) != &loop_) over = bring(peer, which, std::move(over));
     if (over) at.attach(which.index, std::move(over));

@@ -53,7 +53,7 @@ void port::attach(int index, std::unique_ptr<link> over) {
     const auto how = spread() ? lane::kind::spread : alone() ? lane::kind::single : lane::kind::shared;
     at.attach(owner_.loop_of({kind_, index}), owner_.guard_, std::move(over), how, owner_.cork_);
     window_ = std::min(window_, at.over->window());
-    if (said_goodbye_) say_goodbye(at);
+    if (owner_.said_goodbye_) say_goodbye(at);
     feed();
     at.over->resume();
 }
@@ -334,7 +334,6 @@ void port::say_goodbye(track& on) noexcept {
 }
 
 void port::say_goodbye() noexcept {
-    if (std::exchange(said_goodbye_, true)) return;  // the first one's frames may still be queued
     for (auto& each : tracks_)
         if (each->over) say_goodbye(*each);
 }

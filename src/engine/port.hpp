@@ -117,7 +117,6 @@ private:
     bool parked_ = false;  // a lane keeps a frame of an operation that has started
     bool ahead_ = false;   // or has not
     bool left_ = false;    // nothing comes any more, over any lane
-    bool said_goodbye_ = false;
 };
 
 }  // namespace tutti
