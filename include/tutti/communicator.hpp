@@ -227,7 +227,7 @@ public:
     /// The same for a message that has come already. Throws `failure` when the communicator has failed.
     std::optional<received> try_probe(tutti::rank from, message_tag tag = 0);
     /// Starts all `parts` at once, made by send_to and recv_from; ends when all have. Their order matters only among sends to one rank with
-    /// one tag, and among receives that fit the same message.
+    /// one tag, and among receives that fit the same message. What a part receives into overlaps no other part.
     future<> exchange(std::span<const transfer> parts, call_options options = {});
     template <std::same_as<transfer>... Parts>
     future<> exchange(const Parts&... parts) {

@@ -23,6 +23,7 @@ using tutti::detail::check_same_type;
 using tutti::detail::check_total;
 using tutti::detail::complaint;
 using tutti::detail::first_of;
+using tutti::detail::list_check;
 
 namespace {
 
@@ -285,6 +286,11 @@ operation communicator::exchange(std::span<const transfer> all, call_options opt
         if (!wrong)
             wrong = first_of(check_rank("peer", each.peer(), size()), check_place(*group_, each.sends() ? "input" : "output", data));
     }
+    if (!wrong)
+        wrong = group_->lists.apart(all, [](const transfer& each) {
+            const const_buffer data = plain(each.data());
+            return list_check::part{data.data, data.bytes(), !each.sends()};
+        });
     return issue(*group_, which, options, std::move(wrong));
 }
 

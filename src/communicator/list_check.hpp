@@ -1,11 +1,15 @@
-// What can be wrong with a list of buffers, found before anything is sent.
+// What can be wrong with a list of buffers, or with the parts of an exchange, found before anything is sent.
 #pragma once
 
 #include "communicator/check.hpp"
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace tutti::detail {
@@ -26,7 +30,23 @@ public:
         total = 0;
         for (std::size_t index = 0; index < list.size(); ++index)
             if (complaint wrong = add(plain(list[index]), plain(list[0]), index, total)) return wrong;
-        return overlap();
+        const auto found = overlap();
+        return found ? complaint(fmt::format("the list's buffers {} and {} overlap", found->first, found->second)) : complaint();
+    }
+
+    struct part {
+        const void* data = nullptr;
+        std::size_t bytes = 0;
+        bool receives = false;
+    };
+    /// Nothing is received into memory of another part; memory may be sent several times. `plain` makes a `part` of each.
+    template <class T, class Plain>
+    complaint apart(std::span<const T> parts, Plain plain) {
+        const std::lock_guard lock(guard_);
+        ranges_.clear();
+        for (std::size_t index = 0; index < parts.size(); ++index) add(plain(parts[index]), index);
+        const auto found = overlap();
+        return found ? complaint(fmt::format("parts {} and {} overlap, and not both are sent", found->first, found->second)) : complaint();
     }
 
 private:
@@ -34,9 +54,12 @@ private:
         std::uintptr_t begin;
         std::uintptr_t end;
         std::size_t index;
+        bool written;
     };
     complaint add(const const_buffer& each, const const_buffer& first, std::size_t index, std::size_t& total);
-    complaint overlap();
+    void add(const part& each, std::size_t index);
+    /// Two that have a byte in common that one of them writes, the one that stands first in the list before the other.
+    std::optional<std::pair<std::size_t, std::size_t>> overlap();
 
     std::mutex guard_;
     std::vector<range> ranges_;  // in the order of memory

@@ -164,6 +164,8 @@ const row rows[] = {
      [](communicator& c) { return c.exchange(recv_from(at(0, too_many), any_source, any_tag)); }},
     {"the buffer of 1 elements is a null pointer",
      [](communicator& c) { return c.exchange(recv_from(buffer(nullptr, 1, data_type::f32), 0)); }},
+    {"parts 0 and 2 overlap, and not both are sent",
+     [](communicator& c) { return c.exchange(send_to(at(0, 3), 0), send_to(at(0, 2), 2), recv_from(at(8, 1), 0)); }},
 };
 
 task<> expect_failure(future<> begun, error code, std::string cause) {

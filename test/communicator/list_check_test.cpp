@@ -47,6 +47,35 @@ TEST_CASE("exactly the lists in which two buffers overlap are refused, and the t
     CHECK(refused < 1800);
 }
 
+TEST_CASE("exactly the parts that overlap another are refused, where one of them receives") {
+    using part = detail::list_check::part;
+    const auto meet = [](const part& one, const part& other) {
+        const auto *first = static_cast<const std::byte*>(one.data), *second = static_cast<const std::byte*>(other.data);
+        return (one.receives || other.receives) && one.bytes > 0 && other.bytes > 0 && first < second + other.bytes &&
+               second < first + one.bytes;
+    };
+    detail::list_check check;
+    std::mt19937_64 random{11};
+    int refused = 0;
+    for (int turn = 0; turn < 2000; ++turn) {
+        CAPTURE(turn);
+        std::vector<part> parts(random() % 10);
+        for (part& each : parts) each = {memory.data() + random() % 400, random() % 100, random() % 3 == 0};
+        std::vector<std::string> allowed;
+        for (std::size_t one = 0; one < parts.size(); ++one)
+            for (std::size_t other = one + 1; other < parts.size(); ++other)
+                if (meet(parts[one], parts[other]))
+                    allowed.push_back("parts " + std::to_string(one) + " and " + std::to_string(other) + " overlap, and not both are sent");
+        const auto found = check.apart(std::span<const part>(parts), [](const part& each) { return each; });
+        CHECK(found.has_value() == !allowed.empty());
+        if (!found) continue;
+        ++refused;
+        CHECK(std::find(allowed.begin(), allowed.end(), *found) != allowed.end());
+    }
+    CHECK(refused > 200);
+    CHECK(refused < 1800);
+}
+
 TEST_CASE("neighbours do not overlap, nor do empty buffers without memory") {
     detail::list_check check;
     std::size_t total = 0;

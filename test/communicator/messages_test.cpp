@@ -184,7 +184,7 @@ task<> scramble_families(communicator& world, std::uint64_t seed) {
 
 task<> expect_nothing_more(communicator& world) {
     if (world.rank() != 0) co_return;
-    std::vector<int> data(10);
+    std::vector<int> data(10), copy(10);
     // Others leave without a word to the probe.
     auto hearing = world.probe(any_source, any_tag);
     auto heard = co_await as_result(std::move(hearing));
@@ -192,7 +192,7 @@ task<> expect_nothing_more(communicator& world) {
     CHECK(heard.failure().code() == error::peer_left);
     // And that was no failure of the communicator.
     CHECK_FALSE(world.try_probe(any_source, any_tag));
-    co_await world.exchange(send_to(data, 0), recv_from(data, 0));
+    co_await world.exchange(send_to(data, 0), recv_from(copy, 0));
 }
 
 task<> use_what_is_over(communicator& world) {

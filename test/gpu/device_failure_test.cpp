@@ -204,6 +204,12 @@ const mistake mistakes[] = {
          return here.all.all_reduce(list, sum);
      },
      error::invalid_argument, "the list's buffers 1 and 2 overlap"},
+    {"an exchange that receives what it sends",
+     [](device_rank& here, const auto& data) {
+         const gpu::device_span all(data);
+         return here.all.exchange({gpu::send_to(all.part(0, 60), 0), gpu::recv_from(all.part(59, 10), 0)});
+     },
+     error::invalid_argument, "parts 0 and 1 overlap, and not both are sent"},
     {"a message of more than memory",
      [](device_rank& here, const auto& data) {
          return here.all.send(gpu::device_span(data.data(), (std::size_t{1} << 62) + 1, data_type::f32), 0);
