@@ -13,13 +13,13 @@
 namespace {
 
 template <class Function>
-Function function_in(void* library, const char* name, Function) {
+Function function_in(void* library, const char* name) {
     void* const found = ::dlsym(library, name);
     if (found == nullptr) ::_exit(9);
     return reinterpret_cast<Function>(found);
 }
 
-#define IN(library, symbol) function_in(library, TUTTI_TEXT(symbol), &::symbol)
+#define IN(library, symbol) function_in<decltype(&::symbol)>(library, TUTTI_TEXT(symbol))
 #define TUTTI_TEXT(symbol) #symbol
 
 /// Runs in a child, whose machine ends with it; its exit status.
