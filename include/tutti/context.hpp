@@ -40,6 +40,10 @@ struct context_options {
     // host may use (unless a transport was given).
     std::optional<cost_model> costs = std::nullopt;
     bool calibrate = false;  // measure them when the job has joined, in some 30 ms; `costs` gives what cannot be measured
+    // Algorithms that groups on one host take whatever they cost: a line for each collective and number of ranks, as tools/fit-costs
+    // --write-tuning has them, "shm all_reduce 4: 0 star, 65536 direct" with bytes of the whole vector. Rank 0's are used by all ranks, and by
+    // what is split from their communicator, but in calls with call_options::allocated.
+    std::string tuning = {};
     // Every element of a reduction is combined in one order and grouping of the ranks, however long the vector is and wherever in it, or in
     // which bucket, the element stands (docs/numerics.md). Rank 0 decides, for what is split from its communicator, too.
     bool deterministic = false;
@@ -59,7 +63,7 @@ struct context_options {
 
 /// `options` with what the environment says instead: TUTTI_TRANSPORT is auto, tcp or shm; TUTTI_HOST a number; TUTTI_SINGLE_COPY one of bytes; TUTTI_COSTS is costs as in
 /// "tcp,round=8e-6,cores=2", from the defaults of tcp or shm on (else from `costs`, or tcp's; without `cores` each rank has its own), or "measure",
-/// and counts on rank 0, as does TUTTI_DETERMINISTIC, 0 or 1. error::invalid_argument for anything else.
+/// and counts on rank 0, as do TUTTI_DETERMINISTIC, 0 or 1, and TUTTI_TUNING, the file with `tuning`. error::invalid_argument for anything else.
 result<context_options> with_environment(context_options options);
 
 /// Makes progress on a thread of its own (or on several, see `threads`), or, given a loop, on that loop and without any thread.

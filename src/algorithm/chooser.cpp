@@ -3,7 +3,7 @@
 #include "base/check.hpp"
 
 #include <algorithm>
-#include <iterator>
+#include <utility>
 
 namespace tutti {
 namespace {
@@ -45,17 +45,41 @@ std::vector<chooser::range> ranges_of(const std::vector<candidate>& all) {
     return found;
 }
 
+/// Null where none begins so early.
+const algorithm* last_from(const std::vector<chooser::range>& all, collective kind, std::size_t bytes) {
+    const algorithm* last = nullptr;
+    for (const chooser::range& each : all)
+        if (each.choice->kind == kind && each.from_bytes <= bytes) last = each.choice;
+    return last;
+}
+
+/// `wanted` where it may be taken, elsewhere `otherwise`.
+std::vector<chooser::range> preferring(const std::vector<chooser::range>& wanted, const std::vector<chooser::range>& otherwise,
+                                       collective kind, auto may_be) {
+    std::vector<std::size_t> starts;
+    for (const auto* all : {&wanted, &otherwise})
+        for (const chooser::range& each : *all)
+            if (each.choice->kind == kind) starts.push_back(each.from_bytes);
+    std::ranges::sort(starts);
+    std::vector<chooser::range> found;
+    for (const std::size_t start : starts) {
+        const algorithm* choice = last_from(wanted, kind, start);
+        if (choice == nullptr || !may_be(*choice)) choice = last_from(otherwise, kind, start);
+        if (choice && (found.empty() || found.back().choice != choice)) found.push_back({start, choice});
+    }
+    return found;
+}
+
 }  // namespace
 
-chooser::chooser(int size, const cost_model& model, std::span<const algorithm* const> forced, std::size_t slice_bytes, bool deterministic,
+chooser::chooser(int size, const cost_model& model, std::vector<range> wanted, std::size_t slice_bytes, bool deterministic,
                  const host_map& hosts)
     : size_(size),
       model_(model),
+      wanted_(std::move(wanted)),
       slice_bytes_(slice_bytes),
       deterministic_(deterministic),
-      hosts_(hosts) {
-    std::ranges::copy_if(forced, std::back_inserter(forced_), [this](const algorithm* each) { return usable(*each); });
-}
+      hosts_(hosts) {}
 
 bool chooser::usable(const algorithm& entry) const noexcept {
     return serves(entry, size_, hosts_) && (!deterministic_ || deterministic(entry, size_));
@@ -65,14 +89,10 @@ chooser::known chooser::work_out(collective kind) const {
     std::vector<candidate> all;
     for (const algorithm& entry : catalogue())
         if (entry.kind == kind && usable(entry)) all.push_back({&entry, estimate(entry, size_, model_, slice_bytes_, hosts_)});
-    known of{ranges_of(all), {}};
+    known of;
+    of.any = preferring(wanted_, ranges_of(all), kind, [this](const algorithm& each) { return usable(each); });
     std::erase_if(all, [](const candidate& each) { return !each.entry->ordered; });
-    of.ordered = ranges_of(all);
-    for (const algorithm* each : forced_) {
-        if (each->kind != kind) continue;
-        of.any = {{0, each}};
-        if (each->ordered) of.ordered = of.any;
-    }
+    of.ordered = preferring(wanted_, ranges_of(all), kind, [this](const algorithm& each) { return usable(each) && each.ordered; });
     return of;
 }
 

@@ -4,7 +4,6 @@
 #include "algorithm/estimate.hpp"
 
 #include <array>
-#include <span>
 #include <vector>
 
 namespace tutti {
@@ -13,18 +12,20 @@ namespace tutti {
 /// milliseconds, and a program calls few of them. Asking again is a short search. One thread at a time.
 class chooser {
 public:
-    /// `forced` are taken whatever they cost, where they serve the group. The engine leaves `slice_bytes` as it is, whatever its own are, so
-    /// that they do not decide in which order sums of fractions are made. `deterministic`: only algorithms of that kind, the forced ones too.
-    explicit chooser(int size, const cost_model& model = {}, std::span<const algorithm* const> forced = {},
-                     std::size_t slice_bytes = default_slice_bytes, bool deterministic = false, const host_map& hosts = {});
-
-    /// For a collective that is in the catalogue. `ordered`: among those that combine in the order of ranks; forced ones only if they do.
-    const algorithm& choose(collective kind, std::size_t vector_bytes, bool ordered = false);
-
     struct range {
         std::size_t from_bytes;
         const algorithm* choice;
     };
+
+    /// Of `wanted` the last that begins at so many bytes or before is taken whatever it costs, where it may be. The engine leaves `slice_bytes`
+    /// as it is, whatever its own are, so that they do not decide in which order sums of fractions are made. `deterministic`: only algorithms
+    /// of that kind, the wanted ones too.
+    explicit chooser(int size, const cost_model& model = {}, std::vector<range> wanted = {}, std::size_t slice_bytes = default_slice_bytes,
+                     bool deterministic = false, const host_map& hosts = {});
+
+    /// For a collective that is in the catalogue. `ordered`: among those that combine in the order of ranks; wanted ones only if they do.
+    const algorithm& choose(collective kind, std::size_t vector_bytes, bool ordered = false);
+
     /// From 0 bytes on, each up to the next.
     const std::vector<range>& ranges(collective kind, bool ordered = false);
 
@@ -37,7 +38,7 @@ private:
 
     int size_;
     cost_model model_;
-    std::vector<const algorithm*> forced_;
+    std::vector<range> wanted_;
     std::size_t slice_bytes_;
     bool deterministic_;
     host_map hosts_;

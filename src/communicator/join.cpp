@@ -54,11 +54,20 @@ contact contact_in(std::string_view text) {
     return {std::string(host), core_set::in(cores), std::string(text)};
 }
 
-/// One line of settings, then for each rank the number of its host and its address; or '!' and what went wrong.
+bool share_memory(const membership& all) {
+    return std::all_of(all.addresses.begin(), all.addresses.end(),
+                       [](const auto& address) { return address.find("shm2:") != std::string::npos; });
+}
+
+/// As tuning has it: what joins the ranks of a host.
+std::string_view transport_name(const membership& all) { return share_memory(all) ? "shm" : "tcp"; }
+
+/// One line of settings, the last of them a tuning, then for each rank the number of its host and its address; or '!' and what went wrong.
 std::string write_members(const membership& all) {
-    std::string text = fmt::format("{} {} {} {} {} {}{} {}\n", all.settings.slice_bytes, all.settings.reduced_slice_bytes,
-                                   all.settings.packet_bytes, all.settings.small_bytes, all.settings.lanes, int{all.calibrate},
-                                   int{all.settings.deterministic}, to_string(all.settings.costs));
+    std::string text =
+        fmt::format("{} {} {} {} {} {}{} {} {}\n", all.settings.slice_bytes, all.settings.reduced_slice_bytes, all.settings.packet_bytes,
+                    all.settings.small_bytes, all.settings.lanes, int{all.calibrate}, int{all.settings.deterministic},
+                    to_string(all.settings.costs), to_string(all.settings.tuning, transport_name(all)));
     for (std::size_t each = 0; each < all.addresses.size(); ++each)
         text += fmt::format("{} {}\n", all.hosts.host(static_cast<rank>(each)), all.addresses[each]);
     return text;
@@ -84,8 +93,10 @@ bool read_members(std::string_view text, membership& into) {
     if (!number(told.lanes) || told.slice_bytes == 0 || told.lanes < 1 || told.lanes > most_lanes) return false;
     const auto yes_or_no = [](char digit) { return digit == '0' || digit == '1'; };
     if (rest.size() < 3 || !yes_or_no(rest[0]) || !yes_or_no(rest[1]) || rest[2] != ' ') return false;
-    const auto costs = costs_in(rest.substr(3));
-    if (!costs || to_string(*costs) != rest.substr(3)) return false;  // another build may know other numbers, and would choose otherwise
+    const std::string_view numbers = rest.substr(3, rest.find(' ', 3) - 3);
+    const auto costs = costs_in(numbers);
+    if (!costs || to_string(*costs) != numbers || numbers.size() + 3 == rest.size())
+        return false;  // another build may know other numbers, and would choose otherwise
     into.calibrate = rest[0] == '1';
     told.deterministic = rest[1] == '1';
     told.costs = *costs;
@@ -97,6 +108,9 @@ bool read_members(std::string_view text, membership& into) {
         each = both.substr(static_cast<std::size_t>(host.ptr + 1 - both.data()));
     }
     into.hosts = host_map(hosts);
+    auto tuned = tuning_in(rest.substr(numbers.size() + 4), transport_name(into));
+    if (!tuned) return false;  // another build may know other algorithms
+    told.tuning = std::move(tuned).value();
     return !into.addresses.back().empty() && text.empty();
 }
 
@@ -107,11 +121,6 @@ failure not_joined(const membership& who, error code, std::string cause) {
     why.local = who.me;
     why.cause = std::move(cause);
     return failure(std::move(why));
-}
-
-bool share_memory(const membership& all) {
-    return std::all_of(all.addresses.begin(), all.addresses.end(),
-                       [](const auto& address) { return address.find("shm2:") != std::string::npos; });
 }
 
 /// What rank 0 takes when nobody says otherwise: by what joins the ranks of a host, which share its cores. Of a transport that was given
@@ -176,6 +185,7 @@ task<> collect(store& meeting, const std::string& job, membership& all, const co
     }
     all.hosts = host_map(hosts);
     all.settings.costs = usual_costs(all, home, cores);
+    all.settings.tuning = tuning_in(home.options().tuning, transport_name(all)).value();
     if (home.options().slice_bytes == 0) {
         all.settings.slice_bytes = usual_slice_bytes(all, home);
         all.settings.reduced_slice_bytes = usual_reduced_slice_bytes(all, home);
@@ -209,6 +219,8 @@ void check_options(const context_options& asked, bool embedded, const world& who
         throw not_joined(mine, error::invalid_argument,
                          fmt::format("costs are finite and not negative, parts of others at most 1, crowded at least 1; these are {}",
                                      to_string(*costs)));
+    if (const auto tuning = tuning_in(asked.tuning, ""); !tuning)
+        throw not_joined(mine, error::invalid_argument, tuning.failure().details().cause);
     if (asked.operation <= duration{} || std::min({asked.rendezvous, asked.connect, asked.handshake, asked.lost_link}) < duration{} ||
         asked.host < 0)
         throw not_joined(mine, error::invalid_argument,

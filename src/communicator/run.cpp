@@ -8,6 +8,7 @@
 #include <tutti/when_all.hpp>
 
 #include "algorithm/cost_text.hpp"
+#include "algorithm/tuning.hpp"
 
 #include <fmt/format.h>
 
@@ -113,6 +114,11 @@ result<context_options> with_environment(context_options options) {
     if (!read_costs(options))
         return failure(error::invalid_argument, fmt::format("TUTTI_COSTS={} is not understood; measure is, and {}",
                                                             std::getenv("TUTTI_COSTS"), to_string(cost_model{})));
+    if (const char* const path = std::getenv("TUTTI_TUNING")) {
+        auto text = tuning_text(path);
+        if (!text) return failure(error::invalid_argument, "TUTTI_TUNING=" + text.failure().details().cause);
+        options.tuning = std::move(text).value();
+    }
     if (!read_deterministic(options))
         return failure(error::invalid_argument, fmt::format("TUTTI_DETERMINISTIC={} is not 0 or 1", std::getenv("TUTTI_DETERMINISTIC")));
     return options;

@@ -16,8 +16,12 @@ static constexpr duration rough_from = std::chrono::seconds(1);
 /// What is kept back while operations begin: in more than that a call to the system does not count any more.
 static constexpr std::size_t most_kept = 64 * KiB;
 
-static chooser chooser_at(const cost_model& costs, const engine_settings& settings, const engine_identity& who) {
-    return chooser(who.size, costs, settings.forced, default_slice_bytes, settings.deterministic, who.hosts);
+static chooser chooser_at(const cost_model& costs, const engine_settings& settings, const engine_identity& who, bool allocated) {
+    std::vector<chooser::range> wanted;
+    if (!allocated) wanted = wanted_in(settings.tuning, who.size, who.hosts);
+    for (const algorithm* each : settings.forced) wanted.push_back({0, each});
+    return chooser(who.size, allocated ? costs_of_allocated(costs) : costs, std::move(wanted), default_slice_bytes, settings.deterministic,
+                   who.hosts);
 }
 
 engine::engine(event_loop& loop, engine_identity who, engine_settings settings, engine_observer& observer, std::vector<event_loop*> further)
@@ -25,8 +29,8 @@ engine::engine(event_loop& loop, engine_identity who, engine_settings settings, 
       further_(std::move(further)),
       who_(std::move(who)),
       settings_(std::move(settings)),
-      choose_(chooser_at(settings_.costs, settings_, who_)),
-      choose_allocated_(chooser_at(costs_of_allocated(settings_.costs), settings_, who_)),
+      choose_(chooser_at(settings_.costs, settings_, who_, false)),
+      choose_allocated_(chooser_at(settings_.costs, settings_, who_, true)),
       observer_(&observer),
       ports_(static_cast<std::size_t>(who_.size) * lane_kinds),
       admission_(most_under_way()) {}
@@ -43,7 +47,7 @@ static std::size_t vector_bytes(const request& what, int size) noexcept {
 }
 
 void engine::reprice(const cost_model& costs) {
-    chooser choose = chooser_at(costs, settings_, who_), choose_allocated = chooser_at(costs_of_allocated(costs), settings_, who_);
+    chooser choose = chooser_at(costs, settings_, who_, false), choose_allocated = chooser_at(costs, settings_, who_, true);
     const std::lock_guard lock(guard_);
     TUTTI_CHECK(pending_ == 0, "costs change while nothing is under way");
     settings_.costs = costs;

@@ -4,7 +4,7 @@
 
 #include <tutti/event_loop.hpp>
 
-#include "algorithm/chooser.hpp"
+#include "algorithm/tuning.hpp"
 #include "engine/admission.hpp"
 #include "engine/messenger.hpp"
 #include "engine/operation_list.hpp"
@@ -32,6 +32,7 @@ struct engine_settings {
     std::size_t small_bytes = 64 * KiB;         // up to here an operation uses the small lane
     int lanes = 1;                              // for bulk data between two ranks, at most most_lanes
     cost_model costs;
+    std::vector<tuned> tuning;                  // taken whatever they cost, in groups of that size on one host, unless request::allocated
     bool deterministic = false;                 // only algorithms that combine in one order and grouping, the forced ones too
     std::vector<const algorithm*> forced;       // taken whatever they cost, where they serve the group
     std::size_t pending_limit = 1 << 20;        // operations under way on one communicator, and as many messages

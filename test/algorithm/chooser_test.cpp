@@ -184,9 +184,27 @@ TEST_CASE("an ordered choice is an ordered algorithm, the cheapest of them, at e
                               estimate(other, size, model).seconds(static_cast<double>(bytes)) * (1 + 1e-6));
             }
             // Forcing what keeps no order does not force it where order counts.
-            CHECK(chooser(size, model, std::span(&ring, 1)).choose(all_reduce, bytes, true).ordered);
-            CHECK(&chooser(size, model, std::span(&star, 1)).choose(all_reduce, bytes, true) == star);
+            CHECK(chooser(size, model, {{0, ring}}).choose(all_reduce, bytes, true).ordered);
+            CHECK(&chooser(size, model, {{0, star}}).choose(all_reduce, bytes, true) == star);
         }
+}
+
+TEST_CASE("what is wanted is taken from its bytes on, where it may be, and elsewhere what costs least") {
+    const algorithm *const ring = find(all_reduce, "ring"), *const star = find(all_reduce, "star"),
+                           *const once = find(all_reduce, "halving_once");
+    chooser usual(4), wanting(4, {}, {{4 * KiB, ring}, {64 * KiB, star}});
+    CHECK(&wanting.choose(all_reduce, 4 * KiB - 1) == &usual.choose(all_reduce, 4 * KiB - 1));
+    CHECK(&wanting.choose(all_reduce, 4 * KiB) == ring);
+    CHECK(&wanting.choose(all_reduce, 64 * KiB - 1) == ring);
+    CHECK(&wanting.choose(all_reduce, 64 * KiB) == star);
+    CHECK(&wanting.choose(all_reduce, 3 * GiB) == star);
+    CHECK(&wanting.choose(broadcast, 64 * KiB) == &usual.choose(broadcast, 64 * KiB));
+    // A ring keeps no order.
+    CHECK(&wanting.choose(all_reduce, 4 * KiB, true) == &usual.choose(all_reduce, 4 * KiB, true));
+    CHECK(&wanting.choose(all_reduce, 64 * KiB, true) == star);
+    // The last counts, and what does not serve so many ranks is not taken, nor is what was wanted before it.
+    CHECK(&chooser(4, {}, {{4 * KiB, ring}, {0, star}}).choose(all_reduce, 64 * KiB) == star);
+    CHECK(&chooser(3, {}, {{0, ring}, {4 * KiB, once}}).choose(all_reduce, 64 * KiB) == &chooser(3).choose(all_reduce, 64 * KiB));
 }
 
 TEST_CASE("a deterministic choice combines in the one grouping, and is the cheapest that does, ordered or not") {
@@ -212,8 +230,8 @@ TEST_CASE("a deterministic choice combines in the one grouping, and is the cheap
                               estimate(other, size, model).seconds(static_cast<double>(bytes)) * (1 + 1e-6));
             }
         // Only one of its kind can be forced.
-        CHECK(deterministic(chooser(size, model, std::span(&ring, 1), default_slice_bytes, true).choose(all_reduce, 4), size));
-        CHECK(&chooser(size, model, std::span(&tree, 1), default_slice_bytes, true).choose(all_reduce, 3 * GiB) == tree);
+        CHECK(deterministic(chooser(size, model, {{0, ring}}, default_slice_bytes, true).choose(all_reduce, 4), size));
+        CHECK(&chooser(size, model, {{0, tree}}, default_slice_bytes, true).choose(all_reduce, 3 * GiB) == tree);
     }
 }
 
@@ -297,8 +315,8 @@ TEST_CASE("uneven hosts and ranks in turns are served, one host or ranks alone n
     CHECK(layered({1, 2, 3, 4}) == 0);
     const algorithm* const parts = find(all_reduce, "parts");
     const std::vector<int> even{0, 0, 1, 1}, uneven{0, 0, 0, 1};
-    CHECK(&chooser(4, {}, std::span(&parts, 1), default_slice_bytes, false, host_map(even)).choose(all_reduce, 4) == parts);
-    CHECK(&chooser(4, {}, std::span(&parts, 1), default_slice_bytes, false, host_map(uneven)).choose(all_reduce, 4) != parts);
+    CHECK(&chooser(4, {}, {{0, parts}}, default_slice_bytes, false, host_map(even)).choose(all_reduce, 4) == parts);
+    CHECK(&chooser(4, {}, {{0, parts}}, default_slice_bytes, false, host_map(uneven)).choose(all_reduce, 4) != parts);
 }
 
 TEST_CASE("large groups are counted at their ends only, and hardly anything is missed there") {

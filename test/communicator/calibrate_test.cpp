@@ -17,7 +17,7 @@ namespace {
 
 struct seen {
     std::vector<cost_model> costs, children;
-    std::vector<std::string_view> choices;  // of an all_reduce of 200 kB
+    std::vector<std::string_view> choices, child_choices;  // of an all_reduce of 200 kB
     std::vector<std::size_t> slices;        // bytes
     std::vector<std::size_t> reduced_slices;
     std::vector<std::size_t> packets;       // bytes
@@ -26,6 +26,7 @@ struct seen {
         : costs(static_cast<std::size_t>(size)),
           children(costs.size()),
           choices(costs.size()),
+          child_choices(costs.size()),
           slices(costs.size()),
           reduced_slices(costs.size()),
           packets(costs.size()) {}
@@ -49,7 +50,9 @@ task<> one_rank(context& home, rank me, int size, std::shared_ptr<store> meeting
     all.choices[at] = mine.engine().chosen(collective::all_reduce, 200'000).name;
     auto splitting = joined->split(me % 2, me);
     const auto child = co_await std::move(splitting);
-    all.children[at] = settings_of(*home.inner().groups().back()).costs;
+    detail::group& half = *home.inner().groups().back();
+    all.children[at] = settings_of(half).costs;
+    all.child_choices[at] = half.engine().chosen(collective::all_reduce, 200'000).name;
     std::vector<float> data(25'000, 1);
     co_await joined->all_reduce(data, sum);
     CHECK(data[24'999] == static_cast<float>(size));
@@ -184,6 +187,33 @@ TEST_CASE("rank 0's costs are everybody's, to the last bit, so ranks of differen
     for (const auto each : all.choices) CHECK(each == "direct");  // two rounds instead of three
     const seen usual = join_simulated(4, {}, [&](rank me) { return with(false, me == 1 ? dear_rounds : cost_model{}); });
     for (const auto each : usual.choices) CHECK(each == "halving_once");
+}
+
+TEST_CASE("rank 0's tuning is everybody's, by transport, and for children by their size") {
+    const auto told = [](std::string_view text, rank who, transport_kind over) {
+        return [=](rank me) {
+            context_options options;
+            options.transport = over;
+            if (me == who) options.tuning = text;
+            return options;
+        };
+    };
+    const std::string_view text =
+        "tcp all_reduce 4: 0 ring, 150000 tree, 300000 ring\nshm all_reduce 4: 0 star\n"
+        "tcp all_reduce 2: 100000 ring\ntcp all_reduce 3: 0 star";
+    const seen all = join_simulated(4, {}, told(text, 0, transport_kind::automatic));
+    for (const auto each : all.choices) CHECK(each == "tree");
+    for (const auto each : all.child_choices) CHECK(each == "ring");
+    const seen usual = join_simulated(4, {}, told(text, 1, transport_kind::automatic));
+    for (const auto each : usual.choices) CHECK(each == "halving_once");
+    for (const auto each : usual.child_choices) CHECK(each == "recursive_doubling");
+    const auto really = [&](transport_kind over) {
+        event_loop loop;
+        return join_all(
+            loop, 4, [](event_loop&) { return nullptr; }, told(text, 0, over));
+    };
+    for (const auto each : really(transport_kind::shm).choices) CHECK(each == "star");
+    for (const auto each : really(transport_kind::tcp).choices) CHECK(each == "tree");
 }
 
 TEST_CASE("measured over a network that is known, costs are that network's, on all ranks") {

@@ -1,3 +1,4 @@
+#include "algorithm/cost_text.hpp"
 #include "support/ranks.hpp"
 #include "transport/simulated_transport.hpp"
 
@@ -7,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <utility>
 
 using namespace tutti;
 using namespace std::chrono_literals;
@@ -222,19 +224,27 @@ TEST_CASE("ranks that do not come are named on all ranks that came, when the tim
     }
 }
 
-TEST_CASE("a list of members by another build, with other costs than this one knows, is refused") {
-    event_loop loop(event_loop::virtual_time);
-    memory_network network;
-    memory_table table;
-    const auto meeting = memory_store(table);
-    REQUIRE(run(loop, meeting->set("job/members", "524288 8192 1 00 round=1e-06,message=1e-06\n0 a\n0 b\n", loop.now() + 1s)));
-    context home(loop, std::make_unique<memory_transport>(loop, network));
-    try {
-        run(loop, home.join(test::world_of(1, 2), memory_store(table), "job"));
-        FAIL("joined");
-    } catch (const failure& why) {
-        CHECK(why.code() == error::protocol_error);
-        CHECK(contains(why.what(), "the list of members in the store is not one of this version"));
+TEST_CASE("a list of members by another build, with other costs or algorithms than this one knows, is refused") {
+    const std::string refused = "the list of members in the store is not one of this version", known = to_string(cost_model{});
+    for (const auto& [said, understood] : {std::pair<std::string, bool>{known + " ", true},
+                                           {known + " tcp all_reduce 2: 0 ring", true},
+                                           {known + " tcp all_reduce 2: 0 quicksand", false},
+                                           {known, false},
+                                           {"round=1e-06,message=1e-06 ", false}}) {
+        CAPTURE(said);
+        event_loop loop(event_loop::virtual_time);
+        memory_network network;
+        memory_table table;
+        const auto meeting = memory_store(table);
+        REQUIRE(run(loop, meeting->set("job/members", "524288 0 0 65536 1 00 " + said + "\n0 a\n0 b\n", loop.now() + 1s)));
+        context home(loop, std::make_unique<memory_transport>(loop, network));
+        try {
+            run(loop, home.join(test::world_of(1, 2), memory_store(table), "job"));
+            FAIL("joined");  // nobody is at these addresses
+        } catch (const failure& why) {
+            CHECK((why.code() == error::protocol_error) == !understood);
+            CHECK(contains(why.what(), refused) == !understood);
+        }
     }
 }
 

@@ -54,6 +54,17 @@ measure send_recv --type u8
 measure ping_pong --transport tcp
 TUTTI_COSTS=measure measure all_reduce
 TUTTI_COSTS=round=1,message=0 measure all_gather
+TUTTI_TUNING=$(mktemp)
+printf 'shm all_reduce 3: 0 ring\ntcp all_reduce 3: 0 star, 1000 tree\n' >"$TUTTI_TUNING"
+export TUTTI_TUNING
+expect '[row["algorithm"] for row in rows] == ["star", "tree"]' all_reduce --bytes 12,4000 --transport tcp
+expect '[row["algorithm"] for row in rows] == ["ring"]' all_reduce --bytes 12 --transport shm
+echo 'tcp all_reduce 3: 0 bruck' >"$TUTTI_TUNING"
+complain "tuning 'tcp all_reduce 3: 0 bruck': all_reduce has no algorithm 'bruck'" all_reduce
+rm "$TUTTI_TUNING"
+complain "TUTTI_TUNING=$TUTTI_TUNING: No such file or directory" all_reduce
+TUTTI_TUNING=/ complain "TUTTI_TUNING=/: Is a directory" all_reduce
+unset TUTTI_TUNING
 TUTTI_COSTS=round complain "TUTTI_COSTS=round is not understood; measure is, and round=" all_reduce
 # cores COUNT: of so many cores, each of four ranks is bound to one; together they have them all, and no others.
 cores() {

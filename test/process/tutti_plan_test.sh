@@ -19,6 +19,15 @@ expect 0 "costs: round=1.5e-07,message=3.4e-08,link=8e-08" choose all_reduce --r
 expect 0 "recursive_doubling from 48781 bytes" choose all_reduce --ranks 4 --bytes 48781 --costs tcp,round=20e-6
 expect 0 "deterministic all_reduce, 4 ranks" choose all_reduce --ranks 4 --deterministic
 expect 0 "halving from 4 bytes" choose reduce_scatter --ranks 4 --deterministic --costs tcp
+tuning=$(mktemp)
+printf '# measured\ntcp all_reduce 4: 4096 ring\nshm all_reduce 4: 0 tree\n' >"$tuning"
+expect 0 "ring from 4096 bytes" choose all_reduce --ranks 4 --costs tcp --tuning "$tuning"
+expect 0 "tree from 4 bytes" choose all_reduce --ranks 4 --tuning "$tuning"
+expect 0 "star from 4 bytes" choose all_reduce --ranks 4 --costs shm,cores=2 --tuning "$tuning" --allocated
+echo "shm all_reduce 4: ring" >"$tuning"
+expect 2 "tuning 'shm all_reduce 4: ring': behind the colon stand bytes" choose all_reduce --ranks 4 --tuning "$tuning"
+rm "$tuning"
+expect 2 "--tuning $tuning: No such file or directory" choose all_reduce --ranks 4 --tuning "$tuning"
 expect 0 "dissemination from 0 bytes" choose barrier --ranks 4 --costs round=0
 expect 0 "0.16           0.15     1.07      13       1 " simulate --ranks 8 --latency 10us --bandwidth 100Gbit --bytes 1MB --slice 10kB
 expect 0 "not simulated: 67108864 transfers of 2 unlike ranks are too many to simulate; --slice 4 would do" \

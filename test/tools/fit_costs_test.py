@@ -21,8 +21,8 @@ class RingIsChosen:
     def algorithms(self, kind, ranks):
         return {name: name for name in ("ring", "star", "tree", "direct")}
 
-    def estimates(self, kind, ranks, size, costs):
-        return {"ring": 1, "star": 2, "tree": 3, "direct": 4}
+    def chosen(self, transport, kind, ranks, size, costs, among):
+        return "ring"
 
 
 class Times:
@@ -52,6 +52,11 @@ class Confirm(unittest.TestCase):
         for least, ring, star in ((False, 12, 8), (True, 10, 6)):
             stopwatch = Times(ring=[(90, 11), (90, 12), (90, 30)], star=[(1, 8), (1, 7), (1, 9)])
             self.assertEqual(again(stopwatch, {KEY: {"ring": 12.0, "star": 10.0}}, 3, least), {KEY: {"ring": ring, "star": star}})
+
+    def test_a_tuning_keeps_the_choice_and_then_that_of_the_size_before_where_nothing_is_much_quicker(self):
+        sizes = {4: (10, 10.4), 16: (11, 10), 64: (10.4, 10), 256: (20, 10), 1024: (20, 10)}
+        measured = {("all_reduce", 4, size): {"ring": ring, "star": star} for size, (ring, star) in sizes.items()}
+        self.assertEqual(list(fit_costs.tuning_lines(RingIsChosen(), "shm", measured, {})), ["shm all_reduce 4: 0 ring, 8 star, 32 ring, 128 star"])
 
     def test_where_little_seems_to_be_lost_nothing_is_measured_again(self):
         stopwatch = Times()

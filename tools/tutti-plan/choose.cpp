@@ -1,7 +1,7 @@
 #include "choose.hpp"
 
-#include "algorithm/chooser.hpp"
 #include "algorithm/cost_text.hpp"
+#include "algorithm/tuning.hpp"
 #include "names.hpp"
 
 #include <fmt/format.h>
@@ -32,6 +32,17 @@ std::size_t slice_in(const std::string& text) {
     return static_cast<std::size_t>(bytes);
 }
 
+/// Of the transport whose costs are given, that of shared memory by default.
+std::vector<chooser::range> tuning_given(const choose_options& given, const host_map& hosts) {
+    if (given.tuning.empty() || given.allocated) return {};
+    const auto text = tuning_text(given.tuning);
+    if (!text) throw bad_input("--tuning " + text.failure().details().cause);
+    const bool shared = given.costs.empty() || given.costs.starts_with("shm");
+    const auto all = tuning_in(*text, shared ? "shm" : "tcp");
+    if (!all) throw bad_input(all.failure().details().cause);
+    return wanted_in(*all, given.size, hosts);
+}
+
 void print_costs(std::size_t bytes, const std::vector<candidate>& all, const algorithm& chosen) {
     fmt::print("{:>15}", size_text(static_cast<double>(bytes)));
     for (const candidate& each : all) {
@@ -49,7 +60,7 @@ void choose(const choose_options& given) {
     const cost_model known = costs_given(given.costs), costs = given.allocated ? costs_of_allocated(known) : known;
     const std::size_t slice_bytes = slice_in(given.slice);
     const host_map hosts = hosts_given(given.hosts, given.size);
-    chooser choices(given.size, costs, {}, slice_bytes, given.deterministic, hosts);
+    chooser choices(given.size, costs, tuning_given(given, hosts), slice_bytes, given.deterministic, hosts);
     std::vector<candidate> all;
     for (const algorithm& entry : catalogue())
         if (entry.kind == kind && serves(entry, given.size, hosts) && (!given.deterministic || deterministic(entry, given.size)))

@@ -9,7 +9,7 @@ struct choose_options {
     std::string kind;
     int size = 4;
     std::string bytes = "4..1GiB";
-    std::string costs, hosts;
+    std::string costs, hosts, tuning;
     std::string slice = "512KiB";
     bool deterministic = false;
     bool allocated = false;

@@ -156,6 +156,7 @@ void add_choose(CLI::App& app, choose_options& given) {
     choosing->add_option("--bytes", given.bytes, "of the whole vector, a range")->capture_default_str();
     choosing->add_option("--costs", given.costs, costs_help);
     choosing->add_option("--hosts", given.hosts, hosts_help);
+    choosing->add_option("--tuning", given.tuning, "a file that tools/fit-costs --write-tuning wrote, whose choice comes first");
     choosing->add_option("--slice", given.slice, "bytes of a slice")->capture_default_str();
     choosing->add_flag("--deterministic", given.deterministic, "only algorithms that combine in one order and grouping");
     choosing->add_flag("--allocated", given.allocated, "where all memory comes from communicator::allocate");
