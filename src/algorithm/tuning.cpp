@@ -38,7 +38,7 @@ std::optional<collective> collective_of(std::string_view text) {
     return std::nullopt;
 }
 
-/// What is wrong; empty where all is well.
+/// What is wrong with what stands behind the colon; empty where all is well.
 std::string read_steps(std::string_view steps, collective kind, int size, std::vector<tuned>& into) {
     std::optional<std::size_t> before;
     do {
@@ -56,7 +56,7 @@ std::string read_steps(std::string_view steps, collective kind, int size, std::v
     return {};
 }
 
-/// The same.
+/// What is wrong with the line; empty where all is well.
 std::string read_line(std::string_view line, std::string_view transport, std::vector<tuned>& into) {
     std::string_view steps = line;
     std::string_view head = cut(steps, ":");
