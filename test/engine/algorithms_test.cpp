@@ -71,7 +71,7 @@ public:
         if (!copy.empty()) std::memcpy(copy.data(), asked_.output, copy.size());
         return copy;
     }
-    bool input_is_whole(const oracle& truth) const { return lies_within_ || input_ == truth.input(me_); }
+    bool input_is_whole(const oracle& truth) const { return lies_within_ || test::same_bytes(input_, truth.input(me_)); }
 
 private:
     /// At the root of gather and scatter, and everywhere where there is none, one is this rank's part of the other, or the same.
@@ -129,21 +129,19 @@ void check_every_call(const algorithm& entry, test::table& table, int turn) {
     for (const reduction& op : ops_of(entry.kind))
         for (const std::size_t count : counts) {
             // All types with all operators, and with all counts, over the sizes and algorithms; not all three with each other.
-            for (int types = 0; types < 3; ++types) {
-                call what{entry.kind, test::type_for(op, static_cast<std::size_t>(next++)), op, 0, count};
-                if (has_root(entry.kind)) what.root = next % table.size();
-                const oracle truth(what, table.size(), static_cast<std::uint64_t>(next));
-                for (const auto where : {place_of_output::beside, place_of_output::in_place}) {
-                    if (where == place_of_output::in_place && !has_in_place(entry.kind)) continue;
-                    CAPTURE(name(what.type));
-                    CAPTURE(name(op.kind()));
-                    CAPTURE(what.root);
-                    CAPTURE(count);
-                    CAPTURE(next);
-                    const bool in_place = where == place_of_output::in_place;
-                    CAPTURE(in_place);
-                    REQUIRE(carry_out(table, what, truth, where) == "right");
-                }
+            call what{entry.kind, test::type_for(op, static_cast<std::size_t>(next++)), op, 0, count};
+            if (has_root(entry.kind)) what.root = next % table.size();
+            const oracle truth(what, table.size(), static_cast<std::uint64_t>(next));
+            for (const auto where : {place_of_output::beside, place_of_output::in_place}) {
+                if (where == place_of_output::in_place && !has_in_place(entry.kind)) continue;
+                CAPTURE(name(what.type));
+                CAPTURE(name(op.kind()));
+                CAPTURE(what.root);
+                CAPTURE(count);
+                CAPTURE(next);
+                const bool in_place = where == place_of_output::in_place;
+                CAPTURE(in_place);
+                REQUIRE(carry_out(table, what, truth, where) == "right");
             }
         }
 }
@@ -176,7 +174,7 @@ TEST_CASE("every algorithm gives the serial result for every type, operator, siz
                     CAPTURE(slice_bytes);
                     // Links that hold less than a frame in the one case, and everything in the other.
                     test::table table(size, test::only(entry, slice_bytes, lanes), slice_bytes == 64 ? 100 : 256 * KiB, hosts);
-                    check_every_call(entry, table, turn += 7);
+                    check_every_call(entry, table, ++turn);
                 }
 }
 

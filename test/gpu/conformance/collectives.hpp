@@ -70,7 +70,7 @@ inline task<> once(rank_place& here, const device_call& one, std::uint64_t seed)
     co_await std::move(unchanged);
     const bytes want = expected.expected(here.me);
     CHECK(alike(what.type, bytes(to.here, to.here + want.size()), want));
-    if (!one_buffer) CHECK(std::equal(input.begin(), input.end(), from.here));
+    if (!one_buffer) CHECK(same_bytes(input, {from.here, input.size()}));
     CHECK(std::all_of(to.here + to.bytes - margin, to.here + to.bytes, [](std::byte each) { return each == std::byte{0x5a}; }));
 }
 
