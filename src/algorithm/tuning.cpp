@@ -13,7 +13,7 @@ namespace tutti {
 namespace {
 
 /// Up to one of `ends`, which goes, too.
-std::string_view cut(std::string_view& text, std::string_view ends) {
+std::string_view taken_off(std::string_view& text, std::string_view ends) {
     const std::string_view found = text.substr(0, text.find_first_of(ends));
     text.remove_prefix(std::min(found.size() + 1, text.size()));
     return found;
@@ -21,7 +21,7 @@ std::string_view cut(std::string_view& text, std::string_view ends) {
 
 std::string_view word(std::string_view& text) {
     text.remove_prefix(std::min(text.find_first_not_of(" \t\r"), text.size()));
-    return cut(text, " \t\r");
+    return taken_off(text, " \t\r");
 }
 
 template <class Number>
@@ -42,7 +42,7 @@ std::optional<collective> collective_of(std::string_view text) {
 std::string read_steps(std::string_view steps, collective kind, int size, std::vector<tuned>& into) {
     std::optional<std::size_t> before;
     do {
-        std::string_view step = cut(steps, ",");
+        std::string_view step = taken_off(steps, ",");
         const auto bytes = whole<std::size_t>(word(step));
         const std::string_view called = word(step);
         if (!bytes || called.empty() || !word(step).empty()) return "behind the colon stand bytes and algorithms, as in 0 star, 65536 direct";
@@ -59,7 +59,7 @@ std::string read_steps(std::string_view steps, collective kind, int size, std::v
 /// What is wrong with the line; empty where all is well.
 std::string read_line(std::string_view line, std::string_view transport, std::vector<tuned>& into) {
     std::string_view steps = line;
-    std::string_view head = cut(steps, ":");
+    std::string_view head = taken_off(steps, ":");
     const std::string_view over = word(head);
     if (over.empty() && steps.empty()) return {};
     const auto kind = collective_of(word(head));
@@ -77,7 +77,7 @@ std::string read_line(std::string_view line, std::string_view transport, std::ve
 result<std::vector<tuned>> tuning_in(std::string_view text, std::string_view transport) {
     std::vector<tuned> all;
     while (!text.empty()) {
-        const std::string_view line = cut(text, "\n;");
+        const std::string_view line = taken_off(text, "\n;");
         const std::string wrong = read_line(line.substr(0, line.find('#')), transport, all);
         if (!wrong.empty()) return failure(error::invalid_argument, fmt::format("tuning '{}': {}", line, wrong));
     }

@@ -16,7 +16,7 @@ using namespace tutti::test;
 
 namespace {
 
-constexpr std::uint64_t seed = 20221;
+constexpr std::uint64_t kernel_seed = 20221;
 
 std::vector<std::size_t> all_counts() {
     std::vector<std::size_t> counts;
@@ -110,7 +110,7 @@ template <class Check>
 void each_defined(Check check) {
     for (const auto target : all_targets()) {
         const only_target here(target);
-        std::mt19937_64 random(seed);
+        std::mt19937_64 random(kernel_seed);
         for (const auto type : all_types)
             for (const auto op : all_ops)
                 if (defined(op, type)) check(type, op, random);
@@ -124,7 +124,7 @@ TEST_CASE("every instruction set combines every type to the bits of the scalar d
         for (const auto count : all_counts())
             for (const auto where : all_placements) {
                 INFO(kernel_target(), " ", std::string(name(type)), " ", std::string(name(op)), " count ", count, " placement ",
-                     static_cast<int>(where), " seed ", seed);
+                     static_cast<int>(where), " seed ", kernel_seed);
                 CHECK(combine_agrees(op, type, count, where, random));
             }
     });
@@ -135,7 +135,7 @@ TEST_CASE("every instruction set merges many blocks to the bits of combining the
         for (const auto count : std::initializer_list<std::size_t>{0, 1, 3, 15, 16, 17, 63, 64, 65, 255, 257, 509, 1021, 4099})
             for (const merge_shape shape : merge_shapes) {
                 INFO(kernel_target(), " ", std::string(name(type)), " ", std::string(name(op)), " count ", count, " of ", shape.others,
-                     " into ", shape.written, " and ", shape.beside, " seed ", seed);
+                     " into ", shape.written, " and ", shape.beside, " seed ", kernel_seed);
                 CHECK(merge_agrees(op, type, count, shape, random));
             }
     });
@@ -144,12 +144,12 @@ TEST_CASE("every instruction set merges many blocks to the bits of combining the
 TEST_CASE("every instruction set divides every type to the bits of the scalar definition") {
     for (const auto target : all_targets()) {
         const only_target here(target);
-        std::mt19937_64 random(seed);
+        std::mt19937_64 random(kernel_seed);
         for (const auto type : all_types)
             for (const int divisor : {1, 2, 3, 7, 8, 33, 127, 128, 255, 256, 1000, 65537, std::numeric_limits<int>::max()})
                 for (const auto count : all_counts()) {
                     if (!defined(avg, type)) continue;
-                    INFO(kernel_target(), " ", std::string(name(type)), " / ", divisor, " count ", count, " seed ", seed);
+                    INFO(kernel_target(), " ", std::string(name(type)), " / ", divisor, " count ", count, " seed ", kernel_seed);
                     CHECK(divide_agrees(type, count, divisor, random));
                 }
     }
@@ -158,19 +158,19 @@ TEST_CASE("every instruction set divides every type to the bits of the scalar de
 TEST_CASE("every instruction set scales every type to the bits of the scalar definition, in place or not") {
     for (const auto target : all_targets()) {
         const only_target here(target);
-        std::mt19937_64 random(seed);
+        std::mt19937_64 random(kernel_seed);
         for (const auto type : all_types)
             for (const double factor : {1.0, 0.25, -1.0 / 3, 0.0, 1e300, 5e-324, std::numeric_limits<double>::infinity(), std::nan("")})
                 for (const auto count : all_counts()) {
                     if (!defined(reduce_op::premul, type)) continue;
-                    INFO(kernel_target(), " ", std::string(name(type)), " * ", factor, " count ", count, " seed ", seed);
+                    INFO(kernel_target(), " ", std::string(name(type)), " * ", factor, " count ", count, " seed ", kernel_seed);
                     CHECK(scale_agrees(type, count, factor, random));
                 }
     }
 }
 
 TEST_CASE("division by a reciprocal is division, for the largest, the smallest and the neighbours of every multiple") {
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(kernel_seed);
     for (int round = 0; round < 20'000; ++round) {
         const int bits = static_cast<int>(random() % 31);
         const int divisor = round < 300 ? round + 1 : static_cast<int>(1 + random() % (std::uint64_t{1} << bits));
@@ -212,7 +212,7 @@ TEST_CASE_TEMPLATE("integers of 32 bits divide exactly, the largest, the smalles
                    std::uint32_t) {
     for (const auto target : all_targets()) {
         const only_target here(target);
-        std::mt19937_64 random(seed);
+        std::mt19937_64 random(kernel_seed);
         for (int round = 0; round < 2'000; ++round) {
             const int divisor = round < 300 ? round + 1 : static_cast<int>(1 + random() % (std::uint64_t{1} << random() % 31));
             std::vector<T> values = {0, 1, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()};
@@ -221,7 +221,7 @@ TEST_CASE_TEMPLATE("integers of 32 bits divide exactly, the largest, the smalles
                     static_cast<T>(static_cast<T>(random() >> random() % 64) / static_cast<T>(divisor) * static_cast<T>(divisor));
                 values.insert(values.end(), {multiple, static_cast<T>(multiple - 1), static_cast<T>(multiple + 1)});
             }
-            INFO(kernel_target(), " / ", divisor, " seed ", seed);
+            INFO(kernel_target(), " / ", divisor, " seed ", kernel_seed);
             REQUIRE(divides_as_one_by_one(values, divisor));
         }
     }

@@ -46,7 +46,7 @@ const variables open_mpi = {{"OMPI_COMM_WORLD_RANK", "2"},
                             {"PMIX_NAMESPACE", "prterun-7"}};
 const variables hydra = {{"PMI_RANK", "2"}, {"PMI_SIZE", "3"}, {"MPI_LOCALRANKID", "2"}, {"MPI_LOCALNRANKS", "3"}, {"PMI_FD", "6"}};
 
-const row launched[] = {
+const row launches[] = {
     {"nothing is set", {}, 0, 1, 0, 1, "one process"},
     {"an unrelated environment", {{"HOME", "/root"}, {"MASTER_ADDR", "left over"}}, 0, 1, 0, 1, "one process"},
     {"plain", plain, 1, 4, -1, 0, "the plain environment"},
@@ -106,7 +106,7 @@ const wrong_row wrong[] = {
 }  // namespace
 
 TEST_CASE("each launcher's variables are understood, and the inner of two launchers wins") {
-    for (const row& one : launched) {
+    for (const row& one : launches) {
         CAPTURE(one.name);
         result<world> all = read(one.set);
         if (!all) FAIL(all.failure().what());

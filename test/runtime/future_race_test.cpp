@@ -114,7 +114,7 @@ struct tally {
     }
 };
 
-struct nobody final : detail::task_owner {
+struct no_owner final : detail::task_owner {
     void ended(detail::promise_base&) noexcept override {}
 };
 
@@ -126,7 +126,7 @@ task<> await_one(future<int>& f, tally& into) {
 task<> consume_on_loop(race& ends, std::vector<future<int>>& futures, unsigned seed, tally& into) {
     auto& loop = co_await this_loop;
     std::minstd_rand random(seed);
-    nobody owner;
+    no_owner owner;
     for (auto& f : futures) {
         ends.next();
         pause(random);
