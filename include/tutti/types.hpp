@@ -46,8 +46,8 @@ struct bfloat16 {
 enum class data_type : std::uint8_t { f32, f64, f16, bf16, i8, u8, i32, u32, i64, u64, i16, u16, boolean, cf32, cf64, opaque };
 inline constexpr int data_type_count = 16;
 
-/// How two elements become one. `avg` is the sum divided by the number of ranks, once, at the end; `premul` is made by premul_sum and
-/// `custom` by custom_op (reduction.hpp). docs/numerics.md has the rules.
+/// How two elements become one. `avg` is the sum divided by the number of ranks, once, at the end; `premul` is made by premul_sum (alone it
+/// has the factor 1) and `custom` by custom_op (reduction.hpp). docs/numerics.md has the rules.
 enum class reduce_op : std::uint8_t { sum, prod, min, max, avg, band, bor, bxor, premul, custom };
 inline constexpr int reduce_op_count = 10;
 
