@@ -41,6 +41,7 @@ x,rn50_fused25_copy,102228128,1,1,0.1
 class Options(unittest.TestCase):
     def test_sizes_are_a_list_or_a_range_in_powers_of_four(self):
         self.assertEqual(compare.sizes_in("4,64KiB,1MiB"), (4, 65536, 1048576))
+        self.assertEqual(compare.sizes_in("64kB,1Mi"), (64000, 1048576))
         self.assertEqual(compare.sizes_in("4..64"), (4, 16, 64))
         self.assertEqual(compare.sizes_in("4..100"), (4, 16, 64))
         self.assertEqual(len(compare.sizes_in("4..256MiB")), 14)

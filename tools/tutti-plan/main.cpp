@@ -24,7 +24,8 @@ constexpr int most_ranks = 1024;
 constexpr int most_verified_ranks = 128;
 constexpr int most_simulated_ranks = 100'000;
 constexpr auto hosts_help = "ranks on each host, or the host of each rank: 4, or 0,0,1,1; all on one by default";
-constexpr auto costs_help = "tcp or shm, and numbers that differ: tcp,cores=2,round=8e-6; by default shm and the cores of this machine";
+constexpr auto costs_help = "tcp or shm, and numbers that differ, as in shm,cores=2,round=8e-7; numbers alone are TCP's and a core for each rank; "
+                            "by default shm and the cores of this machine";
 
 struct options {
     std::string kind;
@@ -187,7 +188,7 @@ int run(int argc, char** argv) {
     app.footer(
         "Examples:\n  tutti-plan print all_reduce ring --ranks 4 --rank 1\n  tutti-plan verify --ranks 1..33\n"
         "  tutti-plan cost all_reduce --ranks 4 --bytes 64KiB\n  tutti-plan choose all_reduce --ranks 4\n"
-        "  tutti-plan simulate --ranks 10000 --latency 20us --bandwidth 100Gbit --bytes 1GiB   (takes a minute)\n"
+        "  tutti-plan simulate --ranks 10000 --latency 20us --bandwidth 100Gbit --bytes 1GiB --slice 1MiB   (takes a minute)\n"
         "Exit code: 0 well, 1 a wrong plan, 2 bad input.");
     app.add_subcommand("list", "every algorithm and the rank counts it serves")->callback([] { list(); });
     add_choose(app, choosing);
