@@ -275,6 +275,7 @@ task<> group::until_all_left(time_point limit) {
 }
 
 future<> group::start_close(duration within) {
+    closes_.store(true, std::memory_order_relaxed);
     auto ends = make_future<void>();
     auto closing = std::make_shared<task<>>(fulfil(close(within), std::move(ends.second)));
     // In the group's own background: when the group goes first, the future ends.

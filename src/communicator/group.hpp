@@ -48,6 +48,8 @@ public:
     void end() noexcept;
     /// Starts `close` for whoever holds the future.
     future<> start_close(duration within);
+    /// Any thread: whether somebody has called that.
+    bool closes() const noexcept { return closes_.load(std::memory_order_relaxed); }
     /// Any thread: ends when the group has failed or was closed.
     future<> watch();
     /// Any thread: comes to the next monitored barrier.
@@ -149,6 +151,7 @@ private:
     comparison compare_on_device_;
     bool formed_ = false;
     bool closed_ = false;
+    std::atomic<bool> closes_{false};
     std::atomic<std::uint64_t> children_{0};
     std::uint64_t entered_ = 0;  // monitored barriers
     callback<&group::announce_departures> on_departure_{*this};

@@ -3,6 +3,7 @@
 
 #include "communicator/group.hpp"
 #include "communicator/home.hpp"
+#include "runtime/event.hpp"
 
 #include <tutti/sleep.hpp>
 #include <tutti/when_all.hpp>
@@ -22,9 +23,11 @@ namespace {
 
 using main_task = std::function<task<int>(communicator&)>;
 
+constexpr auto unknown_exception = "main threw something that is no std::exception";
+
 /// Ends with an error when the communicator fails while `main` waits for something else. A little later, because an operation that
-/// failed has more to tell.
-task<int> watching(communicator& world) {
+/// failed has more to tell. When `main` has closed it, that was the end of it, and `main` goes on.
+task<int> watching(communicator& world, const detail::group& group) {
     std::optional<failure> why;
     try {
         co_await world.watch();
@@ -32,6 +35,8 @@ task<int> watching(communicator& world) {
         why = caught;
     }
     co_await sleep_for(std::chrono::milliseconds(20));
+    event never;
+    if (group.closes()) co_await never.wait();
     throw *why;
 }
 
@@ -39,13 +44,16 @@ task<int> whole(context& home, world who, const main_task& main) {
     auto joining = home.join(std::move(who));
     const auto all = co_await std::move(joining);
     try {
-        auto either = when_any(main(*all), watching(*all));
+        auto either = when_any(main(*all), watching(*all, *home.inner().groups().front()));
         const auto ended = co_await std::move(either);
         auto closed = all->close();
         co_await std::move(closed);
         co_return std::visit([](int code) { return code; }, ended);
     } catch (const std::exception& caught) {
         all->abort(caught.what());  // the others need not wait for this rank
+        throw;
+    } catch (...) {
+        all->abort(unknown_exception);
         throw;
     }
 }
@@ -138,6 +146,8 @@ int run_as(const world& who, const std::vector<const algorithm*>& forced, const 
                         why.code() == error::invalid_argument || why.code() == error::bad_launch ? 2 : 1);
     } catch (const std::exception& why) {
         return complain(fmt::format("rank {}: {}", who.me, why.what()), 1);
+    } catch (...) {
+        return complain(fmt::format("rank {}: {}", who.me, unknown_exception), 1);
     }
 }
 

@@ -195,6 +195,24 @@ TEST_CASE("an exception on one rank ends the others with its text") {
     for (int rank = 0; rank < ranks; ++rank) CHECK(says(all, rank, "out of cheese"));
 }
 
+TEST_CASE("an exception that is no std::exception ends all ranks, too") {
+    command job(part("throws_a_number"));
+    const outcome& all = job.wait();
+    INFO(all.err);
+    CHECK(all.code == 1);
+    for (int rank = 0; rank < ranks; ++rank) CHECK(says(all, rank, "main threw something that is no std::exception"));
+}
+
+TEST_CASE("a program that has closed its communicator goes on, whether that had failed or not") {
+    for (const auto& [what, said] : {std::pair{"closes", "closed rank "}, std::pair{"fails_and_closes", "failed rank "}}) {
+        command job(part(what));
+        const outcome& all = job.wait();
+        INFO(all.err);
+        CHECK(all.code == 0);
+        for (int rank = 0; rank < ranks; ++rank) CHECK(all.out.find(said + std::to_string(rank)) != std::string::npos);
+    }
+}
+
 TEST_CASE("all ranks that met in the store of rank 0 name the one that did not come") {
     command job(part("late"));
     const outcome& all = job.wait();

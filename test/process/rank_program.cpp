@@ -76,6 +76,38 @@ task<> throws(communicator& world) {
     co_await world.barrier();
 }
 
+task<> throws_a_number(communicator& world) {
+    co_await world.barrier();
+    if (world.rank() == 1) throw 42;
+    co_await world.barrier();
+}
+
+/// Closes its communicator by itself, and has more to do then than a failure has time to be told.
+task<> close_and_go_on(communicator& world) {
+    bool well = true;
+    try {
+        auto closing = world.close();
+        co_await std::move(closing);
+    } catch (const failure&) {
+        well = false;
+    }
+    co_await sleep_for(std::chrono::milliseconds(100));
+    say(well ? "closed" : "failed", world);
+}
+task<> closes(communicator& world) {
+    co_await world.barrier();
+    auto rest = close_and_go_on(world);
+    co_await std::move(rest);
+}
+task<> fails_and_closes(communicator& world) {
+    co_await world.barrier();
+    if (world.rank() == 1) world.abort("enough");
+    future<> failing = world.barrier();
+    (void)co_await as_result(std::move(failing));
+    auto rest = close_and_go_on(world);
+    co_await std::move(rest);
+}
+
 /// A rank that leaves early, while the others still count on it.
 task<> leaves(communicator& world) {
     co_await world.barrier();
@@ -151,9 +183,21 @@ struct part {
     const char* name;
     task<> (*body)(communicator&);
 };
-constexpr part parts[] = {{"busy", busy},         {"spread", busy},       {"lending", lending},       {"idle", idle},
-                          {"shutdown", shutdown}, {"mismatch", mismatch}, {"wrong_root", wrong_root}, {"throws", throws},
-                          {"leaves", leaves},     {"sockets", sockets},   {"hosts", hosts},           {"late", idle}};
+constexpr part parts[] = {{"busy", busy},
+                          {"spread", busy},
+                          {"lending", lending},
+                          {"idle", idle},
+                          {"shutdown", shutdown},
+                          {"mismatch", mismatch},
+                          {"wrong_root", wrong_root},
+                          {"throws", throws},
+                          {"leaves", leaves},
+                          {"sockets", sockets},
+                          {"hosts", hosts},
+                          {"late", idle},
+                          {"closes", closes},
+                          {"fails_and_closes", fails_and_closes},
+                          {"throws_a_number", throws_a_number}};
 
 }  // namespace
 
