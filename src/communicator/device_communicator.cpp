@@ -53,8 +53,10 @@ device_request& begin(operation_state& which, device_collective kind, const cons
     what.from = from.data;
     what.to = const_cast<void*>(to.data);
     what.count = count;
-    what.type = from.data ? from.type : to.type;
-    what.opaque_bytes = from.data ? from.opaque_bytes : to.opaque_bytes;
+    // The side that every rank has, also a rank whose other one is not used.
+    const bool received = kind == device_collective::reduce_scatter || kind == device_collective::scatter;
+    what.type = received ? to.type : from.type;
+    what.opaque_bytes = received ? to.opaque_bytes : from.opaque_bytes;
     what.from_kept = from.kept;
     what.to_kept = to.kept;
     return what;

@@ -73,7 +73,24 @@ std::vector<device_call> everything(int size) {
     return list;
 }
 
+/// Only the root names where results go; of no elements there is no memory either.
+task<> send_nothing(device_rank& here) {
+    const gpu::device_span nothing(nullptr, 0, data_type::u32);
+    auto combined = here.me == 0 ? here.all.reduce(nothing, nothing, bor, 0) : here.all.reduce(nothing, {}, bor, 0);
+    co_await std::move(combined);
+    auto gathered = here.me == 0 ? here.all.gather(nothing, nothing, 0) : here.all.gather(nothing, {}, 0);
+    co_await std::move(gathered);
+}
+
 }  // namespace
+
+TEST_CASE("a rank that is not the root has the type of what it sends, also of nothing") {
+    for (const crew& who : crews) {
+        CAPTURE(who.name);
+        device_stage stage(who.size);
+        prepare(stage, who).run([](device_rank& here) { return send_nothing(here); });
+    }
+}
 
 TEST_CASE("every operation through the host gives what a serial computation gives, whoever has a device") {
     for (const crew& who : crews) {
