@@ -78,7 +78,7 @@ private:
     detail::promise_base* resume();
     void switch_over() noexcept;
     /// On the stack: comes back when the task has ended.
-    static void wait_for(detail::promise_base& task);
+    static void wait_for(detail::promise_base* task);
     static void check_inside();
 
     std::unique_ptr<parts> parts_;
@@ -136,7 +136,7 @@ task<T> fiber::run(Body body, std::size_t stack_bytes) {
 
 template <class T>
 T fiber::await(task<T> what) {
-    wait_for(*what.inner());
+    wait_for(what.inner());
     return what.inner()->take();
 }
 

@@ -10,7 +10,7 @@ namespace tutti {
 /// An operation that was issued when you got this. Awaited once, from wherever you are:
 ///
 ///     co_await std::move(f);               // any coroutine; throws `failure`. In a task it resumes on the task's loop
-///     co_await as_result(std::move(f));    // the same, does not throw
+///     co_await as_result(std::move(f));    // the same, does not throw for what it waited for
 ///     std::move(f)(token);                 // any Asio completion token; include <tutti/asio.hpp>
 ///     f.get();                             // a plain thread; blocks
 ///     fiber::await(std::move(f));          // a call stack without coroutines; include <tutti/fiber.hpp>
@@ -76,7 +76,7 @@ private:
     const detail::future_state* watched_ = nullptr;  // who awaits has taken the reference
 };
 
-/// `co_await as_result(f)` is a result<T> and does not throw.
+/// `co_await as_result(f)` is a result<T> and does not throw, but for a future that is empty or was awaited before.
 template <class T>
 [[nodiscard]] auto as_result(future<T>& from) {
     return detail::future_result_awaiter<T>(from.take_state());

@@ -1,5 +1,7 @@
 #include "communicator/bucket.hpp"
 
+#include "communicator/check.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -73,6 +75,7 @@ std::vector<std::size_t> caps_of(const reducer_options& how) {
         if (cap < reducer::least_cap)
             throw failure(error::invalid_argument, fmt::format("a bucket's cap is {} bytes, the least is {}; write 25 * tutti::MiB for 25 MiB", cap, reducer::least_cap));
     if (how.op != avg && how.op != sum) throw failure(error::invalid_argument, fmt::format("gradients are combined by avg or sum, not {}", name(how.op)));
+    if (const detail::complaint wrong = detail::check_deadline(how.deadline)) throw failure(error::invalid_argument, *wrong);
     if (how.live == 0) throw failure(error::invalid_argument, "at least one bucket must be allowed under way");
     return caps;
 }

@@ -83,13 +83,13 @@ request make(collective kind, const_buffer shape, const void* input, void* outpu
 }
 
 /// A call that cannot be right fails the communicator, because the other ranks wait for it.
-void refuse(detail::group& group, const request& what, error code, std::string_view problem) {
+void refuse(detail::group& group, std::string_view what, error code, std::string_view problem) {
     const rank me = group.who().me;
     report why;
     why.code = code;
     why.root = me;
     why.peers = {me};
-    why.cause = fmt::format("rank {} called {}{}", me, to_string(describe(what)), problem);
+    why.cause = fmt::format("rank {} called {}{}", me, what, problem);
     group.engine().fail_and_tell(std::move(why));
 }
 
@@ -98,8 +98,9 @@ future<> issue(detail::group& group, const request& what, complaint wrong) {
     // Of an operator of the library that is defined for the type neither check_op nor check_defined complains.
     if (wrong || what.op.user() || !defined(what.op.kind(), what.type) || what.deadline < duration{}) {
         if (!wrong) wrong = first_of(detail::check_op(what), detail::check_deadline(what.deadline));
-        if (wrong) refuse(group, what, error::invalid_argument, fmt::format(" with a wrong argument: {}", *wrong));
-        else if (const complaint unsupported = detail::check_defined(what)) refuse(group, what, error::unsupported, ": " + *unsupported);
+        const auto call = [&] { return to_string(describe(what)); };
+        if (wrong) refuse(group, call(), error::invalid_argument, fmt::format(" with a wrong argument: {}", *wrong));
+        else if (const complaint unsupported = detail::check_defined(what)) refuse(group, call(), error::unsupported, ": " + *unsupported);
     }
     const duration deadline = group.home().options().operation;
     if (!what.keep) return future<>(group.engine().issue(what, deadline));
@@ -268,7 +269,8 @@ static future<> issue_prefix(detail::group& group, collective kind, const_buffer
     request what = make(kind, from, from.data, to.data, options);
     what.op = op;
     const complaint wrong = check_operands(from, to);
-    if (!wrong && op.kind() == reduce_op::avg) refuse(group, what, error::unsupported, ": there is no avg of the ranks up to this one");
+    if (!wrong && op.kind() == reduce_op::avg)
+        refuse(group, to_string(describe(what)), error::unsupported, ": there is no avg of the ranks up to this one");
     return issue(group, what, wrong);
 }
 
@@ -349,6 +351,8 @@ future<> communicator::all_to_all_v(const_buffer from, buffer to, std::span<cons
 future<> communicator::monitored_barrier(call_options options) {
     if (options.keep)
         throw failure(error::invalid_argument, "a persistent call is that of a collective in their order, not monitored_barrier");
+    if (const complaint wrong = detail::check_deadline(options.deadline))
+        refuse(*group_, "monitored_barrier", error::invalid_argument, fmt::format(" with a wrong argument: {}", *wrong));
     return group_->enter(options);
 }
 

@@ -10,7 +10,7 @@ message_call call_of(const transfer& part) noexcept {
     message_call what;
     what.what = part.sends ? message_call::kind::send : message_call::kind::recv;
     what.type = part.sends ? part.from.type : part.to.type;
-    what.opaque_bytes = part.sends ? part.from.opaque_bytes : part.to.opaque_bytes;
+    if (what.type == data_type::opaque) what.opaque_bytes = part.sends ? part.from.opaque_bytes : part.to.opaque_bytes;
     what.peer = part.peer;
     what.tag = part.tag;
     what.count = part.sends ? part.from.count : part.to.count;

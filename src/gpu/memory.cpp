@@ -15,6 +15,7 @@ namespace {
 CUdeviceptr address_of(const void* memory) noexcept { return reinterpret_cast<CUdeviceptr>(memory); }
 
 std::optional<failure> refuse_size(std::size_t count, std::size_t element_bytes) {
+    if (element_bytes == 0) return failure(error::invalid_argument, fmt::format("{} elements of 0 bytes", count));
     if (count <= static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / element_bytes) return {};
     return failure(error::invalid_argument, fmt::format("{} elements of {} bytes are more than memory can hold", count, element_bytes));
 }

@@ -209,10 +209,11 @@ void fiber::check_inside() {
     if (!inside()) throw failure(error::invalid_argument, "fiber::await was called on a stack that was not started with fiber::run");
 }
 
-void fiber::wait_for(detail::promise_base& task) {
+void fiber::wait_for(detail::promise_base* task) {
     check_inside();
+    TUTTI_CHECK(task != nullptr, "a task is awaited after it was moved away");
     auto& self = *current_fiber->parts_;
-    self.wanted = &task;
+    self.wanted = task;
     self.leave();
 }
 

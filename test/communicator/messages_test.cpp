@@ -88,6 +88,16 @@ task<> disagree(communicator& world) {
     CHECK(cause == "rank 1 called recv f32 count 3 from rank 0 tag 9 where rank 0 called send f32 count 4 to rank 1 tag 9 (message #1)");
 }
 
+/// A size is of opaque elements alone, wherever a buffer may have it from.
+task<> leave_a_size(communicator& world) {
+    std::vector<float> values(3, static_cast<float>(world.rank()));
+    const_buffer sent(std::span<const float>{values});
+    sent.opaque_bytes = 8;
+    if (world.rank() == 0) co_await world.send(sent, 1);
+    else co_await world.recv(values, 0);
+    CHECK(values == std::vector<float>(3));
+}
+
 // ---- a server and its clients
 
 constexpr message_tag ask = 1, answer = 2, stop = 3;
@@ -320,6 +330,8 @@ TEST_CASE("messages of children do not meet those of their parent, or of each ot
 }
 
 TEST_CASE("a message that does not fit its receive fails all ranks, naming both calls") { run_ranks(3, disagree); }
+
+TEST_CASE("a size that is left over from opaque elements is not one of others") { run_ranks(2, leave_a_size); }
 
 TEST_CASE("a server answers whoever asks") {
     int served = 0;

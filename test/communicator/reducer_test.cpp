@@ -312,6 +312,9 @@ task<> refuse(communicator& world) {
     options = {};
     options.live = 0;
     CHECK_THROWS_WITH_AS(make(options), "at least one bucket must be allowed under way", failure);
+    options = {};
+    options.deadline = std::chrono::seconds(-1);
+    CHECK_THROWS_WITH_AS(make(options), "a deadline of -1 s", failure);
     const reducer good(world, {{"values", values}});
     CHECK_THROWS_WITH_AS(good.gradient(1), doctest::Contains("there is no parameter 1, only 1"), failure);
     CHECK_THROWS_WITH_AS(good.gradient<double>(0), "parameter 'values' is f32, not f64", failure);

@@ -42,6 +42,12 @@ TEST_CASE("buffers say how large they are, and their parts what they are of") {
     CHECK(whole.bytes == 800);
 }
 
+TEST_CASE("elements of no bytes are refused") {
+    stepped_stage stage;
+    CHECK(gpu::allocate_device_memory(stage.device(), 5, 0).failure().code() == error::invalid_argument);
+    CHECK(gpu::allocate_pinned_memory(stage.device(), 5, 0).failure().details().cause == "5 elements of 0 bytes");
+}
+
 TEST_CASE("memory is never freed by the thread of the loop that lets go of it") {
     threaded_stage stage;
     std::optional device = gpu::device_buffer<double>::allocate(stage.device(), 100).value();

@@ -24,8 +24,9 @@ constexpr int most_ranks = 1024;
 constexpr int most_verified_ranks = 128;
 constexpr int most_simulated_ranks = 100'000;
 constexpr auto hosts_help = "ranks on each host, or the host of each rank: 4, or 0,0,1,1; all on one by default";
-constexpr auto costs_help = "tcp or shm, and numbers that differ, as in shm,cores=2,round=8e-7; numbers alone are TCP's and a core for each rank; "
-                            "by default shm and the cores of this machine";
+constexpr auto costs_help =
+    "tcp or shm, and numbers that differ, as in shm,cores=2,round=8e-7; numbers alone are TCP's and a core for each rank; "
+    "by default shm and the cores of this machine";
 
 struct options {
     std::string kind;
