@@ -44,7 +44,8 @@ task<int> whole(context& home, world who, const main_task& main) {
     auto joining = home.join(std::move(who));
     const auto all = co_await std::move(joining);
     try {
-        auto either = when_any(main(*all), watching(*all, *home.inner().groups().front()));
+        const detail::group& group = *home.inner().groups().front();
+        auto either = when_any(main(*all), watching(*all, group));
         const auto ended = co_await std::move(either);
         auto closed = all->close();
         co_await std::move(closed);
