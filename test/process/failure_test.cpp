@@ -187,20 +187,15 @@ TEST_CASE("a wrong argument on one rank is told to all") {
     for (int rank = 0; rank < ranks; ++rank) CHECK(says(all, rank, "root 9 is not among the ranks 0 to 3"));
 }
 
-TEST_CASE("an exception on one rank ends the others with its text") {
-    command job(part("throws"));
-    const outcome& all = job.wait();
-    INFO(all.err);
-    CHECK(all.code == 1);
-    for (int rank = 0; rank < ranks; ++rank) CHECK(says(all, rank, "out of cheese"));
-}
-
-TEST_CASE("an exception that is no std::exception ends all ranks, too") {
-    command job(part("throws_a_number"));
-    const outcome& all = job.wait();
-    INFO(all.err);
-    CHECK(all.code == 1);
-    for (int rank = 0; rank < ranks; ++rank) CHECK(says(all, rank, "main threw something that is no std::exception"));
+TEST_CASE("an exception on one rank ends the others with its text, or with the word that it has none") {
+    for (const auto& [what, told] :
+         {std::pair{"throws", "out of cheese"}, std::pair{"throws_a_number", "main threw something that is no std::exception"}}) {
+        command job(part(what));
+        const outcome& all = job.wait();
+        INFO(all.err);
+        CHECK(all.code == 1);
+        for (int rank = 0; rank < ranks; ++rank) CHECK(says(all, rank, told));
+    }
 }
 
 TEST_CASE("a program that has closed its communicator goes on, whether that had failed or not") {
