@@ -96,8 +96,8 @@ public:
     reducer(const reducer&) = delete;
     reducer& operator=(const reducer&) = delete;
     /// Does not block. In the middle of a step, from the first mark of its last pass on, the other ranks wait for it: then it fails the
-    /// communicator with error::aborted, unless that has failed, or the ranks have disagreed. Before the comparison of the ranks' parameters
-    /// has ended, which begins when it is made, it gives that up like any operation: error::cancelled.
+    /// communicator with error::aborted, unless that has failed, or the ranks have disagreed. The comparison of the ranks' plans goes on
+    /// without it.
     ~reducer();
 
     /// The parameter's gradient is complete, and stays untouched until finish() has ended. When that fills a bucket whose turn it is, the

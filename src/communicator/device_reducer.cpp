@@ -88,7 +88,7 @@ private:
     };
 
     // With the flight's guard.
-    future<> compare() override;
+    plan_comparison compare() override;
     future<> end() override { return over_.watch(); }
     bool agreed() const noexcept override { return plans_->lists->reached(); }
     future<> leave(std::size_t bucket) override;
@@ -257,10 +257,10 @@ result<> reducer::state::close(cargo& which) {
 
 // ---- buckets
 
-future<> reducer::state::compare() {
+plan_comparison reducer::state::compare() {
     const auto& home = group_.inside.shared_home();
     auto forming = tutti::detail::form(home, tutti::detail::beside(group_.inside, "for gradients"), group_.inside.watch());
-    return tutti::detail::spawn(*home, compare_beside(plans_, std::move(forming)));
+    return {tutti::detail::spawn(*home, compare_beside(plans_, std::move(forming)))};  // goes on in the background
 }
 
 future<> reducer::state::leave(std::size_t bucket) {

@@ -10,6 +10,27 @@
 #include <utility>
 
 namespace tutti {
+namespace {
+
+/// Lives until the operation has ended.
+class last_waiter final : public detail::runnable {
+public:
+    static void wait(detail::state_reference what, std::shared_ptr<const void> memory) {
+        auto* const waiter = new last_waiter(std::move(what), std::move(memory));
+        if (!waiter->what_->wait(*waiter)) delete waiter;
+    }
+
+private:
+    last_waiter(detail::state_reference what, std::shared_ptr<const void> memory) noexcept
+        : what_(std::move(what)), memory_(std::move(memory)) {}
+    ~last_waiter() = default;
+    void run() noexcept override { delete this; }
+
+    const detail::state_reference what_;
+    const std::shared_ptr<const void> memory_;
+};
+
+}  // namespace
 
 time_point current_time() noexcept {
     const event_loop* loop = event_loop::current();
@@ -39,6 +60,10 @@ void flight::watcher::forget() noexcept {
     state_ = {};
 }
 
+void flight::watcher::leave(std::shared_ptr<const void> memory) {
+    if (state_ && watched_ && state_->stop_waiting(*this)) last_waiter::wait(std::move(state_), std::move(memory));
+}
+
 void flight::gate::open() noexcept {
     finish();
     release();
@@ -48,10 +73,11 @@ void flight::gate::open() noexcept {
 
 flight::flight(bucket_carrier& with, std::size_t buckets, std::size_t live) : with_(with), most_(live) {
     for (std::size_t which = 0; which < buckets; ++which) legs_.emplace_back(*this);
-    auto comparison = with.compare();
+    plan_comparison comparison = with.compare();
     auto end = with.end();
+    compared_memory_ = std::move(comparison.memory);
     const std::lock_guard lock(guard_);
-    comparing_.start(std::move(comparison));
+    comparing_.start(std::move(comparison.end));
     if (comparing_.missed()) note_end(comparing_);
     if (!end.valid()) return;
     ending_.start(std::move(end));
@@ -63,6 +89,7 @@ flight::~flight() {
         const std::lock_guard lock(guard_);
         closed_ = true;
     }
+    if (compared_memory_) comparing_.leave(std::move(compared_memory_));
     settle();
 }
 

@@ -8,17 +8,25 @@
 #include <atomic>
 #include <cstddef>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
 
 namespace tutti {
 
+/// Of the ranks' plans.
+struct plan_comparison {
+    future<> end;
+    /// What it works on. With that it goes on to its end when the flight is gone, and keeps this until then; without, it is given up.
+    std::shared_ptr<const void> memory = nullptr;
+};
+
 /// What carries buckets. Called with the flight's guard held, except for give_up.
 class bucket_carrier {
 public:
-    /// Of the ranks' plans. Called once, by the flight's constructor.
-    virtual future<> compare() = 0;
+    /// Called once, by the flight's constructor.
+    virtual plan_comparison compare() = 0;
     /// Ends, never well, when nothing can be carried any more; empty: the comparison and the buckets tell that themselves. Called once.
     virtual future<> end() { return {}; }
     /// When the comparison has ended well: whether all are the same.
@@ -42,7 +50,7 @@ public:
     flight(bucket_carrier& with, std::size_t buckets, std::size_t live);
     flight(const flight&) = delete;
     flight& operator=(const flight&) = delete;
-    /// Gives up what is under way.
+    /// Gives up the buckets under way.
     ~flight();
 
     /// The bucket's memory is complete, or what makes it complete has been issued. One thread at a time.
@@ -80,6 +88,8 @@ private:
         leg* of() const noexcept { return of_; }
         /// After the end: nobody is inside of run() any more.
         void forget() noexcept;
+        /// It goes on without the flight, and has `memory` until it has ended.
+        void leave(std::shared_ptr<const void> memory);
 
     private:
         void run() noexcept override { owner_.ended(*this); }
@@ -154,6 +164,7 @@ private:
     duration busy_{};
 
     gate gate_{*this};
+    std::shared_ptr<const void> compared_memory_;
     watcher comparing_{*this};
     watcher ending_{*this};
     std::deque<leg> legs_;  // by bucket

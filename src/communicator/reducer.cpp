@@ -18,7 +18,7 @@ public:
           how_(how),
           parameters_(std::move(parameters)),
           plan_(plan_buckets(parameters_, caps_of(how), how.op)),
-          agreement_(over, lines_of(parameters_, plan_.buckets, how.op)),
+          agreement_(std::make_shared<agreement>(over, lines_of(parameters_, plan_.buckets, how.op))),
           steps_({over.name(), over.rank(), [this](std::string why) { over_.abort(std::move(why)); }}, parameters_, plan_) {
         for (const bucket& each : plan_.buckets) {
             memory_.emplace_back(each, fmt::format("bucket {}", memory_.size()));
@@ -46,8 +46,8 @@ private:
     };
 
     // With the flight's guard.
-    future<> compare() override { return agreement_.compare(); }
-    bool agreed() const noexcept override { return agreement_.reached(); }
+    plan_comparison compare() override { return {agreement_->compare(), agreement_}; }
+    bool agreed() const noexcept override { return agreement_->reached(); }
     future<> leave(std::size_t bucket) override;
     void landed(duration busy, duration) noexcept override { busy_ = busy; }
 
@@ -59,7 +59,7 @@ private:
     const reducer_options how_;
     const std::vector<parameter> parameters_;
     const bucket_plan plan_;
-    agreement agreement_;
+    const std::shared_ptr<agreement> agreement_;
     std::vector<cargo> memory_{};  // by bucket
     steps steps_;
     duration busy_{};  // of the last step
@@ -139,8 +139,8 @@ task<> reducer::state::agree() {
 }
 
 task<> reducer::state::check_agreement() {
-    if (agreement_.reached()) co_return;
-    auto telling = steps_.disagree(agreement_.difference());
+    if (agreement_->reached()) co_return;
+    auto telling = steps_.disagree(agreement_->difference());
     co_await std::move(telling);
 }
 

@@ -62,6 +62,33 @@ TEST_CASE("a reducer that is dropped in a step gives up for all ranks") {
     }
 }
 
+TEST_CASE("a reducer that is dropped before the ranks have compared their plans leaves the communicator as it was") {
+    run_ranks(3, [](communicator& world) -> task<> {
+        gradients mine(memory::gathered);
+        for (int round = 0; round < 6; ++round) {
+            auto all = std::make_unique<reducer>(world, mine.parameters(), small_buckets());
+            if (world.rank() != round % 3) co_await all->agree();
+            all.reset();
+        }
+        std::vector<int> ones{1};
+        co_await world.all_reduce(ones, sum);
+        CHECK(ones[0] == 3);
+        reducer all(world, mine.parameters(), small_buckets());
+        mine.backward(all, world.rank(), 0, 0);
+        co_await all.finish();
+    });
+}
+
+TEST_CASE("a comparison that nobody waits for ends when the communicator fails") {
+    run_ranks(3, [](communicator& world) -> task<> {
+        gradients mine(memory::gathered);
+        if (world.rank() != 1) reducer(world, mine.parameters(), small_buckets());
+        const auto told = co_await as_result(world.barrier());
+        REQUIRE(!told);
+        CHECK(told.failure().code() == error::mismatch);
+    });
+}
+
 TEST_CASE("finish() can be given a deadline") {
     context_options options;
     options.operation = std::chrono::hours(2);
