@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -23,10 +24,11 @@ namespace {
 
 using main_task = std::function<task<int>(communicator&)>;
 
+constexpr std::chrono::milliseconds time_to_close{200};  // for a main that has caught the failure itself
 constexpr auto unknown_exception = "main threw something that is no std::exception";
 
-/// Ends with an error when the communicator fails while `main` waits for something else. A little later, because an operation that
-/// failed has more to tell. When `main` has closed it, that was the end of it, and `main` goes on.
+/// Ends with an error when the communicator fails while `main` waits for something else. A little later, because main may be about to tell
+/// it, and an operation that failed has more to tell. When `main` has closed it, that was the end of it, and `main` goes on.
 task<int> watching(communicator& world, const detail::group& group) {
     std::optional<failure> why;
     try {
@@ -34,7 +36,7 @@ task<int> watching(communicator& world, const detail::group& group) {
     } catch (const failure& caught) {
         why = caught;
     }
-    co_await sleep_for(std::chrono::milliseconds(20));
+    co_await sleep_for(time_to_close);
     event never;
     if (group.closes()) co_await never.wait();
     throw *why;

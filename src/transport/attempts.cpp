@@ -46,7 +46,6 @@ task<bool> attempts::worked() {
     if (how == woken::by_time) {
         ++count_;
         if (reason_.empty()) reason_ = "no answer";
-        nobody_listens_ = false;
         end(error::timed_out);
     }
     co_return open();

@@ -347,7 +347,7 @@ TEST_CASE("a rank that may share memory only does not join ranks over TCP, and s
         threads.emplace_back([&, me] {
             context_options options;
             options.transport = me == 0 ? transport_kind::tcp : transport_kind::shm;
-            options.rendezvous = std::chrono::milliseconds(300);
+            options.rendezvous = std::chrono::seconds(3);
             try {
                 context home(options);
                 event_loop loop;

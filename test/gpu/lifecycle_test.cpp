@@ -63,7 +63,7 @@ TEST_CASE("calls are made one after the other, on one thread, which is not the c
 }
 
 TEST_CASE("a call that does not return is told after its time, and what follows it is not made") {
-    const auto place = std::make_shared<gpu::lifecycle>(nullptr, 20ms, "device 7");
+    const auto place = std::make_shared<gpu::lifecycle>(nullptr, 1s, "device 7");
     gate stuck;
     auto first = place->run("cuStreamDestroy", [&stuck] { return stuck.enter(); });
     stuck.await_entry();

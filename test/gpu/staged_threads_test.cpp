@@ -72,7 +72,7 @@ task<> meet_obstacle(device_rank& here, context& home, const obstacle& what, std
     options.after = stream ? &*stream : nullptr;
     if (stream) {
         here.machine.stick(what.entry_point);
-        if (what.at_the_end) here.kernel(*stream, 600ms);
+        if (what.at_the_end) here.kernel(*stream, 5s);
     }
     gpu::operation summed = here.all.all_reduce(data.all<float>(), sum, options);
     const auto how = co_await as_result(std::move(summed).completed());

@@ -183,7 +183,7 @@ constexpr trouble troubles[] = {
 void offer_trouble(gpu::sim::machine& to, bool fails) {
     to.offer({"delay", {8, 8, 4}, [&to, fails](const gpu::sim::kernel_launch& made) {
                   gpu::sim::kernel_work meant;
-                  meant.length = fails ? 1ms : 200ms;
+                  meant.length = fails ? 1ms : 2s;
                   meant.touches = {{made.parameter<CUdeviceptr>(1), sizeof(unsigned)}};
                   meant.body = [&to, fails, flag = made.parameter<unsigned*>(1), value = made.parameter<unsigned>(2)] {
                       if (fails) to.fault(0);

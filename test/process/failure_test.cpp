@@ -14,8 +14,9 @@ namespace {
 
 constexpr int ranks = 4;
 
-std::vector<std::string> part(const std::string& name, int size = ranks) {
-    return tutti_run_words({"-n", std::to_string(size), "--", std::getenv("TUTTI_RANK_PROGRAM"), name});
+/// `grace`: seconds until the launcher ends ranks that do not end by themselves.
+std::vector<std::string> part(const std::string& name, int size = ranks, int grace = 2) {
+    return tutti_run_words({"-n", std::to_string(size), "--grace=" + std::to_string(grace), "--", std::getenv("TUTTI_RANK_PROGRAM"), name});
 }
 
 std::string of_rank(int rank) { return "[" + std::to_string(rank) + "] "; }
@@ -69,20 +70,15 @@ void kill_each_in_turn() {
             // At shutdown the others wait for the last rank; killing one of those that wait is the case "idle" for it.
             CAPTURE(name);
             CAPTURE(victim);
-            command job(part(name));
+            command job(part(name, ranks, 1000));  // longer than we wait: all end by themselves
             wait_until_all_are_ready(job);
-            const auto before = std::chrono::steady_clock::now();
             REQUIRE(kill(process_of(job.so_far().out, victim), SIGKILL) == 0);
             const outcome& all = job.wait();
-            const auto took = std::chrono::steady_clock::now() - before;
             INFO(all.err);
             CHECK(all.code == 128 + SIGKILL);
             for (int rank = 0; rank < ranks; ++rank)
                 if (rank != victim)
                     CHECK(says(all, rank, "rank " + std::to_string(rank) + ":", "rank " + std::to_string(victim) + " died"));
-            // The launcher would end them by force after two seconds; they are to be faster by themselves.
-            CHECK(took < 2s);
-            CHECK(all.err.find("SIGTERM") == std::string::npos);
         }
 }
 

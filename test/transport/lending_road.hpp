@@ -110,10 +110,7 @@ struct lending_road {
         way->far.flush();
     }
     /// Runs the loop a little longer than anything here takes.
-    void settle() {
-        const later enough{loop, std::chrono::milliseconds(20), [this] { loop.stop(); }};
-        loop.run();
-    }
+    void settle() { run(loop, a_while()); }
 
     event_loop loop;
     std::shared_ptr<arena> mine = std::make_shared<arena>(true);

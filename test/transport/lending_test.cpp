@@ -94,8 +94,7 @@ TEST_CASE("an arena is mapped once, however many lanes lend from it") {
         ways.back().near.send(payloads.back());
         ways.back().near.flush();
     }
-    const later enough{loop, std::chrono::milliseconds(20), [&loop] { loop.stop(); }};
-    loop.run();
+    run(loop, a_while());
     for (auto& each : ways) {
         REQUIRE(each.there.payloads.size() == 1);
         CHECK(each.there.payloads[0] == what);

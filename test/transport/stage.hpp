@@ -8,6 +8,7 @@
 #include "transport/tcp_transport.hpp"
 
 #include <tutti/event_loop.hpp>
+#include <tutti/sleep.hpp>
 #include <tutti/task.hpp>
 #include <tutti/transport.hpp>
 
@@ -101,6 +102,12 @@ private:
     std::function<void()> what_;
     detail::alarm<&later::due> alarm_{*this};
 };
+
+/// A little longer than anything takes that needs no more than a few turns of the loop: counted in turns, of which a machine that stalls costs
+/// one.
+inline task<> a_while() {
+    for (int turn = 0; turn < 20; ++turn) co_await sleep_for(std::chrono::milliseconds(1));
+}
 
 /// A task that goes on while the test does something else.
 template <class T>

@@ -184,10 +184,7 @@ TEST_CASE("what becomes of a payload is written over it while it is read, where 
             adding there;
             there.answered = 5;
             lane near(loop, guard, std::move(both.one), here), far(loop, guard, std::move(both.other), there);
-            const auto settle = [&loop] {
-                const later enough{loop, std::chrono::milliseconds(20), [&loop] { loop.stop(); }};
-                loop.run();
-            };
+            const auto settle = [&loop] { run(loop, a_while()); };
             const bytes what = random_bytes(300'001, 7);
             bytes answer = what;
             for (std::byte& each : answer) each = adding::sum_of(each);

@@ -155,13 +155,13 @@ void machine::state::advance(machine_lock& lock, time_point until) {
 }
 
 // For a call that blocks. The clock belongs to the thread of the loop that drives the machine, unless that stands still.
-bool machine::state::move_on(machine_lock& lock, time_point since) {
+bool machine::state::move_on(machine_lock& lock, time_point since, time_point moved) {
     const bool mine = loop == nullptr || loop_thread == std::this_thread::get_id();
     if (mine ? step(lock) : settle(lock)) return true;
     changed.wait_for(lock, std::chrono::milliseconds(1));
-    const duration waited = std::chrono::steady_clock::now() - since;
-    if (!mine && waited > std::chrono::milliseconds(50) && step(lock)) return true;
-    return waited < how.patience;
+    const time_point now = std::chrono::steady_clock::now();
+    if (!mine && now - moved > std::chrono::milliseconds(500) && step(lock)) return true;
+    return now - since < how.patience;
 }
 
 void machine::state::spend(machine_lock& lock, duration length) {

@@ -16,6 +16,7 @@
 #include <mutex>
 #include <random>
 #include <set>
+#include <utility>
 
 namespace tutti::gpu::sim {
 
@@ -73,7 +74,7 @@ struct machine::state {
     /// For calls that block; false when they were given up.
     template <class Done>
     bool wait(machine_lock& lock, const std::string& what, Done done);
-    bool move_on(machine_lock& lock, time_point since);
+    bool move_on(machine_lock& lock, time_point since, time_point moved);
     void spend(machine_lock& lock, duration length);
     void work_on(stream& where);
     void woken();  // something may run that could not before
@@ -136,14 +137,16 @@ struct machine::state {
 template <class Done>
 bool machine::state::wait(machine_lock& lock, const std::string& what, Done done) {
     const time_point since = std::chrono::steady_clock::now();
+    time_point moved = since, seen = clock;
     while (!done()) {
         if (ending) return false;
         if (how.engine == engine::threaded) {
             changed.wait(lock);
-        } else if (!move_on(lock, since)) {
+        } else if (!move_on(lock, since, moved)) {
             misuse(what + " waits for what never ends");
             return false;
         }
+        if (std::exchange(seen, clock) != clock) moved = std::chrono::steady_clock::now();
     }
     return true;
 }
