@@ -40,9 +40,10 @@ bool doorman::is_over(const hello& who) const noexcept {
     return who.from == 0 && std::find(ended_.begin(), ended_.end(), who.group) != ended_.end();
 }
 
+/// The last one: who joins again may still have the closed group of before.
 visited* doorman::find(std::uint64_t id) noexcept {
-    const auto place = std::find_if(groups_.begin(), groups_.end(), [id](const visited* each) { return each->id() == id; });
-    return place == groups_.end() ? nullptr : *place;
+    const auto place = std::find_if(groups_.rbegin(), groups_.rend(), [id](const visited* each) { return each->id() == id; });
+    return place == groups_.rend() ? nullptr : *place;
 }
 
 task<> doorman::serve() {
@@ -53,23 +54,23 @@ task<> doorman::serve() {
             co_await sleep_for(std::chrono::milliseconds(10));  // out of descriptors, say: others may end meanwhile
             continue;
         }
-        if (half_open_ >= half_open_limit) {
-            ++turned_away_;
-            continue;
-        }
+        ++half_open_;
         work_.start(greet(std::move(*next)));
+        while (half_open_ >= half_open_limit) co_await room_.wait();  // who comes meanwhile waits in the system's queue
+        co_await yield();                                             // however many come at once, others have their turns
     }
 }
 
 /// A stranger, or one who says nothing, costs a link and nothing else.
 task<> doorman::greet(std::unique_ptr<link> over) {
-    ++half_open_;
     try {
         co_await listen_and_answer(over);
     } catch (const failure&) {
         ++turned_away_;
     }
     --half_open_;
+    room_.set();
+    room_.reset();
 }
 
 task<> doorman::listen_and_answer(std::unique_ptr<link>& over) {

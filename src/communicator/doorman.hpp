@@ -38,6 +38,7 @@ public:
     void expect(std::uint64_t job) { jobs_.push_back(job); }
     void add(visited& group);
     void remove(visited& group) noexcept;
+    std::size_t half_open() const noexcept { return half_open_; }
     std::size_t turned_away() const noexcept { return turned_away_; }
 
 private:
@@ -55,6 +56,7 @@ private:
     std::vector<visited*> groups_;
     std::deque<std::uint64_t> ended_;  // the last of them
     event changed_;
+    event room_;
     std::size_t half_open_ = 0;
     std::size_t turned_away_ = 0;
     background work_;

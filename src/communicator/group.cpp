@@ -115,8 +115,10 @@ task<> group::dial(rank peer, lane_id which) {
     } else if (!opened && passage_to(peer, which) == passage::dialling) {
         // A peer that has died or left is reported by the control tree, which knows better why; wait for its word.
         co_await sleep_for(home_->options().lost_link);
-        if (failure_ || closed_ || has_left(peer)) co_return;
-        fail_everywhere(opened.failure().details());
+        if (failure_ || closed_ || has_left(peer) || passage_to(peer, which) != passage::dialling) co_return;  // it may have called back
+        report why = opened.failure().details();
+        if (why.code == error::peer_died || why.code.category() != error_category()) why.code = error::refused;  // it lives, says the tree
+        fail_everywhere(std::move(why));
     }
 }
 
@@ -131,6 +133,7 @@ void group::note_failure(report why) noexcept {
 
 void group::fail_everywhere(report why) noexcept {
     if (failure_ || closed_) return;
+    if (auto known = engine_->failed()) why = std::move(*known);  // with which operations have ended
     control_.spread(why);
     engine_->fail(why);
     note_failure(std::move(why));
@@ -144,6 +147,7 @@ void group::failed(const report& why) noexcept {
 
 void group::heard_failure(report why) noexcept {
     if (failure_ || closed_) return;
+    if (auto known = engine_->failed()) why = std::move(*known);  // with which operations have ended
     engine_->fail(why);
     note_failure(std::move(why));
 }
@@ -222,10 +226,12 @@ task<> group::judge(rank peer, lane_id which, std::error_code code) {
         co_return;
     }
     report why;
-    why.code = error::peer_died;
-    why.root = peer;
-    why.peers = {peer};
-    why.cause = fmt::format("rank {} died: rank {} lost its link to it ({})", peer, who_.me, code.message());
+    const bool ours = code == error::system || code == std::errc::too_many_files_open;  // what the peer shares could not be taken
+    why.code = ours ? error::system : error::peer_died;
+    why.root = ours ? who_.me : peer;
+    why.peers = {why.root};
+    why.cause = ours ? fmt::format("rank {} cannot take the memory that rank {} shares with it ({})", who_.me, peer, code.message())
+                     : fmt::format("rank {} died: rank {} lost its link to it ({})", peer, who_.me, code.message());
     fail_everywhere(std::move(why));
 }
 
@@ -313,7 +319,9 @@ task<> group::close(duration within) {
     if (closed_) co_return;
     const time_point limit = later(home_->loop().now(), within);
     co_await until_idle(limit);
-    if (const auto open = failure_ ? std::nullopt : engine_->unfinished()) {
+    auto open = engine_->unfinished();
+    if (!open) open = monitor_.unfinished();
+    if (open && !failure_) {
         report why = about_closing(fmt::format("rank {} closed its communicator, in which {} did not end in time", who_.me, *open));
         why.root = who_.me;
         why.peers = {who_.me};

@@ -37,6 +37,11 @@ void monitor::arrive(std::shared_ptr<call> which) {
     set_clock();
 }
 
+std::optional<std::string> monitor::unfinished() const {
+    if (calls_.empty()) return std::nullopt;
+    return fmt::format("monitored_barrier #{}", calls_.begin()->first);
+}
+
 void monitor::note(news next) {
     if (news_.empty()) loop_.post(on_news_);
     news_.push_back(next);

@@ -50,6 +50,8 @@ public:
     /// Its caller no longer waits: the other ranks would do so in vain.
     void give_up(const call& which) noexcept;
     bool pending() const noexcept { return !calls_.empty(); }
+    /// The first one that is pending, as messages name it.
+    std::optional<std::string> unfinished() const;
     /// Ends one call with `why`, as it tells it.
     void end(call& which, report why) noexcept;
     /// Ends all calls, and all work.

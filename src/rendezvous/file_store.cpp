@@ -35,7 +35,9 @@ public:
 private:
     /// None: another process holds the file, or the key is not set yet.
     result<std::optional<store_reply>> attempt(const store_request& request) {
-        if (!file_.try_lock(request.op != store_op::get)) return std::optional<store_reply>();
+        result<bool> locks = file_.try_lock(request.op != store_op::get);
+        if (!locks) return locks.failure();
+        if (!*locks) return std::optional<store_reply>();
         result<std::optional<store_reply>> reply = locked(request);
         file_.unlock();
         return reply;

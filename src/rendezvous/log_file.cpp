@@ -46,7 +46,11 @@ log_file::~log_file() {
     if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-bool log_file::try_lock(bool exclusive) noexcept { return ::flock(descriptor_, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0; }
+result<bool> log_file::try_lock(bool exclusive) {
+    if (::flock(descriptor_, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) return true;
+    if (errno == EWOULDBLOCK || errno == EINTR) return false;
+    return refused("lock");
+}
 
 void log_file::unlock() noexcept { ::flock(descriptor_, LOCK_UN); }
 
@@ -100,6 +104,7 @@ result<> log_file::append(const log_record& record) {
     // What stands behind the last whole record is the beginning of one whose writer died.
     if (::ftruncate(descriptor_, static_cast<off_t>(read_bytes_)) != 0) return refused("write to");
     const ssize_t count = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(read_bytes_));
+    if (count >= 0 && count < static_cast<ssize_t>(bytes.size())) errno = ENOSPC;  // a part of it had room
     if (count != static_cast<ssize_t>(bytes.size())) return refused("write to");
     read_bytes_ += bytes.size();
     return {};

@@ -26,7 +26,7 @@ public:
     ~log_file();
 
     /// False when another process holds it; try again soon.
-    bool try_lock(bool exclusive) noexcept;
+    result<bool> try_lock(bool exclusive);
     void unlock() noexcept;
 
     /// With the lock: the next record that this object has not read yet; none at the end. An error: the file is not what it was.

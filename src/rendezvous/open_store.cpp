@@ -9,6 +9,11 @@
 
 #include <fmt/format.h>
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <atomic>
+
 namespace tutti {
 namespace {
 
@@ -57,16 +62,33 @@ std::unique_ptr<store> ready(const world& all, std::unique_ptr<request_channel> 
     return prefixed(asking_store(std::move(channel), all.me), store_prefix(all));
 }
 
+bool listens_at(int descriptor, std::uint16_t port) noexcept {
+    sockaddr_in6 bound{};  // long enough for IPv4, whose port is at the same place
+    socklen_t size = sizeof bound, listens_size = sizeof(int);
+    int listens = 0;
+    return ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&bound), &size) == 0 && ntohs(bound.sin6_port) == port &&
+           ::getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &listens_size) == 0 && listens != 0;
+}
+
+/// Whether the launcher's socket is there. A store closes it at its end: who joins once more listens in its place.
+bool inherits_socket(const world& all) noexcept {
+    static std::atomic<int> last{-1};
+    if (all.store_descriptor < 0) return false;
+    const bool used = last.exchange(all.store_descriptor) == all.store_descriptor;
+    return !used || listens_at(all.store_descriptor, all.master_port);
+}
+
 result<std::unique_ptr<store>> host_store(event_loop& loop, const world& all) {
     auto table = std::make_unique<memory_table>();
     std::unique_ptr<tcp_store_server> server;
     if (all.size > 1) {
         const protocol::hello job = hello_of(all);
-        result<std::string> address = all.store_descriptor < 0 ? store_address(all) : result<std::string>("");
+        const bool inherits = inherits_socket(all);
+        result<std::string> address = inherits ? result<std::string>("") : store_address(all);
         if (!address) return about_opening(all, address.failure());
-        result<std::unique_ptr<tcp_store_server>> listening = all.store_descriptor < 0
-                                                                  ? tcp_store_server::listen(loop, *table, job, *address, all.master_port)
-                                                                  : tcp_store_server::adopt(loop, *table, job, all.store_descriptor);
+        result<std::unique_ptr<tcp_store_server>> listening = inherits
+                                                                  ? tcp_store_server::adopt(loop, *table, job, all.store_descriptor)
+                                                                  : tcp_store_server::listen(loop, *table, job, *address, all.master_port);
         if (!listening) return about_opening(all, listening.failure());
         server = std::move(*listening);
     }

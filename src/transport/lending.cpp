@@ -214,7 +214,8 @@ bool lane::take_references() noexcept {
     }
     state_ = state::parked;
     if (index == head_.references && total == head_.payload_bytes && !(fetches_ && head_.answered)) return true;
-    fail(error::protocol_error);
+    const std::error_code trouble = fetches_ ? std::error_code() : near_->trouble();
+    fail(trouble ? trouble : error::protocol_error);
     return false;
 }
 

@@ -2,7 +2,7 @@
 
 namespace tutti {
 
-/// When the process has no descriptor left for the next link: somebody else may close one meanwhile.
+/// When the process has no descriptor left for the next link: somebody else may close one meanwhile. And between many who are turned away.
 static constexpr std::chrono::milliseconds exhausted_pause{50};
 
 task<result<std::unique_ptr<link>>> entrance::accept() {

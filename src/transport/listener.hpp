@@ -24,13 +24,16 @@ public:
     virtual ~listener() = default;
 
     virtual bool open() const noexcept = 0;
-    /// Null when there is none now; with a code when the system cannot give one now.
+    /// Null when there is none now; with a code when it is to be asked again a little later, whoever waits.
     virtual std::unique_ptr<link> next(std::error_code& code) = 0;
     /// Runs `work` once, when there may be one. Asked again it waits on, for the new `work`.
     virtual void when_any(detail::runnable& work) = 0;
     virtual void forget() noexcept = 0;
     virtual void close() noexcept = 0;
 };
+
+/// Turned away one after the other, before others have their turns.
+constexpr int most_strangers = 64;
 
 template <class Protocol>
 class socket_listener final : public listener {
@@ -47,7 +50,7 @@ public:
 
     bool open() const noexcept override { return acceptor_.is_open(); }
     std::unique_ptr<link> next(std::error_code& code) override {
-        for (;;) {
+        for (int strangers = 0; strangers < most_strangers;) {
             file_descriptor accepted(::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC));
             if (!accepted) {
                 if (errno == EINTR || errno == ECONNABORTED) continue;
@@ -62,7 +65,10 @@ public:
             }
             accepted.release();
             if (auto made = make_(loop_, std::move(came))) return made;
+            ++strangers;
         }
+        code = std::make_error_code(std::errc::resource_unavailable_try_again);
+        return nullptr;
     }
     void when_any(detail::runnable& work) override {
         work_ = &work;

@@ -51,6 +51,12 @@ constexpr bool fits_slip(const frame& head) noexcept {
 
 inline constexpr std::size_t no_single_copy = std::numeric_limits<std::size_t>::max();
 
+/// Empty when it does not lie there.
+inline std::span<std::byte> part_of(std::span<std::byte> memory, reference what) noexcept {
+    if (what.offset > memory.size() || memory.size() - what.offset < what.bytes) return {};
+    return memory.subspan(static_cast<std::size_t>(what.offset), static_cast<std::size_t>(what.bytes));
+}
+
 class near_link {
 public:
     /// The bytes that would be received next, where they lie, until `skip`. Like try_recv when there are none.
@@ -83,6 +89,8 @@ public:
     /// The memory that the other side refers to; empty when it has none there. To be written where it is lent for that, and only between
     /// begin_writing and end_writing.
     virtual std::span<std::byte> borrow(reference what) noexcept = 0;
+    /// Why nothing new comes any more: the other side has gone, or this process could not take what it shared.
+    virtual std::error_code trouble() const noexcept = 0;
     /// Copies what references in_process lead to, to runs of as many bytes.
     virtual std::error_code fetch(std::span<const reference> from, std::span<const std::span<std::byte>> into) noexcept = 0;
     virtual void give_back() noexcept = 0;

@@ -95,7 +95,7 @@ public:
     /// Takes what has come through the socket: the memory, wishes to wake up, the end. Whether something has, and more may.
     bool hear() noexcept {
         local_news news = hear_news(handle_);
-        if (news.code) gone_ = news.code;
+        if (news.code && !gone_) gone_ = news.code;
         const bool any = !gone_ && news.bytes > 0;
         if (any && !memory_) take_memory(news.file);
         else if (any && news.file && !theirs_) take_arena(news.file);
@@ -240,10 +240,7 @@ private:
         while (!theirs_ && hear()) {}  // it was sent before the first reference, perhaps among wishes to wake up
         return theirs_ ? part_of({theirs_->data(), theirs_->size()}, what) : std::span<std::byte>();
     }
-    static std::span<std::byte> part_of(std::span<std::byte> memory, reference what) noexcept {
-        if (what.offset > memory.size() || memory.size() - what.offset < what.bytes) return {};
-        return memory.subspan(static_cast<std::size_t>(what.offset), static_cast<std::size_t>(what.bytes));
-    }
+    std::error_code trouble() const noexcept override { return gone_; }
     bool begin_writing() noexcept override {
         if (!in_) return false;
         in_->writing.store(1);

@@ -98,6 +98,25 @@ TEST_CASE("a lane for data of a group that is not here is refused at once, since
     CHECK(at.loop.now() - begin < 1s);
 }
 
+TEST_CASE("of many who say nothing so many cost a link as are allowed, and who says hello behind them gets in after their time") {
+    house at;
+    at.door.expect(job);
+    at.door.add(at.group);
+    std::vector<std::unique_ptr<tutti::link>> silent;
+    const auto crowd = [](house& which, std::vector<std::unique_ptr<tutti::link>>& into) -> task<> {
+        for (std::size_t each = 0; each < doorman::half_open_limit + 10; ++each) {
+            auto opened = co_await which.theirs.connect(which.mine.address(), which.loop.now() + 1s);
+            into.push_back(std::move(opened).value());
+        }
+        co_await sleep_for(1s);
+    };
+    run(at.loop, crowd(at, silent));
+    CHECK(at.door.half_open() == doorman::half_open_limit);
+    CHECK(run(at.loop, knock(at, from(3))) == "welcome");
+    CHECK(at.door.turned_away() > 0);
+    at.door.remove(at.group);
+}
+
 TEST_CASE("who says nothing, or something else, costs a link and nothing more") {
     house at;
     at.door.expect(job);

@@ -114,6 +114,25 @@ task<> leave_early(communicator& world, rank who, int& told) {
     ++told;
 }
 
+/// Rank 1 closes while it waits with rank 0 for rank 2.
+task<> close_meanwhile(communicator& world, int& told) {
+    constexpr auto words = "rank 1 closed its communicator, in which monitored_barrier #1 did not end in time";
+    auto hearing = failure_of(world.rank() == 2 ? world.watch() : world.monitored_barrier());
+    if (world.rank() == 1) {
+        auto closing = world.close(1s);
+        try {
+            co_await std::move(closing);
+        } catch (const failure& why) {
+            CHECK(why.details().cause == words);
+        }
+    }
+    const report why = co_await std::move(hearing);
+    CHECK(why.code == error::timed_out);
+    CHECK(why.root == 1);
+    CHECK(why.cause == words);
+    ++told;
+}
+
 task<> drop_one(communicator& world) {
     if (world.rank() == 1) {
         auto dropped = world.monitored_barrier();
@@ -207,6 +226,12 @@ TEST_CASE("a rank that leaves instead of coming is named") {
         run_ranks(4, [&](communicator& world) { return leave_early(world, who, told); });
         CHECK(told == 3);
     }
+}
+
+TEST_CASE("closing a communicator in which a monitored barrier waits too long fails it on all ranks") {
+    int told = 0;
+    run_ranks(3, [&told](communicator& world) { return close_meanwhile(world, told); });
+    CHECK(told == 3);
 }
 
 TEST_CASE("dropping a monitored barrier fails the communicator") { run_ranks(3, drop_one); }

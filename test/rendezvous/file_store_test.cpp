@@ -111,7 +111,7 @@ TEST_CASE("a file that cannot be opened is told with its name") {
 TEST_CASE("a lock held by another process ends a request at its deadline") {
     const place here;
     result<log_file> other = log_file::open(here.file());
-    REQUIRE(other->try_lock(true));
+    REQUIRE(other->try_lock(true).value());
     event_loop loop(event_loop::virtual_time);
     const std::unique_ptr<store> mine = file_store(here.file()).value();
     CHECK_THROWS_WITH_AS(run(loop, count_up(*mine, 1)), doctest::Contains("did not answer key count within 10 s"), failure);

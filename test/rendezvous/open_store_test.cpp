@@ -72,6 +72,16 @@ TEST_CASE("all ranks of a job meet in its store and leave it, whoever comes late
         }
 }
 
+TEST_CASE("a job whose rank 0 got a socket from its launcher may meet again in the same processes") {
+    const std::vector<world> ranks = launched(3);
+    for (int time = 0; time < 3; ++time) {
+        event_loop loop;
+        std::vector<task<>> all;
+        for (const world& one : ranks) all.push_back(meet(one, {}));
+        run(loop, when_all(std::move(all)));
+    }
+}
+
 TEST_CASE("a job without a meeting point is bad_launch and says what to set") {
     event_loop loop;
     world all;

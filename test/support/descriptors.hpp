@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 #include <set>
@@ -22,5 +23,20 @@ inline std::set<int> inherited_since(const std::set<int>& before) {
         if (const int flags = ::fcntl(each, F_GETFD); !before.contains(each) && flags >= 0 && (flags & FD_CLOEXEC) == 0) found.insert(each);
     return found;
 }
+
+/// While it lives this process gets no new descriptor.
+class no_descriptors {
+public:
+    no_descriptors() {
+        ::getrlimit(RLIMIT_NOFILE, &before_);
+        rlimit none = before_;
+        none.rlim_cur = 0;
+        ::setrlimit(RLIMIT_NOFILE, &none);
+    }
+    ~no_descriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+private:
+    rlimit before_{};
+};
 
 }  // namespace tutti::test

@@ -74,6 +74,7 @@ private:
     std::uint64_t returned() noexcept override { return near_->returned(); }
     void when_returned(std::uint64_t seen, tutti::detail::runnable& work) noexcept override { near_->when_returned(seen, work); }
     std::span<std::byte> borrow(reference what) noexcept override { return near_->borrow(what); }
+    std::error_code trouble() const noexcept override { return near_->trouble(); }
     void give_back() noexcept override { near_->give_back(); }
     bool begin_writing() noexcept override { return near_->begin_writing(); }
     void end_writing() noexcept override { near_->end_writing(); }

@@ -1,5 +1,6 @@
 // Frames whose payload the other side reads where it lies: when they count as sent, and what happens to a reference that is none.
 #include "lending_road.hpp"
+#include "support/descriptors.hpp"
 
 #include <doctest/doctest.h>
 
@@ -155,6 +156,17 @@ TEST_CASE("a reference beyond the arena or the slots, or to an arena that never 
         CHECK(on.way->there.losses == 1);
         CHECK(on.way->there.code == error::protocol_error);
     }
+}
+
+TEST_CASE("a lane whose side has no descriptor for what the other one lends ends with that") {
+    lending_road on;
+    lent first(*on.mine, 0, random_bytes(200'000, 1)), second(*on.mine, 1, random_bytes(200'000, 2));
+    const no_descriptors none;
+    on.send(first);
+    on.send(second);
+    on.settle();
+    CHECK(on.way->there.losses == 1);
+    CHECK(on.way->there.code == std::errc::too_many_files_open);
 }
 
 TEST_CASE("who cannot send any more has taken back what it has lent") {

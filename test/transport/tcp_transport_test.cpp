@@ -1,13 +1,13 @@
 #include "transport/tcp_transport.hpp"
 
 #include "stage.hpp"
+#include "support/descriptors.hpp"
 #include "transport/congestion_control.hpp"
 
 #include <doctest/doctest.h>
 
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -37,21 +37,6 @@ duration cpu_time() {
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
     return std::chrono::seconds{used.tv_sec} + std::chrono::nanoseconds{used.tv_nsec};
 }
-
-/// While it lives this process gets no new descriptor.
-class no_descriptors {
-public:
-    no_descriptors() {
-        ::getrlimit(RLIMIT_NOFILE, &before_);
-        rlimit none = before_;
-        none.rlim_cur = 0;
-        ::setrlimit(RLIMIT_NOFILE, &none);
-    }
-    ~no_descriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-
-private:
-    rlimit before_{};
-};
 
 /// This process's IPv4 sockets at this port: who listens there, and both ends of every connection.
 std::vector<int> sockets_at(std::uint16_t port) {
