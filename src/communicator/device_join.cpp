@@ -8,6 +8,7 @@
 #include "communicator/spawn.hpp"
 #include "communicator/staged_carrier.hpp"
 #include "gpu/nccl_carrier.hpp"
+#include "gpu/stream_state.hpp"
 
 #include <tutti/gpu/device_buffer.hpp>
 #include <tutti/gpu/pinned_buffer.hpp>
@@ -107,6 +108,7 @@ std::shared_ptr<gpu::device_engine> make_engine(gpu::device_group& of) {
     how.me = of.me();
     how.size = of.size();
     how.operation = of.inside.home().options().operation;
+    how.lost_link = of.inside.home().options().lost_link;
     if (of.card) how.stuck = of.card->inner()->options().stuck;
     how.tell = [door = of.door](const report& why) { door->tell(why); };
     how.ask = [door = of.door](std::uint64_t number, const descriptor& what) { door->ask(number, what); };
@@ -145,8 +147,19 @@ result<> equip(const gpu::device& card, std::size_t pinned, equipment& with) {
     throw failure(std::move(why));
 }
 
+/// A stream of this device may also be of another handle, from another `open`.
+void check_stream(communicator& child, const gpu::device& card, const gpu::stream& over) {
+    if (over.inner()->home()->context() == card.inner()->context()) return;
+    report why;
+    why.code = error::invalid_argument;
+    why.peers = {child.rank()};
+    why.cause = fmt::format("the communication stream is of device {}; one of device {} is expected", over.on().ordinal(), card.ordinal());
+    refuse(child, std::move(why));
+}
+
 /// Where a call of the driver's may take long. `pinned` is 0 for NCCL.
 task<std::shared_ptr<equipment>> equip(communicator& child, gpu::device card, std::optional<gpu::stream> over, std::size_t pinned) {
+    if (over) check_stream(child, card, *over);
     auto with = std::make_shared<equipment>();
     with->over = std::move(over);
     auto getting = card.inner()->lifecycle().run("streams and memory for a communicator", [=] { return equip(card, pinned, *with); });

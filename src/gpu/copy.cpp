@@ -24,7 +24,7 @@ result<> enqueue(const stream& on, const char* call, std::size_t to_bytes, std::
     device_state& home = *on.inner()->home();
     if (const failure* why = home.fault()) return *why;
     const on_device here(home.driver(), home.context());
-    if (auto free = refuse_capture(home, on.handle()); !free) return free;
+    if (auto free = refuse_stream(home, on.handle()); !free) return free;
     if (to_bytes == 0) return {};
     if (const CUresult code = use(home.driver()); code != CUDA_SUCCESS) return home.failed(call, code);
     return {};

@@ -240,12 +240,26 @@ void device_engine::placed(operation_state& which, event end) noexcept {
     where->post(which.to_poll());
 }
 
-void device_engine::blame(const failure& why, const operation_state* which) noexcept {
+report device_engine::about(const failure& why, const operation_state* which) const {
     report what = why.details();
     what.peers = {how_.me};
     what.cause = fmt::format("rank {} {}: {}", how_.me, place(), what.cause);
     if (which) what.cause += fmt::format(", at {} #{}", to_string(which->what), which->sequence);
-    fail(std::move(what));
+    return what;
+}
+
+void device_engine::blame(const failure& why, const operation_state* which) noexcept { fail(about(why, which)); }
+
+/// Those who have lost a link to the dead rank only wait for lost_link themselves, from when they have noticed.
+void device_engine::suspect(const failure& why, const operation_state* which) noexcept {
+    report what = about(why, which);
+    if (what.code == error::peer_died) what.peers.clear();  // it is not said which
+    const std::lock_guard lock(guard_);
+    if (why_ || is_over_ || suspected_) return;
+    suspected_ = std::move(what);
+    told_by_ = later(later(now(), how_.lost_link), how_.lost_link);
+    failed_.store(true, std::memory_order_release);
+    if (!std::exchange(tend_posted_, true)) post(tend_);
 }
 
 void device_engine::hand_over() noexcept {

@@ -4,7 +4,7 @@
 // Three threads take part, and whose loop a function runs on stands at its group below. The caller's gives an operation its place. The
 // working loop's, which is the device's issuing loop, carries it out; of a rank without a device that is the progress loop. The progress loop
 // waits for events and deadlines, and ends operations; with poll_mode::thread the device's polling thread waits for the events, and brings
-// the operations there. What may block is done by the device's lifecycle.
+// the operations there. What may block is done by the device's lifecycle, and beside it.
 #pragma once
 
 #include "gpu/carrier.hpp"
@@ -32,6 +32,7 @@ struct engine_settings {
     duration operation{};                                       // a deadline, where the call names none
     std::size_t pending_limit = 1 << 20;                        // operations under way
     duration stuck = std::chrono::seconds(30);                  // for ending, before it is given up
+    duration lost_link{};                                       // in which the ranks' communicator finds out who has died
     std::function<void(const report&)> tell;                    // the other ranks, of what has failed here; from any thread
     std::function<void(std::uint64_t, const descriptor&)> ask;  // whether they call the same; on the progress loop
 };
@@ -75,6 +76,7 @@ public:
 
     // For the carrier, on the working loop; the last one on any.
     const engine_settings& how() const noexcept { return how_; }
+    /// Or is going to: nothing more is carried out.
     bool has_failed() const noexcept { return failed_.load(std::memory_order_acquire); }
     /// Operations that the device has been given and not been seen to have done.
     std::size_t on_device() const noexcept { return on_device_.load(std::memory_order_relaxed); }
@@ -86,6 +88,8 @@ public:
     void placed(operation_state& which, event end) noexcept;
     /// A failure here, of an operation where there is one.
     void blame(const failure& why, const operation_state* which) noexcept;
+    /// The same of what another rank's death may have caused, unless the ranks' communicator, which knows whose, says so in time.
+    void suspect(const failure& why, const operation_state* which) noexcept;
     void ended() noexcept;
 
 private:
@@ -133,6 +137,7 @@ private:
     }
     void end_well() noexcept;
     void too_many(const operation_state& which);
+    report about(const failure& why, const operation_state* which) const;
     void stop_waiting(std::uint64_t number) noexcept;
     failure told(const report& why, const operation_state* which) const;
     std::string place() const;
@@ -152,6 +157,8 @@ private:
     std::uint64_t collectives_ = 0;  // issued
     std::array<descriptor, remembered> recent_{};
     std::optional<report> why_;
+    std::optional<report> suspected_;
+    time_point told_by_ = no_deadline;  // what is suspected
     bool closing_ = false;
     bool is_over_ = false;
     bool told_ = false;  // everybody who waited has been told of the failure

@@ -118,6 +118,7 @@ void device_engine::tend() noexcept {
     if (is_over_ || !progress_) return;
     armed_ = stuck_at_;
     if (!why_ && starting_) armed_ = std::min(armed_, start_by_);
+    if (!why_) armed_ = std::min(armed_, told_by_);
     if (!why_)
         for (const waiter& each : idle_) armed_ = std::min(armed_, each.limit);
     if (!why_)
@@ -157,6 +158,7 @@ void device_engine::dated() noexcept {
         else if (unstarted) late->cause = fmt::format("rank {}: not all ranks have come to {} in time", how_.me, carrier_->what());
         else if (late)
             late->cause = fmt::format("rank {}: ending {} takes longer than {:.1f} s", how_.me, carrier_->what(), seconds(how_.stuck));
+        if (suspected_ && !why_ && (late || told_by_ <= at)) late = suspected_;
     }
     if (late) fail(std::move(*late));
     else if (stuck) give_up();

@@ -6,8 +6,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <iterator>
+#include <thread>
 #include <utility>
 
 namespace tutti::gpu {
@@ -61,11 +64,19 @@ future<> lifecycle::run(std::string what, std::function<result<>()> call) {
 
 void lifecycle::later(std::string what, std::function<void()> call) { add({std::move(what), std::move(call), {}}); }
 
+void lifecycle::beside(std::string what, std::function<void()> call) {
+    if (place_.has_thread()) std::thread(std::move(call)).detach();
+    else later(std::move(what), std::move(call));
+}
+
 void lifecycle::add(job what) {
     std::unique_lock lock(guard_);
     if (!closed_) {
+        const bool behind = what.drop && (!current_.empty() || !jobs_.empty());
         jobs_.push_back(std::move(what));
         if (!std::exchange(posted_, true)) place_.loop().post(*this);
+        if (behind && place_.has_thread() && !std::exchange(watching_, true))
+            std::thread([self = shared_from_this()] { self->watch(); }).detach();
         return;
     }
     lock.unlock();
@@ -101,6 +112,7 @@ void lifecycle::drain() noexcept {
         {
             const std::lock_guard lock(guard_);
             current_.clear();
+            moved_.notify_all();
             if (jobs_.empty()) return;
             next = std::move(jobs_.front());
             jobs_.pop_front();
@@ -109,6 +121,28 @@ void lifecycle::drain() noexcept {
         }
         next.call();
     }
+}
+
+/// On a thread of its own, while somebody waits for a call that is behind others: when one of those is stuck they are told.
+void lifecycle::watch() noexcept {
+    const auto is_awaited = [](const job& each) { return static_cast<bool>(each.drop); };
+    std::unique_lock lock(guard_);
+    while (std::any_of(jobs_.begin(), jobs_.end(), is_awaited)) {
+        const auto why = stuck_now();
+        if (!why) {
+            if (current_.empty()) moved_.wait(lock);
+            else moved_.wait_until(lock, tutti::later(since_, patience_));
+            continue;
+        }
+        const auto first = std::stable_partition(jobs_.begin(), jobs_.end(), std::not_fn(is_awaited));
+        std::deque<job> dropped(std::make_move_iterator(first), std::make_move_iterator(jobs_.end()));
+        jobs_.erase(first, jobs_.end());
+        lock.unlock();
+        for (const job& each : dropped) each.drop(*why);
+        dropped.clear();
+        lock.lock();
+    }
+    watching_ = false;
 }
 
 void lifecycle::drop_all(const failure& why) {

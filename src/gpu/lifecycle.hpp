@@ -1,12 +1,16 @@
-// Where calls are made that may block: frees, destroys, synchronization, aborts. One after the other, on a thread that nothing else needs.
+// Where calls are made that may block: frees, destroys, synchronization. One after the other, on a thread that nothing else needs. Beside it,
+// what ends the work that they may wait for: aborts.
 #pragma once
 
 #include "gpu/workplace.hpp"
 
 #include <tutti/future.hpp>
 
+#include <condition_variable>
 #include <deque>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -25,6 +29,10 @@ public:
     /// The same when nobody waits. Work for a device needs not hold it: what ends the device comes behind it.
     void later(std::string what, std::function<void()> call);
 
+    /// At once, on a thread of its own, or on the loop that was given: the calls before it may be waiting for what it ends. It holds what it
+    /// needs.
+    void beside(std::string what, std::function<void()> call);
+
     /// The call that is stuck, in words.
     std::optional<failure> stuck() const;
 
@@ -42,6 +50,7 @@ private:
     void run() noexcept override;
     void add(job what);
     void drain() noexcept;
+    void watch() noexcept;
     void drop_all(const failure& why);
     std::optional<failure> stuck_now() const;
 
@@ -50,6 +59,8 @@ private:
     workplace place_;
     mutable std::mutex guard_;
     std::deque<job> jobs_;
+    std::condition_variable moved_;  // another call is being made, or none
+    bool watching_ = false;
     bool posted_ = false;
     bool closed_ = false;
     std::string current_;

@@ -19,7 +19,7 @@ struct nccl_birth {
     nccl_birth& operator=(const nccl_birth&) = delete;
     ~nccl_birth() {
         if (!made) return;
-        home->lifecycle().later("ncclCommAbort", [&from = nccl, on = home.get(), which = made] {
+        home->lifecycle().beside("ncclCommAbort", [&from = nccl, on = home, which = made] {
             const on_device here(on->driver(), on->context());
             from.ncclCommAbort(which);
         });

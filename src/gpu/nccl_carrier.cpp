@@ -13,7 +13,7 @@ nccl_carrier::nccl_carrier(device_engine& engine, const nccl_table& nccl, stream
     : engine_(engine),
       has_(has),
       stream_(std::move(over)),
-      home_(stream_.inner()->home()),
+      home_(engine.card()),
       comm_(nccl, has) {}
 
 std::string nccl_carrier::words() const {
@@ -31,9 +31,16 @@ std::optional<std::string> nccl_carrier::cannot(const device_request& what) cons
 failure nccl_carrier::why() const {
     if (comm_.why().code() != error::device_failed) return comm_.why();
     const on_device here(home_->driver(), home_->context());
-    static_cast<void>(refuse_capture(*home_, stream_.handle()));
+    static_cast<void>(refuse_stream(*home_, stream_.handle()));
     const failure* const fault = home_->fault();
     return fault != nullptr ? *fault : comm_.why();
+}
+
+/// What the system, or another rank, is said to have done may be what another rank's death looks like from here.
+void nccl_carrier::complain(const operation_state* which) noexcept {
+    const failure what = why();
+    if (what.code() == error::system || what.code() == error::peer_died) engine_.suspect(what, which);
+    else engine_.blame(what, which);
 }
 
 // ---- the communicator's beginning
@@ -49,7 +56,7 @@ void nccl_carrier::begin() noexcept {
 bool nccl_carrier::initialized(state is) noexcept {
     if (is == state::in_progress) return false;
     if (is == state::failed) {
-        engine_.blame(why(), nullptr);
+        complain(nullptr);
         return true;
     }
     step_ = step::open;
@@ -64,13 +71,11 @@ void nccl_carrier::carry_out(operation_state& which) noexcept { turns().add(*thi
 
 bool nccl_carrier::launch(operation_state& which) noexcept {
     if (engine_.has_failed()) return true;
-    if (which.what.after.valid()) {
-        const auto ordered = stream_.wait(which.what.after);
-        which.what.after = event();
-        if (!ordered) {
-            engine_.blame(ordered.failure(), &which);
-            return true;
-        }
+    const event after = std::exchange(which.what.after, {});
+    const auto ready = after.valid() ? stream_.wait(after) : refuse_stream(*home_, stream_.handle());
+    if (!ready) {
+        engine_.blame(ready.failure(), &which);
+        return true;
     }
     // NCCL drops what has no elements; it keeps its place here.
     if (which.what.total() == 0 && !which.what.born) return place(which);
@@ -90,7 +95,7 @@ bool nccl_carrier::call(operation_state& which) noexcept {
     switch (comm_.issue(which.what, stream_.handle())) {
         case state::ready: return place(which);
         case state::in_progress: launched_ = &which; return false;
-        case state::failed: engine_.blame(why(), &which); break;
+        case state::failed: complain(&which); break;
     }
     return true;
 }
@@ -106,7 +111,7 @@ bool nccl_carrier::proceed() noexcept {
     if (is == state::in_progress) return false;
     operation_state& which = *std::exchange(launched_, nullptr);
     if (is == state::ready) return place(which);
-    engine_.blame(why(), &which);
+    complain(&which);
     return true;
 }
 
@@ -126,7 +131,7 @@ bool nccl_carrier::place(operation_state& which) noexcept {
 bool nccl_carrier::look_after() noexcept {
     if (engine_.has_failed() || engine_.on_device() == 0) return false;
     if (!launched_ && comm_.ask() == state::failed) {
-        engine_.blame(why(), nullptr);
+        complain(nullptr);
         return false;
     }
     return true;
@@ -144,7 +149,7 @@ void nccl_carrier::finish() noexcept {
 bool nccl_carrier::finalized(state is) noexcept {
     if (is == state::in_progress) return false;
     if (is == state::failed) {
-        engine_.blame(why(), nullptr);
+        complain(nullptr);
         return true;
     }
     step_ = step::ending;
@@ -159,7 +164,7 @@ void nccl_carrier::give_up() noexcept {
     launched_ = nullptr;
     if (step_ == step::ending || step_ == step::ended) return;
     step_ = step::ending;
-    if (comm_.exists()) home_->lifecycle().later("ncclCommAbort", [this, self = engine_.shared_from_this()] { abort(); });
+    if (comm_.exists()) home_->lifecycle().beside("ncclCommAbort", [this, self = engine_.shared_from_this()] { abort(); });
     else engine_.ended();
 }
 

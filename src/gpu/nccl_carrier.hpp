@@ -1,5 +1,5 @@
 // Carries operations out by NCCL: on one communication stream, in their order. On the device's issuing loop, the only one that calls NCCL for
-// what is not over; the end is the lifecycle's.
+// what is not over; the end is the lifecycle's, and an abort is made beside it.
 #pragma once
 
 #include "gpu/device_engine.hpp"
@@ -48,11 +48,11 @@ private:
     bool initialized(nccl_comm::state is) noexcept;
     bool finalized(nccl_comm::state is) noexcept;
     failure why() const;
+    void complain(const operation_state* which) noexcept;
     issuer& turns() { return issuer::of(home_, home_->issuing()); }
 
-    // On the lifecycle's.
-    void destroy() noexcept;
-    void abort() noexcept;
+    void destroy() noexcept;  // on the lifecycle's thread
+    void abort() noexcept;    // on one of its own
 
     device_engine& engine_;
     const nccl_abilities has_;

@@ -13,7 +13,7 @@
 
 namespace tutti::gpu {
 
-/// Used on the device's issuing loop, with the device current, until it is let go; then on the lifecycle's.
+/// Used on the device's issuing loop, with the device current, until it is let go; then by whoever ends it.
 class nccl_comm {
 public:
     nccl_comm(const nccl_table& nccl, nccl_abilities has) noexcept : nccl_(nccl), has_(has) {}

@@ -15,15 +15,23 @@ public:
 
     explicit placing(std::optional<stream> ordered) noexcept : ordered_(std::move(ordered)) {}
 
+    /// The stream may be gone as soon as nobody waits.
     void placed(const event& end, const failure* why) noexcept {
         if (why) return over(why);
-        if (!ordered_ || !end.valid()) return over(nullptr);
-        const auto done = ordered_->wait(end);
+        result<> done;
+        if (ordered_ && end.valid()) {
+            const std::lock_guard lock(guard_);
+            if (!ended_.load(std::memory_order_acquire)) done = ordered_->wait(end);
+        }
         over(done ? nullptr : &done.failure());
     }
+    /// When it returns the stream is not used any more.
     void cancel() noexcept override {
         static const failure cancelled(error::cancelled, "nobody waits for the operation to be enqueued any more");
-        if (!ended_.exchange(true, std::memory_order_acq_rel)) finish(cancelled);
+        std::unique_lock lock(guard_);
+        if (ended_.exchange(true, std::memory_order_acq_rel)) return;
+        lock.unlock();
+        finish(cancelled);
     }
     void abandon() noexcept override { cancel(); }
     void explain(detail::explanation& out) const override { out.line("an operation on a device, to be enqueued"); }
@@ -41,6 +49,7 @@ private:
     void recycle() noexcept override { delete this; }
 
     const std::optional<stream> ordered_;
+    std::mutex guard_;  // ordering
     std::atomic<bool> ended_{false};
 };
 

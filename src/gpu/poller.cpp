@@ -176,6 +176,7 @@ void poller::look_again() {
     expect(soon);
     if (soon) stir();
     if (!std::exchange(looking_, true)) wait();
+    else if (calls_wanted_) ask_for_calls();  // it may have been armed before
 }
 
 /// The loop is about to sleep, or asks the kernel on the way.

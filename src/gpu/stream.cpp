@@ -38,7 +38,9 @@ stream_state::~stream_state() {
     });
 }
 
-result<> refuse_capture(device_state& home, CUstream stream) {
+result<> refuse_stream(device_state& home, CUstream stream) {
+    if (stream == CU_STREAM_PER_THREAD)
+        return failure(error::unsupported, "CU_STREAM_PER_THREAD is another stream on each thread: a stream that is made is expected");
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     const CUresult code = home.driver().cuStreamIsCapturing(stream, &status);
     if (code == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_NONE) return {};
@@ -50,7 +52,7 @@ result<event_state*> stream_state::record() {
     if (const failure* why = home_->fault()) return *why;
     const driver_table& driver = home_->driver();
     const on_device here(driver, home_->context());
-    if (auto free = refuse_capture(*home_, handle_); !free) return free.failure();
+    if (auto free = refuse_stream(*home_, handle_); !free) return free.failure();
     const std::lock_guard lock(guard_);
     CUevent handle = nullptr;
     if (const CUresult code = home_->events().take(handle); code != CUDA_SUCCESS) return home_->failed("cuEventCreate", code);
@@ -97,7 +99,7 @@ result<> stream::wait(const event& what) const {
     device_state& home = *state_->home();
     {
         const on_device here(home.driver(), home.context());
-        if (auto free = refuse_capture(home, state_->handle()); !free) return free;
+        if (auto free = refuse_stream(home, state_->handle()); !free) return free;
     }
     if (what.inner()->came()) return {};
     return home.call("cuStreamWaitEvent",

@@ -34,7 +34,7 @@ private:
     std::uint64_t tickets_ = 0;
 };
 
-/// error::unsupported while a stream is being captured. With the device current.
-result<> refuse_capture(device_state& home, CUstream stream);
+/// error::unsupported while a stream is being captured, and where each thread has its own. With the device current.
+result<> refuse_stream(device_state& home, CUstream stream);
 
 }  // namespace tutti::gpu

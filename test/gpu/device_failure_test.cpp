@@ -106,7 +106,7 @@ task<> abort(device_rank& here, duration when) {
 
 }  // namespace
 
-TEST_CASE("an error of NCCL's that comes while the device works is told within a millisecond") {
+TEST_CASE("an error of NCCL's that comes while the device works is found within a millisecond, and told if nobody has died meanwhile") {
     device_stage stage(2);
     stage.machine.hang_operation(1, 0);
     stage.run([](device_rank& here) -> task<> {
@@ -123,8 +123,18 @@ TEST_CASE("an error of NCCL's that comes while the device works is told within a
         const auto how = co_await as_result(std::move(summed).completed());
         REQUIRE_FALSE(how);
         CHECK(how.failure().code() == error::system);
-        CHECK(loop.now() - struck <= 1ms);
+        CHECK(loop.now() - struck > 500ms);
+        CHECK(loop.now() - struck <= 501ms);
     });
+}
+
+TEST_CASE("a remote error names no rank, and comes before a deadline that passes because of it") {
+    device_stage stage(3);
+    stage.machine.fail_operation(2, 1, ncclRemoteError);
+    test::failures told(3);
+    stage.run([&told](device_rank& here) { return wait_for_the_worst(here, here.me == 2 ? 300ms : 1min, told); });
+    test::check_each(told, error::peer_died, "rank 2 on device 2");
+    for (const auto& each : told) CHECK(each->details().peers.empty());
 }
 
 TEST_CASE("a fault of one device is told on all ranks") {

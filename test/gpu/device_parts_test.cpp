@@ -194,12 +194,25 @@ TEST_CASE("without some ranks the others go on, by NCCL where it can") {
 
 namespace {
 
-task<> go_on_after_a_death(device_rank& here, simulated_network& network, rank dead, int& survivors) {
+/// The death of a rank, and what NCCL says on rank 1 before the other ranks hear of it.
+struct death {
+    rank dead;
+    ncclResult_t noticed;
+};
+
+const death deaths[] = {{0, ncclSuccess}, {2, ncclSuccess}, {2, ncclRemoteError}, {0, ncclSystemError}};
+
+task<> go_on_after_a_death(device_rank& here, simulated_network& network, death what, int& survivors) {
+    const rank dead = what.dead;
     auto well = check_sum(here, here.all, 0 + 1 + 2 + 3);
     co_await std::move(well);
     co_await sleep_for(20ms);  // all know that it went well
-    if (here.me == dead) network.kill(here.me);
+    if (here.me == dead && what.noticed == ncclSuccess) network.kill(here.me);
     auto pending = here.all.barrier();
+    if (here.me == dead && what.noticed != ncclSuccess) {
+        co_await sleep_for(100ms);
+        network.kill(here.me);
+    }
     const auto how = co_await as_result(std::move(pending).completed());
     REQUIRE_FALSE(how);
     if (here.me == dead) co_return;
@@ -218,13 +231,15 @@ task<> go_on_after_a_death(device_rank& here, simulated_network& network, rank d
 }  // namespace
 
 TEST_CASE("when a rank has died the others go on without it") {
-    for (const rank dead : {0, 2}) {
-        CAPTURE(dead);
+    for (const death& each : deaths) {
+        CAPTURE(each.dead);
+        CAPTURE(each.noticed);
         simulated_network network(3, {});
         device_stage stage(4);
+        if (each.noticed != ncclSuccess) stage.machine.fail_operation(1, 1, each.noticed);
         stage.make_transport = [&network](event_loop& on) { return std::make_unique<simulated_transport>(on, network); };
         int survivors = 0;
-        stage.run([&](device_rank& here) { return go_on_after_a_death(here, network, dead, survivors); });
+        stage.run([&](device_rank& here) { return go_on_after_a_death(here, network, each, survivors); });
         CHECK(survivors == 3);
         CHECK(stage.machine.calls("ncclCommShrink") == 0);  // NCCL's communicator has been aborted
     }

@@ -176,6 +176,20 @@ TEST_CASE("work that takes long costs few questions once it is cold, and a call 
     }
 }
 
+TEST_CASE("work that comes while the loop sleeps until it is called for other work is called for, too") {
+    stepped_stage stage(polled(poll_mode::host_function));
+    const auto both = [](stepped_stage& here, gpu::stream first, gpu::stream second) -> task<duration> {
+        here.kernel(first, 1s);
+        auto pending = first.completed();
+        co_await sleep_for(3ms);
+        auto waiting = lateness(here, second, 1ms);
+        const duration late = co_await std::move(waiting);
+        co_await std::move(pending);
+        co_return late;
+    };
+    CHECK(run(stage.loop, both(stage, stage.stream(), stage.stream())) <= 10us);
+}
+
 TEST_CASE("work of a known kind, or of a stream that always takes as long, is looked for when it is expected") {
     for (const std::uint32_t kind : {0U, gpu::kind_of(9, 1000)}) {
         CAPTURE(kind);

@@ -97,6 +97,14 @@ TEST_CASE("a stream that is being captured is refused in words") {
     CHECK(stage.machine.end_capture(on.handle()) == CUDA_SUCCESS);
 }
 
+TEST_CASE("a stream that is another one on each thread is refused, and the driver is not asked") {
+    stepped_stage stage;
+    const auto mine = gpu::stream::borrow(stage.device(), CU_STREAM_PER_THREAD);
+    CHECK(mine.record().failure().code() == error::unsupported);
+    CHECK(mine.wait(stage.stream().record().value()).failure().code() == error::unsupported);
+    CHECK_THROWS_WITH(run(stage.loop, await_end(mine)), doctest::Contains("CU_STREAM_PER_THREAD"));
+}
+
 TEST_CASE("a stream that cannot be made, recorded or waited with says so, and loses no event") {
     stepped_stage stage;
     stage.machine.fail("cuStreamCreateWithPriority", CUDA_ERROR_OUT_OF_MEMORY);

@@ -42,7 +42,7 @@ enum class engine_kind : std::uint8_t {
 
 /// Of a communicator.
 struct group_options {
-    const stream* over = nullptr;  // the caller's, as the communication stream; null: one of the library's own, of high priority
+    const stream* over = nullptr;  // the caller's, of the same device, as the communication stream; null: the library's, of high priority
     engine_kind engine = engine_kind::automatic;  // who says automatic goes along with the others
     // Used when staged.
     std::size_t chunk_bytes = 2 * MiB;  // from 4 KiB to 1 GiB; the smallest of all ranks counts
@@ -78,10 +78,11 @@ inline transfer recv_from(const device_span& to, rank peer) noexcept { return {t
 ///
 /// Order. All ranks call in the same order, and a call takes its place when it returns. Operations are done in that order on one stream, the
 /// communication stream. Several communicators on one device do theirs in the order in which this process calls them, so that order must be
-/// the same on all ranks, too.
+/// the same on all ranks, too; they are made with handles of one device::open.
 ///
 /// Memory. Buffers are of this communicator's device, or of the host on a rank without one. They are used until the operation is completed,
-/// whoever waits or does not: its keep-alives are held until then. Counts are elements. An output may be the very memory of the input where tutti::communicator allows it.
+/// whoever waits or does not: its keep-alives are held until then. So is an operator of the user's, even when the futures were dropped; `keep`
+/// may hold it. Counts are elements. An output may be the very memory of the input where tutti::communicator allows it.
 ///
 /// Failure. The first failure on any rank ends everything pending, and everything called later, on all of them with that cause, when this
 /// rank's device has let go of the buffers. A wrong argument is such a failure, since the others wait.

@@ -32,7 +32,8 @@ struct device_options {
 };
 
 /// A handle that copies share. The device's primary context is kept from `open` until the last handle, and whatever was made with one, is
-/// gone; freeing and destroying is done by a thread of the device's.
+/// gone; freeing and destroying is done by a thread of the device's. Opened once, and copied where more handles are needed: each `open` has
+/// threads of its own, and operations of communicators on different ones are in no order among each other.
 class device {
 public:
     /// By its number among those the driver shows. error::unsupported without a driver, error::invalid_argument without such a device.

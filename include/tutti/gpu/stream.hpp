@@ -24,7 +24,8 @@ public:
     /// One of its own, which does not synchronize with the null stream.
     static result<stream> make(const device& where, stream_priority priority = stream_priority::normal);
     /// One of the caller's, which outlives this handle. Null is the null stream, which is a stream like any other here. One handle for each,
-    /// copied where more are needed: two handles of one stream are taken for two streams.
+    /// copied where more are needed: two handles of one stream are taken for two streams. CU_STREAM_PER_THREAD is another stream on each
+    /// thread: recording there, waiting and copying are error::unsupported.
     static stream borrow(const device& where, CUstream_st* handle);
 
     CUstream_st* handle() const noexcept;

@@ -19,6 +19,7 @@ CUresult give(call& here, CUdeviceptr address, allocation::kind what) {
     if (found->freed) return here.wrong(CUDA_ERROR_INVALID_VALUE, "of memory that " + found->freed_by + " has freed before");
     if (const std::string user = here->user_of(address, found->bytes); !user.empty())
         here.misuse("of " + std::to_string(found->bytes) + " bytes that " + user + " still uses");
+    if (what == allocation::kind::device) here->drain(here.lock(), here.name(), here.home());
     here->memory.free(address, here->this_thread());
     return CUDA_SUCCESS;
 }

@@ -164,6 +164,15 @@ bool machine::state::move_on(machine_lock& lock, time_point since, time_point mo
     return now - since < how.patience;
 }
 
+void machine::state::drain(machine_lock& lock, const std::string& what, const context& home) {
+    if (how.engine != engine::threaded) return;
+    std::vector<std::shared_ptr<mark>> all;
+    for (const auto& each : streams)
+        if (each->home == &home && each->last) all.push_back(each->last);
+    wait(lock, what,
+         [&] { return home.fault != CUDA_SUCCESS || std::all_of(all.begin(), all.end(), [](const auto& each) { return each->done; }); });
+}
+
 void machine::state::spend(machine_lock& lock, duration length) {
     if (how.engine == engine::threaded) {
         const time_point until = now() + length;

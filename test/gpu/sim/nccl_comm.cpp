@@ -148,6 +148,7 @@ ncclResult_t ncclCommAbort(ncclComm_t handle) {
                    return each->ending->done || each->now == work::phase::waiting;
                });
     });
+    here->drain(here.lock(), here.name() + " of " + here.comm_name(), *comm.home);  // it frees memory
     comm.gone = true;
     return ncclSuccess;
 }

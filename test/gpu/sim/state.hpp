@@ -75,6 +75,8 @@ struct machine::state {
     template <class Done>
     bool wait(machine_lock& lock, const std::string& what, Done done);
     bool move_on(machine_lock& lock, time_point since, time_point moved);
+    /// Until what is enqueued in the context now is done. Not with the stepped engine, where the thread that waits may be the one who ends it.
+    void drain(machine_lock& lock, const std::string& what, const context& home);
     void spend(machine_lock& lock, duration length);
     void work_on(stream& where);
     void woken();  // something may run that could not before
