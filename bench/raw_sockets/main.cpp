@@ -1,6 +1,7 @@
 // The baseline of tools/compare: see group.hpp. Starts its ranks itself, and prints what tutti-perf prints.
 #include "group.hpp"
 
+#include "../../tools/refuse_nan.hpp"
 #include "sizes.hpp"
 #include "table.hpp"
 #include "tensors.hpp"
@@ -156,7 +157,10 @@ private:
 int serve(std::vector<int> sockets, int me, const options& given, blackboard& board) {
     group all(me, std::move(sockets), given.how);
     const auto rows = player(all, me, given, board).play();
-    if (me == 0 && !given.json.empty()) std::ofstream(given.json) << perf::to_json(rows);
+    if (me == 0 && !given.json.empty() && !(std::ofstream(given.json) << perf::to_json(rows) << std::flush)) {
+        fmt::print(stderr, "raw-sockets: cannot write to {}\n", given.json);
+        return 2;
+    }
     return std::ranges::any_of(rows, [](const perf::row& one) { return one.wrong > 0; }) ? 1 : 0;
 }
 
@@ -221,9 +225,13 @@ int main(int argc, char** argv) {
     std::string bytes = "4..64MiB", wait = "poll", list;
     app.add_option("-n,--ranks", given.ranks, "How many processes")->check(CLI::Range(1, most_ranks))->capture_default_str();
     app.add_option("--bytes", bytes, "Sizes: a list (4,64KiB,1MiB) or a range (4..64MiB)")->capture_default_str();
-    app.add_option("--step", step, "The factor between the sizes of a range")->check(CLI::Range(1.1, 1e6))->capture_default_str();
+    app.add_option("--step", step, "The factor between the sizes of a range")
+        ->check(CLI::Range(1.1, 1e6))
+        ->check(tutti::refuse_nan)
+        ->capture_default_str();
     app.add_option("--seconds", given.seconds, "How long one size is measured, about")
         ->check(CLI::Range(0.001, 3600.0))
+        ->check(tutti::refuse_nan)
         ->capture_default_str();
     app.add_option("--wait", wait,
                    "While nothing moves: poll (sleep), pause, yield, or spin: yield where ranks outnumber cores, else pause")

@@ -44,9 +44,14 @@ tutti::task<float> average(tutti::context& home) {
 }
 
 int main() {
+    const auto options = tutti::with_environment({});
+    if (!options) {
+        std::fprintf(stderr, "guest: %s\n", options.failure().what());
+        return 2;
+    }
     asio::io_context io(1);
     tutti::event_loop guest{tutti::host(io.get_executor())};
-    tutti::context home(guest, nullptr, tutti::with_environment({}).value());
+    tutti::context home(guest, nullptr, *options);
     clock_of_ours clock(io);
     bool good = false;
     tutti::async_run(guest, average(home), [&](std::exception_ptr wrong, float result) {

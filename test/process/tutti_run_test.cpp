@@ -110,11 +110,15 @@ TEST_CASE("a last line without an end is printed as a line") {
 }
 
 TEST_CASE("without prefixes the output is the rank's own, byte for byte") {
-    std::string input;
-    for (int i = 0; i < 3000; ++i) input += "line " + std::to_string(i) + "\n";
-    const outcome all = tutti_run({"-n", "1", "--no-prefix", "cat"}, input);
-    CHECK(all.code == 0);
-    CHECK(all.out == input);
+    std::string lines_of_text;
+    for (int i = 0; i < 3000; ++i) lines_of_text += "line " + std::to_string(i) + "\n";
+    for (const std::string& input : {lines_of_text, lines_of_text + "no end", std::string(), std::string("x"), std::string(50'000, 'x')}) {
+        const outcome all = tutti_run({"-n", "1", "--no-prefix", "cat"}, input);
+        CHECK(all.code == 0);
+        CHECK((all.out == input));
+    }
+    const outcome longer = tutti_run(with_option("--no-prefix", shells(1, "head -c 3000000 /dev/zero | tr '\\0' x; echo; printf end")));
+    CHECK((longer.out == std::string(3'000'000, 'x') + "\nend"));
 }
 
 TEST_CASE("rank 0 reads the launcher's input and the others read nothing") {
@@ -168,9 +172,9 @@ TEST_CASE("a run that is quicker than its time limit is not touched by it") {
 }
 
 TEST_CASE("a signal is passed on to all ranks") {
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
         CAPTURE(signal);
-        const std::string script = "trap 'echo got it; exit 0' INT TERM HUP; echo ready $RANK; while :; do sleep 0.01; done";
+        const std::string script = "trap 'echo got it; exit 0' INT TERM HUP QUIT; echo ready $RANK; while :; do sleep 0.01; done";
         command launcher(tutti_run_words(shells(2, script)));
         REQUIRE(launcher.printed("ready 0"));
         REQUIRE(launcher.printed("ready 1"));
@@ -189,6 +193,45 @@ TEST_CASE("a second signal kills ranks that ignored the first") {
     ::kill(launcher.pid(), SIGINT);
     ::kill(launcher.pid(), SIGTERM);
     CHECK(launcher.wait().code >= 128);
+}
+
+TEST_CASE("a signal that comes twice at once, as from timeout, is one") {
+    command launcher(tutti_run_words(shells(1, "trap 'sleep 0.1; echo saved; exit 0' TERM; echo ready; while :; do sleep 0.01; done")));
+    REQUIRE(launcher.printed("ready"));
+    ::kill(launcher.pid(), SIGTERM);
+    REQUIRE(launcher.told("received signal 15"));
+    ::kill(launcher.pid(), SIGTERM);
+    CHECK(launcher.wait().code == 0);
+    CHECK(contains(launcher.so_far().out, "[0] saved"));
+}
+
+TEST_CASE("a signal that was ignored before, as by nohup, stays ignored") {
+    const std::string script = "trap \"echo done; exit 0\" USR1; echo ready; while :; do sleep 0.01; done";
+    command launcher({"/bin/sh", "-c", "trap '' HUP; exec " + tutti_run_words({}).front() + " -n 1 /bin/sh -c '" + script + "'"});
+    REQUIRE(launcher.printed("ready"));
+    for (int time = 0; time < 2; ++time) ::kill(launcher.pid(), SIGHUP);
+    ::kill(launcher.pid(), SIGUSR1);
+    CHECK(launcher.wait().code == 0);
+    CHECK(contains(launcher.so_far().out, "[0] done"));
+    CHECK(launcher.so_far().err == "");
+}
+
+TEST_CASE("signals of the user's are passed on, and end nothing by themselves") {
+    command launcher(
+        tutti_run_words(shells(1, "trap 'echo one' USR1; trap 'echo two; exit 0' USR2; echo ready; while :; do sleep 0.01; done")));
+    REQUIRE(launcher.printed("ready"));
+    ::kill(launcher.pid(), SIGUSR1);
+    REQUIRE(launcher.printed("one"));
+    ::kill(launcher.pid(), SIGUSR2);
+    CHECK(launcher.wait().code == 0);
+    CHECK(launcher.so_far().out == "[0] ready\n[0] one\n[0] two\n");
+    CHECK(launcher.so_far().err == "");
+}
+
+TEST_CASE("output that cannot be written is told with the system's reason") {
+    command launcher({"/bin/sh", "-c", tutti_run_words({}).front() + " -n 1 echo hello >/dev/full"});
+    CHECK(launcher.wait().code == 1);
+    CHECK(contains(launcher.so_far().err, "tutti-run: cannot write the output: No space left on device"));
 }
 
 TEST_CASE("ranks die with a launcher that is killed") {
@@ -305,7 +348,7 @@ TEST_CASE("a reader that pauses gets everything in order, also after a signal") 
     const std::size_t size = (4 << 20) + (128 << 10);
     std::string expected;
     for (int i = 1; expected.size() < size; ++i) expected += std::to_string(i) + "\n";
-    expected = "ready\n" + expected.substr(0, size) + (expected[size - 1] == '\n' ? "" : "\n");
+    expected = "ready\n" + expected.substr(0, size);
     const std::string script = "trap '' TERM; echo ready; sleep 0.1; seq 1000000 | head -c " + std::to_string(size);
     const std::vector<std::string> words = tutti_run_words(with_option("--no-prefix", shells(1, script)));
     command left_alone(words), told(words);

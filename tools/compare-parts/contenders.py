@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import shlex
+import signal
 import subprocess
 import tempfile
 import time
@@ -63,14 +64,22 @@ def output_of(command, name, environment=None):
     # A comparison is about what a user gets: nothing that tunes Tutti comes in from outside.
     usual = {key: value for key, value in os.environ.items() if not key.startswith("TUTTI_")} | (environment or {})
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=TIME_LIMIT,
-                              env=usual, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
+        running = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=usual,
+                                   start_new_session=True)
+    except OSError as error:
         raise Complaint(f"{name}: {error}") from error
-    if done.returncode != 0:
-        said = (done.stderr.strip() or done.stdout.strip()).splitlines()
-        raise Complaint(f"{name}: {shlex.join(command)} ended with code {done.returncode}" + (f": {said[-1]}" if said else ""))
-    return done.stdout
+    try:
+        out, err = running.communicate(timeout=TIME_LIMIT)
+    except BaseException as error:
+        os.killpg(running.pid, signal.SIGKILL)  # with all that it has started: nothing runs beside what is measured next
+        running.wait()
+        if isinstance(error, subprocess.TimeoutExpired):
+            raise Complaint(f"{name}: {error}") from error
+        raise
+    if running.returncode != 0:
+        said = (err.strip() or out.strip()).splitlines()
+        raise Complaint(f"{name}: {shlex.join(command)} ended with code {running.returncode}" + (f": {said[-1]}" if said else ""))
+    return out
 
 
 def times_in_csv(text, name):

@@ -205,6 +205,8 @@ int main(int argc, char** argv) {
     const auto parsed = parse(argc, argv, speaks);
     if (const int* code = std::get_if<int>(&parsed)) return *code;
     const options& given = std::get<options>(parsed);
+    for (const std::string& file : {given.json, given.svg})
+        if (speaks && !file.empty() && !std::ofstream(file, std::ios::app)) return complain("cannot write to " + file, usage_error);
     try {
         if (given.part == part::latency) return measure_latencies(given);
         if (!who) return complain(who.failure().what(), usage_error);

@@ -58,7 +58,8 @@ tutti::task<int> measure_all(tutti::communicator& world, const options& given, i
     };
     co_await measure(world, given, host, inside, tell);
     if (speaks && json.is_open()) json << to_json(all) << std::flush;
-    co_return wrong || json.bad() ? 1 : 0;
+    if (json.bad()) co_return complain(speaks, fmt::format("cannot write to {}", given.json));
+    co_return wrong ? 1 : 0;
 }
 
 int measure_as(const tutti::world& who, const options& given, std::ofstream& json) {

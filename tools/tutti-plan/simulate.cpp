@@ -20,6 +20,7 @@ network network_of(const simulate_words& given) {
     over.overhead = seconds_in("--overhead", given.overhead);
     if (!given.reduce_bandwidth.empty()) over.reduce_bandwidth = rate_in("--reduce-bandwidth", given.reduce_bandwidth);
     if (over.bandwidth <= 0) throw bad_input("--bandwidth takes more than nothing");
+    if (!given.reduce_bandwidth.empty() && over.reduce_bandwidth <= 0) throw bad_input("--reduce-bandwidth takes more than nothing");
     return over;
 }
 

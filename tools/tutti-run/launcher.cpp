@@ -9,12 +9,14 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <system_error>
+#include <utility>
 
 namespace launch {
 namespace {
 
-constexpr int timeout_code = 124, not_executable_code = 126, not_found_code = 127;
+constexpr int unwritten_code = 1, timeout_code = 124, not_executable_code = 126, not_found_code = 127;
 
 /// How long what a rank has left behind may go on printing.
 constexpr milliseconds last_words{500};
@@ -26,7 +28,19 @@ constexpr milliseconds afterthought{100};
 /// without limit, as by any program that writes to a pipe.
 constexpr milliseconds reader_patience{2000};
 
-constexpr int forwarded[] = {SIGINT, SIGTERM, SIGHUP};
+/// Who sends a signal to us and to our group, as timeout does, does not mean it twice.
+constexpr milliseconds one_signal{1000};
+
+/// The ranks get them and are to end; the others they just get.
+constexpr int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT}, others[] = {SIGUSR1, SIGUSR2};
+
+bool ends(int signal) { return std::find(std::begin(ending_signals), std::end(ending_signals), signal) != std::end(ending_signals); }
+
+/// What who started us has had ignored, as nohup does, stays so.
+void add_unless_ignored(sigset_t& set, int signal) {
+    struct sigaction now {};
+    if (::sigaction(signal, nullptr, &now) == 0 && now.sa_handler != SIG_IGN) ::sigaddset(&set, signal);
+}
 
 std::string seconds(milliseconds time) {
     char text[32];
@@ -41,7 +55,8 @@ std::string signal_name(int signal) { return "signal " + std::to_string(signal) 
 launcher::launcher(job run) : run_(std::move(run)) {
     sigset_t set;
     ::sigemptyset(&set);
-    for (const int signal : forwarded) ::sigaddset(&set, signal);
+    for (const int signal : ending_signals) add_unless_ignored(set, signal);
+    for (const int signal : others) add_unless_ignored(set, signal);
     ::sigprocmask(SIG_BLOCK, &set, nullptr);
     ::signal(SIGPIPE, SIG_IGN);
     signals_ = tutti::file_descriptor(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -116,9 +131,10 @@ void launcher::handle(const pollfd& event) {
     if (event.fd == signals_.number()) return read_signals();
     if ((event.events & POLLOUT) != 0) {
         const std::size_t before = output_.bytes();
-        const bool reader = output_.write_some();
+        const int error = output_.write_some();
         if (output_.bytes() < before) taken_ = clock::now();
-        if (!reader) fail(128 + SIGPIPE, "nobody reads the output any more");
+        if (error == EPIPE) fail(128 + SIGPIPE, "nobody reads the output any more");
+        else if (error != 0) fail(unwritten_code, std::string("cannot write the output: ") + std::strerror(error));
         return;
     }
     for (child& one : children_) {
@@ -156,7 +172,7 @@ void launcher::fail(int code, const std::string& why) {
 void launcher::next_stage(stage to) {
     stage_ = to;
     stage_end_ = clock::now() + run_.wanted.grace;
-    if (to == stage::terminated) send_all(SIGTERM);
+    if (to == stage::terminated) send_all(SIGTERM), send_all(SIGCONT);
     if (to != stage::killed) return;
     stage_end_.reset();
     send_all(SIGKILL);
@@ -180,16 +196,27 @@ void launcher::read_signals() {
     signalfd_siginfo info;
     while (::read(signals_.number(), &info, sizeof info) == sizeof info) {
         const int signal = static_cast<int>(info.ssi_signo);
-        call_off(128 + signal);
-        if (++signals_received_ == 1) {
-            say("received " + signal_name(signal) + (any_running() ? "; passing it on to all ranks" : ""));
-            send_all(signal);
-        } else {
-            say("received " + signal_name(signal) + " again; killing all ranks");
-            if (!exit_code_) exit_code_ = 128 + signal;
-            next_stage(stage::killed);
-        }
+        if (!ends(signal)) send_all(signal);
+        else heed(signal);
     }
+}
+
+/// The first one is passed on, the next one kills.
+void launcher::heed(int signal) {
+    const auto now = clock::now();
+    if (signal == heeded_ && now < heeded_at_ + one_signal) return;
+    const bool first = std::exchange(heeded_, signal) == 0;
+    heeded_at_ = now;
+    call_off(128 + signal);
+    if (first) {
+        say("received " + signal_name(signal) + (any_running() ? "; passing it on to all ranks" : ""));
+        send_all(signal);
+        send_all(SIGCONT);  // a rank that is stopped could not end
+        return;
+    }
+    say("received " + signal_name(signal) + ", too; killing all ranks");
+    if (!exit_code_) exit_code_ = 128 + signal;
+    next_stage(stage::killed);
 }
 
 void launcher::send_all(int signal) {

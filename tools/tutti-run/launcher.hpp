@@ -29,6 +29,7 @@ private:
     std::vector<pollfd> watched() const;
     int wait_ms(clock::time_point latest) const;
     void read_signals();
+    void heed(int signal);
     void handle(const pollfd& event);
     void note_endings();
     void look_at_clock();
@@ -54,7 +55,8 @@ private:
     std::optional<int> exit_code_;  // of the first failure
     std::optional<int> called_off_;  // by the time limit or a signal: the exit code if output is lost then
     clock::time_point taken_;        // when somebody last took some output
-    int signals_received_ = 0;
+    int heeded_ = 0;                 // the last signal that is to end us
+    clock::time_point heeded_at_;
 };
 
 }  // namespace launch

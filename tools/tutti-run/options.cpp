@@ -1,10 +1,10 @@
 #include "options.hpp"
 
+#include "../refuse_nan.hpp"
+
 #include <CLI/CLI.hpp>
 
-#include <cmath>
 #include <cstdio>
-#include <cstdlib>
 
 namespace launch {
 namespace {
@@ -19,11 +19,6 @@ struct usage final : CLI::Formatter {
 };
 
 milliseconds from_seconds(double seconds) { return std::chrono::round<milliseconds>(std::chrono::duration<double>(seconds)); }
-
-/// CLI::Range takes it, as it is neither below nor above anything.
-std::string refuse_nan(const std::string& text) {
-    return std::isnan(std::strtod(text.c_str(), nullptr)) ? "Value " + text + " is not a number" : "";
-}
 
 /// Where the program stands in argv: the first word that is neither one of our options nor the value of one, or what follows "--".
 /// Everything from there on belongs to the program, whatever it looks like.
@@ -53,25 +48,27 @@ std::variant<options, int> parse(int argc, const char* const* argv) {
     bool bare = false, loose = false;
     CLI::App app{
         "Starts N ranks of a program on this host and ends them together.\n"
-        "Each rank finds RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT in its environment."};
+        "Each rank finds RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT in its environment.\n"
+        "At that port rank 0 keeps Tutti's store: other libraries need one of their own."};
     app.name("tutti-run");
     app.formatter(std::make_shared<usage>());
     app.footer(
         "Exit code: 0 when every rank ended well; that of the first rank that failed (128 + signal when one killed it);\n"
-        "124 when the time limit passed; 127 when the program was not found, 126 when it could not be started; 2 for a wrong option.\n"
+        "1 when the output could not be written; 124 when the time limit passed; 127 when the program was not found, 126 when it could not be started; 2 for a wrong option.\n"
+        "INT, TERM, HUP and QUIT are passed on to all ranks, another one of them kills; USR1 and USR2 are passed on.\n"
         "Rank 0 reads this command's standard input unless it is a terminal; the other ranks read nothing.\n"
         "A slow reader of its output is waited for. After the time limit or a signal, one that takes nothing for 2 s loses the rest.");
     app.add_option("-n,--ranks", wanted.ranks, "How many ranks to start")->required()->check(CLI::Range(1, max_ranks))->type_name("N");
     const CLI::Option* limit = app.add_option("--timeout", timeout, "End all ranks after this time, with exit code 124")
                                    ->check(CLI::Range(0.001, max_seconds))
-                                   ->check(refuse_nan)
+                                   ->check(tutti::refuse_nan)
                                    ->type_name("SECONDS");
     app.add_option("--grace", grace, "After a failure: time for the others to end by themselves, and again to obey SIGTERM")
         ->check(CLI::Range(0.0, max_seconds))
-        ->check(refuse_nan)
+        ->check(tutti::refuse_nan)
         ->type_name("SECONDS")
         ->capture_default_str();
-    app.add_flag("--no-prefix", bare, "Print lines as they are, without \"[rank] \" before them");
+    app.add_flag("--no-prefix", bare, "Print the ranks' bytes as they are, without \"[rank] \" before their lines");
     app.add_flag(
         "--no-bind", loose,
         "Let the system move ranks from core to core also where N is twice the number of cores that they may use, three times, and so on;\n"

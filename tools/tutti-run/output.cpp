@@ -30,19 +30,19 @@ void output::put(int descriptor, std::string text) {
     queue_.push_back({descriptor, std::move(text), 0});
 }
 
-bool output::write_some() {
+int output::write_some() {
     piece& first = queue_.front();
     const tutti::file_descriptor& own = first.descriptor == STDOUT_FILENO ? own_out_ : own_err_;
     // Where we could not open it again: a pipe or socket that is writable takes PIPE_BUF bytes without blocking.
     const std::size_t count = std::min<std::size_t>(PIPE_BUF, first.text.size() - first.written);
     const ssize_t written = ::write(own ? own.number() : first.descriptor, first.text.data() + first.written, count);
-    if (written < 0 && (errno == EINTR || errno == EAGAIN)) return true;
-    const bool lost = written < 0;
-    const std::size_t gone = lost ? first.text.size() - first.written : static_cast<std::size_t>(written);
+    if (written < 0 && (errno == EINTR || errno == EAGAIN)) return 0;
+    const int error = written < 0 ? errno : 0;
+    const std::size_t gone = error != 0 ? first.text.size() - first.written : static_cast<std::size_t>(written);
     first.written += gone;
     queued_bytes_ -= gone;
     if (first.written == first.text.size()) queue_.pop_front();
-    return !lost;
+    return error;
 }
 
 std::size_t output::drop(int descriptor) {
@@ -67,6 +67,15 @@ void line_collector::line(std::string& batch, std::string_view text) const {
 
 void line_collector::add(std::string_view bytes) {
     std::string batch;
+    if (prefix_.empty()) {
+        // Whole lines, if they are not too long, and no byte more or less.
+        partial_ += bytes;
+        std::size_t whole = partial_.rfind('\n') + 1;
+        if (whole == 0 && partial_.size() >= max_line_bytes) whole = partial_.size();
+        std::string rest = partial_.substr(whole);
+        partial_.resize(whole);
+        return to_.put(descriptor_, std::exchange(partial_, std::move(rest)));
+    }
     for (;;) {
         const std::size_t end = bytes.find('\n');
         partial_.append(bytes.substr(0, end));
@@ -82,7 +91,8 @@ void line_collector::add(std::string_view bytes) {
 void line_collector::finish() {
     if (partial_.empty()) return;
     std::string batch;
-    line(batch, partial_);
+    if (prefix_.empty()) batch = partial_;
+    else line(batch, partial_);
     partial_.clear();
     to_.put(descriptor_, std::move(batch));
 }

@@ -23,8 +23,8 @@ public:
     bool full() const noexcept { return queued_bytes_ >= max_queued_bytes; }
     /// The descriptor that has to become writable next. Only when not empty.
     int descriptor() const noexcept { return queue_.front().descriptor; }
-    /// Writes a piece; call when the descriptor is writable. False, and the piece is dropped, when nobody reads it.
-    bool write_some();
+    /// Writes a piece; call when the descriptor is writable. An errno, and the piece is dropped, when it cannot be written.
+    int write_some();
     /// Drops what is left for a descriptor; how many bytes that was.
     std::size_t drop(int descriptor);
 
@@ -39,7 +39,7 @@ private:
     std::size_t queued_bytes_ = 0;
 };
 
-/// One stream of one rank: collects bytes until a line is whole.
+/// One stream of one rank: collects bytes until a line is whole. Without a prefix no byte is added.
 class line_collector {
 public:
     /// A longer line is handed on in pieces.
@@ -48,7 +48,7 @@ public:
     line_collector(output& to, int descriptor, std::string prefix);
 
     void add(std::string_view bytes);
-    /// The stream has ended: a last line without an end gets one.
+    /// The stream has ended: a last line without an end gets one, behind a prefix.
     void finish();
 
 private:
