@@ -58,6 +58,8 @@ class failure : public std::exception {
 public:
     explicit failure(report what);
     failure(error code, std::string cause);
+    failure(const failure&) noexcept = default;  // also for those who move: what was moved from can still be told
+    failure& operator=(const failure&) noexcept = default;
 
     std::error_code code() const noexcept;
     const report& details() const noexcept { return state_->what; }

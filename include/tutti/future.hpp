@@ -52,12 +52,12 @@ public:
 
     /// Calls `token` with (std::exception_ptr) or (std::exception_ptr, T), on its executor, through its allocator, and listening to its
     /// cancellation slot. A handler without executor runs on the event_loop that this thread runs; without one, on the thread that ends
-    /// the operation. Needs <tutti/asio.hpp>.
+    /// the operation. Of an empty future it is told error::invalid_argument. Needs <tutti/asio.hpp>.
     template <class Token>
         requires requires { typename detail::completion<detail::ends_with_exception<T>, Token>::signature; }
     decltype(auto) operator()(Token&& token) {
-        detail::check_awaitable(state_);
-        return detail::completion<detail::ends_with_exception<T>, Token>::start(take_state(), static_cast<Token&&>(token));
+        return detail::completion<detail::ends_with_exception<T>, Token>::start(detail::told_if_empty(take_state()),
+                                                                                static_cast<Token&&>(token));
     }
 
     /// What a task that awaits this waits for; only during that await.

@@ -88,7 +88,8 @@ public:
         };
     }
     template <class Combine>
-        requires(std::is_invocable_v<const Combine&, std::span<const T>, std::span<T>>)
+        requires(!std::is_invocable_r_v<T, const Combine&, const T&, const T&> &&  // which may be all that its body compiles with
+                 std::is_invocable_v<const Combine&, std::span<const T>, std::span<T>>)
     custom_op(std::string name, tutti::commutes order, Combine function) : custom_op(std::move(name), order) {
         static_assert(sizeof(T) <= piece_bytes, "an operator on spans needs small elements; write it for two elements instead");
         pieces_ = [function = std::move(function)](T* target, const T* first, const T* second, std::size_t count) {

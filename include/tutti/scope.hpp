@@ -11,6 +11,9 @@
 #include <vector>
 
 namespace tutti {
+namespace detail {
+class children_first;
+}
 
 /// The only way to start concurrent work: `scope nursery; nursery.start(child()); ...; co_await nursery.join();`
 /// The first error asks the other tasks to end; `join` waits for all and throws it. Leaving a scope whose tasks still run, or one of which
@@ -38,8 +41,25 @@ public:
     void fail(std::exception_ptr why) noexcept { children_.fail(std::move(why)); }
 
 private:
+    friend class detail::children_first;
     detail::family children_;
 };
+
+namespace detail {
+/// Behind a body: where the frame of both is destroyed before they have ended, the children go first, which may use the body's parameters.
+class children_first {
+public:
+    explicit children_first(scope& of) noexcept : of_(of) {}
+    children_first(const children_first&) = delete;
+    children_first& operator=(const children_first&) = delete;
+    ~children_first() {
+        if (forsaking::going_on()) of_.children_.forsake();
+    }
+
+private:
+    scope& of_;
+};
+}  // namespace detail
 
 /// `co_await with_scope(body, arguments...)` runs `task<T> body(scope& nursery, arguments...)` and joins the scope however the body ends.
 /// An error in a task cancels the body too. `body` is a function or a lambda without captures.
@@ -52,6 +72,7 @@ auto with_scope(Body body, Arguments... arguments) -> std::invoke_result_t<Body&
     nursery.follow(parent);
     self.obey(nursery.token());
     std::optional<std::invoke_result_t<Body&, scope&, Arguments...>> work;  // until after the join: children may use its parameters
+    const detail::children_first order(nursery);
     std::optional<detail::value_of<value_type>> value;
     try {
         work.emplace(body(nursery, std::move(arguments)...));

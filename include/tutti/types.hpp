@@ -4,8 +4,10 @@
 #include <bit>
 #include <chrono>
 #include <complex>
+#include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <ranges>
 #include <span>
@@ -139,6 +141,10 @@ template <>
 inline constexpr bool names_memory<const_buffer> = true;
 template <>
 inline constexpr bool names_memory<transfer> = true;
+template <class T>
+inline constexpr bool names_memory<std::reference_wrapper<T>> = true;
+template <class Promise>
+inline constexpr bool names_memory<std::coroutine_handle<Promise>> = true;
 }  // namespace detail
 
 /// A C++ type whose bytes mean the same on another rank as far as its declaration tells: no pointer, view or buffer. One that is no `element`
@@ -165,8 +171,8 @@ struct const_buffer {
           count(elements),
           type(data_type::opaque),
           opaque_bytes(element_bytes) {}
-    template <transferable T>
-    constexpr const_buffer(std::span<T> values) noexcept
+    template <transferable T, std::size_t Extent>
+    constexpr const_buffer(std::span<T, Extent> values) noexcept
         : data(values.data()),
           count(values.size()),
           type(type_of<T>),
@@ -187,9 +193,9 @@ struct buffer {
           count(elements),
           type(data_type::opaque),
           opaque_bytes(element_bytes) {}
-    template <transferable T>
+    template <transferable T, std::size_t Extent>
         requires(!std::is_const_v<T>)
-    constexpr buffer(std::span<T> values) noexcept
+    constexpr buffer(std::span<T, Extent> values) noexcept
         : data(values.data()),
           count(values.size()),
           type(type_of<T>),

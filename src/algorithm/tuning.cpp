@@ -77,9 +77,13 @@ std::string read_line(std::string_view line, std::string_view transport, std::ve
 result<std::vector<tuned>> tuning_in(std::string_view text, std::string_view transport) {
     std::vector<tuned> all;
     while (!text.empty()) {
-        const std::string_view line = taken_off(text, "\n;");
-        const std::string wrong = read_line(line.substr(0, line.find('#')), transport, all);
-        if (!wrong.empty()) return failure(error::invalid_argument, fmt::format("tuning '{}': {}", line, wrong));
+        const std::string_view whole = taken_off(text, "\n");
+        std::string_view lines = whole.substr(0, whole.find('#'));
+        while (!lines.empty()) {
+            const std::string_view line = taken_off(lines, ";");
+            const std::string wrong = read_line(line, transport, all);
+            if (!wrong.empty()) return failure(error::invalid_argument, fmt::format("tuning '{}': {}", line, wrong));
+        }
     }
     return all;
 }

@@ -84,6 +84,7 @@ future<> communicator::exchange(std::span<const transfer> parts, call_options op
         const message_call what = call_of(each);
         fail_if(*group_, what, check(what, size()));
     }
+    fail_if(*group_, whole, check_deadline(whole.deadline));
     fail_if(*group_, whole, group_->lists().apart(parts, [](const transfer& each) {
         const const_buffer memory = each.sends ? each.from : const_buffer(each.to);
         return detail::list_check::part{memory.data, memory.bytes(), !each.sends};

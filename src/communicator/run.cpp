@@ -135,13 +135,28 @@ result<context_options> with_environment(context_options options) {
     return options;
 }
 
+namespace {
+
+class helping {
+public:
+    helping(event_loop& loop, event_loop& progress) : loop_(loop) { loop.help(&progress); }
+    helping(const helping&) = delete;
+    helping& operator=(const helping&) = delete;
+    ~helping() { loop_.help(nullptr); }
+
+private:
+    event_loop& loop_;
+};
+
+}  // namespace
+
 int run_as(const world& who, const std::vector<const algorithm*>& forced, const inside_task& main, context_options options) {
     try {
+        event_loop loop;  // outlives the context, which may have more to tell there when main has ended
         context home(options);
         home.inner().force(forced);
         const main_task with_engine = [&](communicator& world) { return main(world, home.inner().groups().front()->engine()); };
-        event_loop loop;
-        loop.help(&home.progress());
+        const helping until_then(loop, home.progress());
         return run(loop, whole(home, who, with_engine));
     } catch (const failure& why) {
         const bool named = why.details().local >= 0;

@@ -21,7 +21,8 @@ std::mutex& messenger::guard() const noexcept { return engine_.guard_; }
 cork& messenger::together() const noexcept { return engine_.cork_; }
 const message_settings& messenger::limits() const noexcept { return engine_.settings().messages; }
 std::size_t messenger::slice_bytes() const noexcept {
-    const std::size_t asked = engine_.settings().slice_bytes, packet = engine_.settings().packet_bytes;
+    constexpr std::size_t most = std::size_t{1} << 60;  // so that a few of them can be added
+    const std::size_t asked = std::min(engine_.settings().slice_bytes, most), packet = engine_.settings().packet_bytes;
     return packet == 0 || asked < packet ? asked : asked - asked % packet;
 }
 rank messenger::me() const noexcept { return engine_.who().me; }
@@ -221,7 +222,8 @@ void messenger::deliver_here(message& receiver, message& sender) noexcept {
 void messenger::recv(message& made) noexcept {
     const rank source = made.asked.peer;
     unexpected* const kept = matcher_.find(source, made.asked.tag);
-    if (kept && kept->offered && gone(kept->what.source)) complain_of_leaving(made, kept->what.source);  // who will not send it any more
+    if (kept && !kept->landed && gone(kept->what.source))
+        complain_of_leaving(made, kept->what.source);  // who will not send the rest any more
     else if (kept) accept(made, *kept);
     else if (gone(source)) complain_of_leaving(made, source);
     else post(made);

@@ -35,15 +35,19 @@ family::~family() {
     if (reaping_) loop_.withdraw(reaper_);
     reap();
     if (forsaking::going_on()) {
-        while (owner_ == frames::owned && first_ != nullptr) {
-            promise_base& child = *first_;
-            first_ = child.next;
-            child.destroy();
-        }
+        forsake();
         return;
     }
     if (running_ != 0) stop_program("a scope is left while its tasks still run; co_await its join() first:", *this);
     if (!errors_.empty() && !joined_) stop_program("a scope is left without join(), and a task in it has failed", *this);
+}
+
+void family::forsake() noexcept {
+    while (owner_ == frames::owned && first_ != nullptr) {
+        promise_base& child = *first_;
+        first_ = child.next;
+        child.destroy();
+    }
 }
 
 void family::start(promise_base* task) noexcept {

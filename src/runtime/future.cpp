@@ -1,4 +1,5 @@
 // The race between the one who ends an operation and the one who waits for it, decided by one atomic word.
+#include <tutti/detail/future_source.hpp>
 #include <tutti/future.hpp>
 
 #include "base/check.hpp"
@@ -86,8 +87,23 @@ void future_wait::resume() noexcept {
     caller_.resume();
 }
 
+namespace {
+
+failure emptiness() {
+    return {error::invalid_argument, "the future is empty: it has been awaited before, or was never given an operation"};
+}
+
+}  // namespace
+
 void check_awaitable(const state_reference& state) {
-    if (!state) throw failure(error::invalid_argument, "the future is empty: it has been awaited before, or was never given an operation");
+    if (!state) throw emptiness();
+}
+
+state_reference told_if_empty(state_reference state) {
+    if (state) return state;
+    auto [none, source] = make_future<>();
+    source.fail(emptiness());
+    return none.take_state();
 }
 
 namespace {

@@ -33,8 +33,8 @@ void guest::arm() {
     alarm_.cancel();
     if (next == no_deadline) return;
     alarm_.expires_at(std::chrono::time_point_cast<std::chrono::steady_clock::duration>(next));
-    alarm_.async_wait([self = shared_from_this(), next](boost::system::error_code) {
-        if (self->armed_for_ != next) return;  // a later call changed its mind
+    alarm_.async_wait([self = shared_from_this(), next](boost::system::error_code stopped) {
+        if (stopped || self->armed_for_ != next) return;  // a later call changed its mind
         self->armed_for_ = no_deadline;
         self->turn();
     });

@@ -6,11 +6,12 @@ using namespace tutti;
 using enum collective;
 
 TEST_CASE("a tuning is read for one transport, with comments and empty lines, and its text reads the same") {
-    const std::string_view text = "# a machine\n"
-                                  "shm all_reduce 4: 0 star, 65536 direct   # quick\n"
-                                  "\n"
-                                  "tcp all_reduce 4: 0 tree\r\n"
-                                  "shm broadcast 3: 17 tree; shm all_reduce 2:0 ring,1 recursive_doubling";
+    const std::string_view text =
+        "# a machine; of two cores; tcp all_reduce 9: 0 ring\n"
+        "shm all_reduce 4: 0 star, 65536 direct   # quick\n"
+        "\n"
+        "tcp all_reduce 4: 0 tree\r\n"
+        "shm broadcast 3: 17 tree; shm all_reduce 2:0 ring,1 recursive_doubling";
     const std::vector<tuned> shared{{4, 0, find(all_reduce, "star")},
                                     {4, 65536, find(all_reduce, "direct")},
                                     {3, 17, find(broadcast, "tree")},

@@ -39,6 +39,13 @@ TEST_CASE("a failure says which communicator it is of, whose rank numbers it nam
     CHECK(to_string(what) == "rank 2: barrier on world/1.0: rank 1 aborted: enough");
 }
 
+TEST_CASE("a failure that was moved from can still be told") {
+    failure why(error::closed, "the store was closed");
+    const failure moved = std::move(why);
+    CHECK(std::string(why.what()) == moved.what());
+    CHECK(why.code() == error::closed);
+}
+
 TEST_CASE("a result holds a value or throws its failure") {
     result<int> good = 5;
     CHECK(good.value() == 5);

@@ -157,6 +157,11 @@ const row rows[] = {
     {"peer -1 is not among the ranks 0 to 2", [](communicator& c) { return c.send(at(0, 3), any_source); }},
     {"a deadline of -5 s", [](communicator& c) { return c.barrier({.deadline = std::chrono::seconds(-5)}); }},
     {"a deadline of -0.001 s", [](communicator& c) { return c.send(at(0, 3), 0, 7, {.deadline = std::chrono::milliseconds(-1)}); }},
+    {"a deadline of -2 s",
+     [](communicator& c) {
+         const transfer parts[] = {send_to(at(0, 3), 0), recv_from(at(64, 3), 0)};
+         return c.exchange(parts, {.deadline = std::chrono::seconds(-2)});
+     }},
     {"any_tag is for receivers", [](communicator& c) { return c.send(at(0, 3), 0, any_tag); }},
     {"the buffer is not aligned for f32", [](communicator& c) { return c.send(at(3, 3), 0); }},
     {"the buffer has no data type", [](communicator& c) { return c.send(at(0, 4, no_type), 0); }},

@@ -30,8 +30,8 @@ def install(build, folder):
 
 def check(title, compiler, consumer, flags, program, libraries):
     environment = {**os.environ, "LD_LIBRARY_PATH": str(libraries)}
-    run([*compiler, "-std=c++20", consumer, "-o", program, *flags])
-    if "the installed copy works" not in run([program], env=environment):
+    run([*compiler, "-std=c++20", "-fvisibility=hidden", consumer, "-o", program, *flags])  # as modules of Python are compiled
+    if "the installed copy works" not in run([program], env=environment, timeout=60):
         sys.exit(f"{title}: the consumer did not say that it works")
     print(f"{title}: {' '.join(flags)}")
 

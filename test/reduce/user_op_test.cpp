@@ -98,7 +98,14 @@ TEST_CASE("an operator that is not defined for a type does not compile where bot
     // Addresses mean nothing elsewhere, and neither do objects with a life of their own.
     static_assert(transferable<extreme> && transferable<triple> && !transferable<int*> && !transferable<std::vector<int>>);
     static_assert(!transferable<std::span<int>> && !transferable<const std::string_view> && !transferable<buffer> &&
-                  !transferable<const_buffer>);
+                  !transferable<const_buffer> && !transferable<std::reference_wrapper<int>> && !transferable<std::coroutine_handle<>>);
+    static_assert(std::is_convertible_v<std::span<int, 3>, buffer> && std::is_convertible_v<std::span<const int, 3>, const_buffer> &&
+                  !std::is_convertible_v<std::span<const int, 3>, buffer>);
+    const custom_op<int> generic("sum", commutes::yes, [](auto a, auto b) { return a + b; });
+    const int first[] = {1, 2}, second[] = {10, 20};
+    int sums[2] = {};
+    generic.combine(sums, first, second, 2);
+    CHECK((sums[0] == 11 && sums[1] == 22));
     static_assert(type_of<bool> == data_type::boolean && type_of<char> != data_type::opaque && type_of<extreme> == data_type::opaque);
 }
 

@@ -1,4 +1,5 @@
 #include <tutti/asio.hpp>
+#include <tutti/detail/timer.hpp>
 #include <tutti/error.hpp>
 #include <tutti/scope.hpp>
 #include <tutti/when_all.hpp>
@@ -10,6 +11,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -23,7 +25,10 @@
 #include <future>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 using namespace tutti;
 using namespace std::chrono_literals;
@@ -59,6 +64,38 @@ task<> work_for_a_while(event_loop& mine, int& ran) {
     }
 }
 
+class never final : public detail::timer {
+    void run() noexcept override { FAIL("its date is far"); }
+};
+
+task<> take_turns(int count) {
+    for (int turn = 0; turn < count; ++turn) co_await yield();
+}
+
+/// Says when it is destroyed.
+class witness {
+public:
+    witness(std::vector<std::string>& told, std::string name) : told_(&told), name_(std::move(name)) {}
+    witness(witness&& other) noexcept : told_(std::exchange(other.told_, nullptr)), name_(std::move(other.name_)) {}
+    ~witness() {
+        if (told_) told_->push_back(name_);
+    }
+    std::vector<std::string>& told() { return *told_; }
+
+private:
+    std::vector<std::string>* told_;
+    std::string name_;
+};
+
+task<> serve(witness& parameter) {
+    const witness mine(parameter.told(), "child");
+    co_await sleep_for(1h);
+}
+task<> session(scope& nursery, witness parameter) {
+    nursery.start(serve(parameter));
+    co_await sleep_for(1h);
+}
+
 task<> tell(std::promise<int>& result, int& ran, event_loop& loop) {
     co_await when_all(work_for_a_while(loop, ran), work_for_a_while(loop, ran));
     result.set_value(ran);
@@ -79,6 +116,25 @@ TEST_CASE("a guest makes progress on the host's io_context, without a thread and
     CHECK(result.get_future().get() == 2);
     CHECK(nursery.running() == 0);
     CHECK_FALSE(loop.here());
+}
+
+TEST_CASE("a guest does nothing until its next date, whatever nearer ones came and went") {
+    asio::io_context context;
+    event_loop loop{host{context.get_executor()}};
+    never far, near, farther;
+    const time_point now = loop.now();
+    loop.start_timer(far, now + 1h);
+    context.poll();
+    asio::post(context, [&] {
+        loop.start_timer(near, now + 30min);
+        loop.stop_timer(near);
+        loop.start_timer(farther, now + 2h);
+    });
+    int handlers = 0;
+    while (handlers < 100 && context.poll_one() > 0) ++handlers;
+    CHECK(handlers < 10);
+    loop.stop_timer(far);
+    loop.stop_timer(farther);
 }
 
 TEST_CASE("a guest makes progress on a strand of a pool with several threads") {
@@ -182,6 +238,34 @@ TEST_CASE("asio's cancellation of a handler cancels its task") {
     }
 }
 
+TEST_CASE("asio's cancellation may come on the handler's executor while the task ends on another thread, and the handler is waited for") {
+    for (int round = 0; round < 200; ++round) {
+        asio::io_context mine;
+        event_loop loop;
+        asio::cancellation_signal signal;
+        bool told = false;
+        auto handler = asio::bind_executor(mine, [&](std::exception_ptr) { told = true; });
+        async_run(loop, take_turns(round % 7), asio::bind_cancellation_slot(signal.slot(), handler));
+        std::thread other([&loop] { loop.run(); });
+        asio::post(mine, [&signal] { signal.emit(asio::cancellation_type::terminal); });
+        mine.run();
+        loop.stop();
+        other.join();
+        CHECK(told);
+    }
+}
+
+TEST_CASE("of a scope that is destroyed unfinished the children go before the body, whose parameters they use") {
+    std::vector<std::string> told;
+    {
+        asio::io_context context;
+        event_loop loop{host{context.get_executor()}};
+        async_run(loop, with_scope(session, witness(told, "parameter")), asio::detached);
+        context.poll();
+    }
+    CHECK(told == std::vector<std::string>{"child", "parameter"});
+}
+
 TEST_CASE("a loop with its own io_context takes completion tokens too") {
     event_loop loop;
     async_run(loop, answer_after(1ms), [&](std::exception_ptr, int value) {
@@ -193,18 +277,33 @@ TEST_CASE("a loop with its own io_context takes completion tokens too") {
 }
 
 TEST_CASE("tasks of a host that have not ended are destroyed with their loop, and its handlers are not called") {
-    asio::io_context context;
-    asio::cancellation_signal signal;
-    {
-        event_loop loop{host{context.get_executor()}};
-        auto handler = [](std::exception_ptr) { FAIL("nobody is told"); };
-        async_run(loop, nap(1h), asio::bind_cancellation_slot(signal.slot(), handler));
-        async_run(loop, nap(1h), handler);
-        context.poll();
+    for (const bool begun : {true, false}) {
+        asio::io_context context;
+        asio::cancellation_signal signal;
+        {
+            event_loop loop{host{context.get_executor()}};
+            auto handler = [](std::exception_ptr) { FAIL("nobody is told"); };
+            async_run(loop, nap(1h), asio::bind_cancellation_slot(signal.slot(), handler));
+            async_run(loop, nap(1h), handler);
+            if (begun) context.poll();
+        }
+        signal.emit(asio::cancellation_type::terminal);
+        context.restart();
+        context.run();
     }
-    signal.emit(asio::cancellation_type::terminal);
-    context.restart();
+}
+
+TEST_CASE("the context of a handler is busy from the call until the handler has run") {
+    asio::io_context context, elsewhere;
+    event_loop loop{host{context.get_executor()}};
+    bool told = false;
+    async_run(loop, take_turns(1), asio::bind_executor(elsewhere, [&](std::exception_ptr) { told = true; }));
+    elsewhere.poll();
+    CHECK_FALSE(elsewhere.stopped());
     context.run();
+    CHECK_FALSE(told);
+    elsewhere.run();
+    CHECK(told);
 }
 
 TEST_CASE("handlers the host still holds outlive a guest without harm") {

@@ -1,4 +1,5 @@
 #include <tutti/error.hpp>
+#include <tutti/result.hpp>
 #include <tutti/sleep.hpp>
 #include <tutti/task.hpp>
 
@@ -9,6 +10,9 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 using namespace tutti;
 using namespace std::chrono_literals;
@@ -19,6 +23,14 @@ static_assert(!std::is_default_constructible_v<task<>>);
 template <class Awaitable>
 concept awaited_as_lvalue = requires(Awaitable& what) { what.operator co_await(); };
 static_assert(!awaited_as_lvalue<task<>>, "a task is awaited once: only as an rvalue");
+template <class Value, class T>
+concept returned_by = requires(detail::promise<T>& to, Value&& value) {
+    to.return_value(std::forward<Value>(value));
+};
+static_assert(returned_by<const char*, std::string> && returned_by<failure, result<int>> &&
+              returned_by<std::nullptr_t, std::shared_ptr<int>> && returned_by<std::unique_ptr<int>, std::unique_ptr<const int>>);
+static_assert(!returned_by<int, std::vector<int>> && !returned_by<int*, std::unique_ptr<int>>,
+              "as from a function: without explicit constructors");
 
 namespace {
 

@@ -311,7 +311,21 @@ TEST_CASE("a context that never runs a handler still frees it") {
     CHECK(watched.use_count() == 1);
 }
 
-TEST_CASE("starting an empty future is an invalid argument") {
+TEST_CASE("a handler is told that its future is empty") {
     future<> empty;
-    CHECK_THROWS_AS(empty([](std::exception_ptr) {}), failure);
+    std::exception_ptr why;
+    empty([&](std::exception_ptr told) { why = told; });
+    REQUIRE(why);
+    CHECK_THROWS_WITH_AS(std::rethrow_exception(why), doctest::Contains("the future is empty"), failure);
+    future<int> none;
+    std::error_code code;
+    as_result(none)([&](result<int> told) { code = told.failure().code(); });
+    CHECK(code == error::invalid_argument);
+}
+
+TEST_CASE("an asio::awaitable that awaits an empty future gets the failure as an exception") {
+    asio::io_context context;
+    auto text = asio::co_spawn(context, tell(future<>()), asio::use_future);
+    context.run();
+    CHECK(text.get().starts_with("the future is empty"));
 }

@@ -9,11 +9,13 @@
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/execution/outstanding_work.hpp>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/prefer.hpp>
 
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -37,50 +39,80 @@ using run_signature_of = typename run_signature<T>::type;
 /// Tasks started from outside of any task; they belong to the loop.
 family& residents_of(event_loop& loop);
 
-/// While it lives, Asio's cancellation of a handler asks a source.
-class asked_by_slot {
+/// What Asio's cancellation of a handler asks, on whatever thread that is, as long as the task goes on.
+class asked {
 public:
-    asked_by_slot(boost::asio::cancellation_slot slot, cancel_source& source) : slot_(slot) {
-        if (slot_.is_connected()) slot_.assign([&source](boost::asio::cancellation_type) { source.request(); });
+    explicit asked(event_loop& loop) { source_.emplace(loop); }
+    cancel_token token() noexcept { return source_->token(); }
+    void request() {
+        const std::lock_guard lock(guard_);
+        if (over_ || requesting_) return;
+        requesting_ = true;
+        source_->request();
+        requesting_ = false;
+        if (over_) source_.reset();
     }
-    asked_by_slot(const asked_by_slot&) = delete;
-    asked_by_slot& operator=(const asked_by_slot&) = delete;
-    ~asked_by_slot() {
-        if (slot_.is_connected()) slot_.clear();
+    /// The loop is not touched any more when it returns, or when the request has returned in which it is called.
+    void end() {
+        const std::lock_guard lock(guard_);
+        over_ = true;
+        if (!requesting_) source_.reset();
     }
 
 private:
-    boost::asio::cancellation_slot slot_;
+    std::recursive_mutex guard_;  // what is requested on the loop may end the task at once
+    std::optional<cancel_source> source_;
+    bool requesting_ = false, over_ = false;
 };
 
-struct asked {
-    asked(event_loop& loop, boost::asio::cancellation_slot slot) : source(loop), by_slot(slot, source) {}
-    cancel_source source;
-    asked_by_slot by_slot;
+/// Of the task's frame, however that ends, be it before the task begins.
+class asked_until_then {
+public:
+    explicit asked_until_then(std::shared_ptr<asked> what) noexcept : what_(std::move(what)) {}
+    asked_until_then(asked_until_then&&) noexcept = default;
+    asked_until_then& operator=(asked_until_then&&) = delete;
+    ~asked_until_then() { end(); }
+    cancel_token token() noexcept { return what_->token(); }
+    void end() {
+        if (const auto what = std::move(what_)) what->end();
+    }
+
+private:
+    std::shared_ptr<asked> what_;
 };
+
+/// On the handler's executor, where its slot may be asked meanwhile.
+template <class Handler>
+void clear_slot_of(const Handler& handler) {
+    if (auto slot = boost::asio::get_associated_cancellation_slot(handler); slot.is_connected()) slot.clear();
+}
 
 template <class T, class Handler>
 void call_soon(Handler handler, const boost::asio::any_io_executor& fallback, std::exception_ptr why,
                [[maybe_unused]] std::optional<value_of<T>> value) {
     const auto executor = boost::asio::get_associated_executor(handler, fallback);
     if constexpr (std::is_void_v<T>) {
-        auto call = [handler = std::move(handler), why = std::move(why)]() mutable { std::move(handler)(std::move(why)); };
+        auto call = [handler = std::move(handler), why = std::move(why)]() mutable {
+            clear_slot_of(handler);
+            std::move(handler)(std::move(why));
+        };
         boost::asio::post(executor, std::move(call));
     } else {
         auto call = [handler = std::move(handler), why = std::move(why), value = std::move(value)]() mutable {
+            clear_slot_of(handler);
             std::move(handler)(std::move(why), value ? std::move(*value) : T());
         };
         boost::asio::post(executor, std::move(call));
     }
 }
 
-template <class T, class Handler>
-task<> deliver(task<T> work, Handler handler, std::unique_ptr<asked> request, boost::asio::any_io_executor executor) {
-    // The host's run() does not return while the task goes on.
+template <class T, class Handler, class Guard>
+task<> deliver(task<T> work, Handler handler, asked_until_then asking, boost::asio::any_io_executor executor, Guard answering) {
+    // The host's run() does not return while the task goes on, nor does that of the handler.
     const boost::asio::any_io_executor busy = boost::asio::prefer(executor, boost::asio::execution::outstanding_work.tracked);
     std::exception_ptr why;
     std::optional<value_of<T>> value;
-    auto child = with_cancel(std::move(work), request->source.token());
+    auto child = with_cancel(std::move(work), asking.token());
     try {
         if constexpr (std::is_void_v<T>)
             co_await std::move(child);
@@ -89,16 +121,22 @@ task<> deliver(task<T> work, Handler handler, std::unique_ptr<asked> request, bo
     } catch (...) {
         why = std::current_exception();
     }
-    request.reset();
+    asking.end();
     call_soon<T>(std::move(handler), executor, std::move(why), std::move(value));
+    answering.reset();
 }
 
 template <class T>
 struct start_async {
     template <class Handler>
     void operator()(Handler handler, event_loop* loop, task<T> work) const {
-        auto request = std::make_unique<asked>(*loop, boost::asio::get_associated_cancellation_slot(handler));
-        auto all = deliver<T, Handler>(std::move(work), std::move(handler), std::move(request), executor_of(*loop));
+        const auto request = std::make_shared<asked>(*loop);
+        asked_until_then asking(request);
+        if (auto slot = boost::asio::get_associated_cancellation_slot(handler); slot.is_connected())
+            slot.assign([request](boost::asio::cancellation_type) { request->request(); });
+        const boost::asio::any_io_executor executor = executor_of(*loop);
+        auto answering = boost::asio::make_work_guard(handler, executor);
+        auto all = deliver<T, Handler>(std::move(work), std::move(handler), std::move(asking), executor, std::move(answering));
         residents_of(*loop).start(all.release());
     }
 };

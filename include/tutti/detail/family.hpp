@@ -22,6 +22,8 @@ public:
     /// Running children stop the program, unless their frames are destroyed with the frame this lives in.
     ~family();
 
+    /// Destroys the frames it owns, with the frame that this lives in, and before anything else in that.
+    void forsake() noexcept;
     void start(promise_base* child) noexcept;
     void cancel() noexcept { source_.request(); }
     void follow(cancel_token parent) noexcept;

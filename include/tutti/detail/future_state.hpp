@@ -62,15 +62,10 @@ protected:
     void renew() noexcept;
 
 private:
-    // Never called: its address is the word that says "done".
-    struct done_runnable final : runnable {
-        void run() noexcept override {}
-    };
-    static inline done_runnable done_;
-
     /// The last reference is gone.
     virtual void recycle() noexcept = 0;
-    static runnable* done_mark() noexcept { return &done_; }
+    /// Nobody's address, and the same in all parts of a program, however they hide their symbols.
+    static runnable* done_mark() noexcept { return reinterpret_cast<runnable*>(alignof(runnable)); }
 
     std::atomic<runnable*> waiter_{nullptr};  // null, then perhaps a waiter (and back), then done_mark for good
     std::atomic<std::uint32_t> references_{2};

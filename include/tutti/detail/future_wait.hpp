@@ -10,6 +10,8 @@ namespace tutti::detail {
 
 /// Throws error::invalid_argument when the future is empty or was awaited before.
 void check_awaitable(const state_reference& state);
+/// For a token, whose handler is told just that: an empty one becomes a state that has failed so.
+state_reference told_if_empty(state_reference state);
 /// Blocks the calling thread, which must not run an event_loop.
 void block(const state_reference& state);
 bool block_for(const state_reference& state, duration time);
@@ -49,10 +51,7 @@ protected:
         check_awaitable(state_);
         return *state_.get();
     }
-    state_reference take_state() {
-        check_awaitable(state_);
-        return std::move(state_);
-    }
+    state_reference take_state() { return told_if_empty(std::move(state_)); }
 
 private:
     bool start(const promise_base& task) noexcept;

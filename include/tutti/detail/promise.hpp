@@ -158,7 +158,7 @@ public:
     task<T> get_return_object() noexcept;
 
     template <class U = T>
-        requires std::is_constructible_v<T, U&&>
+        requires std::is_convertible_v<U&&, T>
     void return_value(U&& value) {
         value_.emplace(std::forward<U>(value));
     }
