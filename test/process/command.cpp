@@ -75,9 +75,9 @@ bool command::read_some() {
     return out_ >= 0 || err_ >= 0;
 }
 
-bool command::has(const std::string& where, const std::string& text) {
-    while (where.find(text) == std::string::npos)
-        if (!read_some()) return where.find(text) != std::string::npos;
+bool command::printed(const std::string& text) {
+    while (outcome_.out.find(text) == std::string::npos)
+        if (!read_some()) return outcome_.out.find(text) != std::string::npos;
     return true;
 }
 

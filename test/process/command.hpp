@@ -24,9 +24,7 @@ public:
 
     pid_t pid() const noexcept { return pid_; }
     /// Until `text` has been seen on stdout; false when it ended, or a minute passed, without them.
-    bool printed(const std::string& text) { return has(outcome_.out, text); }
-    /// The same of stderr.
-    bool told(const std::string& text) { return has(outcome_.err, text); }
+    bool printed(const std::string& text);
     const outcome& so_far() const noexcept { return outcome_; }
     /// Until it has ended and its output is closed.
     const outcome& wait();
@@ -34,7 +32,6 @@ public:
     const outcome& wait_unread();
 
 private:
-    bool has(const std::string& where, const std::string& text);
     bool read_some();
 
     std::chrono::steady_clock::time_point begin_;

@@ -196,13 +196,14 @@ TEST_CASE("a second signal kills ranks that ignored the first") {
 }
 
 TEST_CASE("a signal that comes twice at once, as from timeout, is one") {
-    command launcher(tutti_run_words(shells(1, "trap 'sleep 0.1; echo saved; exit 0' TERM; echo ready; while :; do sleep 0.01; done")));
-    REQUIRE(launcher.printed("ready"));
-    ::kill(launcher.pid(), SIGTERM);
-    REQUIRE(launcher.told("received signal 15"));
-    ::kill(launcher.pid(), SIGTERM);
-    CHECK(launcher.wait().code == 0);
-    CHECK(contains(launcher.so_far().out, "[0] saved"));
+    for (int time = 0; time < 5; ++time) {  // the system makes one of two that it has not brought yet
+        command launcher(tutti_run_words(shells(1, "trap 'sleep 0.1; echo saved; exit 0' TERM; echo ready; while :; do sleep 0.01; done")));
+        REQUIRE(launcher.printed("ready"));
+        ::kill(launcher.pid(), SIGTERM);
+        ::kill(launcher.pid(), SIGTERM);
+        CHECK(launcher.wait().code == 0);
+        CHECK(contains(launcher.so_far().out, "[0] saved"));
+    }
 }
 
 TEST_CASE("a signal that was ignored before, as by nohup, stays ignored") {
