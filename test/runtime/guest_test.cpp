@@ -64,20 +64,20 @@ task<> work_for_a_while(event_loop& mine, int& ran) {
     }
 }
 
-class never final : public detail::timer {
+class never_due final : public detail::timer {
     void run() noexcept override { FAIL("its date is far"); }
 };
 
-task<> take_turns(int count) {
+task<> take_some_turns(int count) {
     for (int turn = 0; turn < count; ++turn) co_await yield();
 }
 
 /// Says when it is destroyed.
-class witness {
+class last_words {
 public:
-    witness(std::vector<std::string>& told, std::string name) : told_(&told), name_(std::move(name)) {}
-    witness(witness&& other) noexcept : told_(std::exchange(other.told_, nullptr)), name_(std::move(other.name_)) {}
-    ~witness() {
+    last_words(std::vector<std::string>& told, std::string name) : told_(&told), name_(std::move(name)) {}
+    last_words(last_words&& other) noexcept : told_(std::exchange(other.told_, nullptr)), name_(std::move(other.name_)) {}
+    ~last_words() {
         if (told_) told_->push_back(name_);
     }
     std::vector<std::string>& told() { return *told_; }
@@ -87,12 +87,12 @@ private:
     std::string name_;
 };
 
-task<> serve(witness& parameter) {
-    const witness mine(parameter.told(), "child");
+task<> serve_until_destroyed(last_words& parameter) {
+    const last_words mine(parameter.told(), "child");
     co_await sleep_for(1h);
 }
-task<> session(scope& nursery, witness parameter) {
-    nursery.start(serve(parameter));
+task<> session_with_child(scope& nursery, last_words parameter) {
+    nursery.start(serve_until_destroyed(parameter));
     co_await sleep_for(1h);
 }
 
@@ -121,7 +121,7 @@ TEST_CASE("a guest makes progress on the host's io_context, without a thread and
 TEST_CASE("a guest does nothing until its next date, whatever nearer ones came and went") {
     asio::io_context context;
     event_loop loop{host{context.get_executor()}};
-    never far, near, farther;
+    never_due far, near, farther;
     const time_point now = loop.now();
     loop.start_timer(far, now + 1h);
     context.poll();
@@ -245,7 +245,7 @@ TEST_CASE("asio's cancellation may come on the handler's executor while the task
         asio::cancellation_signal signal;
         bool told = false;
         auto handler = asio::bind_executor(mine, [&](std::exception_ptr) { told = true; });
-        async_run(loop, take_turns(round % 7), asio::bind_cancellation_slot(signal.slot(), handler));
+        async_run(loop, take_some_turns(round % 7), asio::bind_cancellation_slot(signal.slot(), handler));
         std::thread other([&loop] { loop.run(); });
         asio::post(mine, [&signal] { signal.emit(asio::cancellation_type::terminal); });
         mine.run();
@@ -260,7 +260,7 @@ TEST_CASE("of a scope that is destroyed unfinished the children go before the bo
     {
         asio::io_context context;
         event_loop loop{host{context.get_executor()}};
-        async_run(loop, with_scope(session, witness(told, "parameter")), asio::detached);
+        async_run(loop, with_scope(session_with_child, last_words(told, "parameter")), asio::detached);
         context.poll();
     }
     CHECK(told == std::vector<std::string>{"child", "parameter"});
@@ -297,7 +297,7 @@ TEST_CASE("the context of a handler is busy from the call until the handler has 
     asio::io_context context, elsewhere;
     event_loop loop{host{context.get_executor()}};
     bool told = false;
-    async_run(loop, take_turns(1), asio::bind_executor(elsewhere, [&](std::exception_ptr) { told = true; }));
+    async_run(loop, take_some_turns(1), asio::bind_executor(elsewhere, [&](std::exception_ptr) { told = true; }));
     elsewhere.poll();
     CHECK_FALSE(elsewhere.stopped());
     context.run();
