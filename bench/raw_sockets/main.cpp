@@ -1,7 +1,7 @@
 // The baseline of tools/compare: see group.hpp. Starts its ranks itself, and prints what tutti-perf prints.
 #include "group.hpp"
 
-#include "../../tools/refuse_nan.hpp"
+#include "../../tools/number_in.hpp"
 #include "sizes.hpp"
 #include "table.hpp"
 #include "tensors.hpp"
@@ -225,13 +225,9 @@ int main(int argc, char** argv) {
     std::string bytes = "4..64MiB", wait = "poll", list;
     app.add_option("-n,--ranks", given.ranks, "How many processes")->check(CLI::Range(1, most_ranks))->capture_default_str();
     app.add_option("--bytes", bytes, "Sizes: a list (4,64KiB,1MiB) or a range (4..64MiB)")->capture_default_str();
-    app.add_option("--step", step, "The factor between the sizes of a range")
-        ->check(CLI::Range(1.1, 1e6))
-        ->check(tutti::refuse_nan)
-        ->capture_default_str();
+    app.add_option("--step", step, "The factor between the sizes of a range")->check(tutti::number_in(1.1, 1e6))->capture_default_str();
     app.add_option("--seconds", given.seconds, "How long one size is measured, about")
-        ->check(CLI::Range(0.001, 3600.0))
-        ->check(tutti::refuse_nan)
+        ->check(tutti::number_in(0.001, 3600.0))
         ->capture_default_str();
     app.add_option("--wait", wait,
                    "While nothing moves: poll (sleep), pause, yield, or spin: yield where ranks outnumber cores, else pause")

@@ -36,8 +36,9 @@ std::string text_of(const std::string& file) {
 
 using words = std::vector<std::string>;
 
-words digits(int ranks, const words& arguments) {
-    words all = tutti_run_words({"-n", std::to_string(ranks), "--", std::getenv("TUTTI_DIGITS")});
+/// `grace`: seconds until the launcher ends ranks that do not end by themselves.
+words digits(int ranks, const words& arguments, int grace = 2) {
+    words all = tutti_run_words({"-n", std::to_string(ranks), "--grace=" + std::to_string(grace), "--", std::getenv("TUTTI_DIGITS")});
     all.insert(all.end(), arguments.begin(), arguments.end());
     return all;
 }
@@ -184,7 +185,7 @@ TEST_CASE("an environment that contradicts itself ends in one line and exit code
 }
 
 TEST_CASE("a killed rank ends the training of all, and all name it") {
-    command job(digits(4, {"--epochs", "100000"}));
+    command job(digits(4, {"--epochs", "100000"}, 1000));  // longer than we wait: all end by themselves
     REQUIRE(job.printed("epoch      2/"));
     const pid_t victim = process_of(job.pid(), 2);
     REQUIRE(victim > 0);

@@ -1,6 +1,6 @@
 #include "options.hpp"
 
-#include "../refuse_nan.hpp"
+#include "../number_in.hpp"
 #include "sizes.hpp"
 
 #include <fmt/format.h>
@@ -43,8 +43,7 @@ void add_latency(CLI::App& app, words& typed, options& given) {
         ->capture_default_str();
     part->add_option("--lengths-us", given.lengths_us, "For which the device works, each time")
         ->delimiter(',')
-        ->check(CLI::Range(1.0, 1e6))
-        ->check(tutti::refuse_nan)
+        ->check(tutti::number_in(1.0, 1e6))
         ->capture_default_str();
     part->add_option("--samples", given.samples,
                      "Of each; fewer of those that take long. As many again while another thread launches kernels, which are counted")

@@ -1,6 +1,6 @@
 #include "options.hpp"
 
-#include "../refuse_nan.hpp"
+#include "../number_in.hpp"
 #include "sizes.hpp"
 
 #include "engine/lane_id.hpp"
@@ -88,8 +88,7 @@ void add_options(CLI::App& app, words& typed, options& given) {
     auto* bytes = app.add_option("--bytes", typed.bytes, "Sizes of the whole vector: a list (4,64KiB,1MiB) or a range (4..64MiB)")
                       ->capture_default_str();
     app.add_option("--step", typed.step, "The factor between the sizes of a range")
-        ->check(CLI::Range(1.1, 1e6))
-        ->check(tutti::refuse_nan)
+        ->check(tutti::number_in(1.1, 1e6))
         ->capture_default_str();
     app.add_option("--type", typed.type, names_of(types))->capture_default_str();
     app.add_option("--op", typed.op, names_of(operators))->capture_default_str();
@@ -104,8 +103,7 @@ void add_options(CLI::App& app, words& typed, options& given) {
         ->capture_default_str();
     app.add_option("--iters", typed.iterations, "Operations in a batch; auto: as many as fit --seconds")->capture_default_str();
     app.add_option("--seconds", given.seconds, "How long one size is measured, about")
-        ->check(CLI::Range(0.001, 3600.0))
-        ->check(tutti::refuse_nan)
+        ->check(tutti::number_in(0.001, 3600.0))
         ->capture_default_str();
     app.add_flag("--in-place", given.in_place, "The output is the input's memory");
     app.add_flag("--arena", given.arena, "Memory from communicator::allocate, which the ranks of a host read where it is; calls say so");
@@ -114,8 +112,7 @@ void add_options(CLI::App& app, words& typed, options& given) {
                    "buckets of 25 MiB, and as one vector")
         ->excludes(bytes);
     app.add_option("--overlap", given.overlap_ms, "Also compute for so many milliseconds while the operation is under way")
-        ->check(CLI::Range(0.001, most_overlap_ms))
-        ->check(tutti::refuse_nan)
+        ->check(tutti::number_in(0.001, most_overlap_ms))
         ->excludes("--list");
     app.add_flag("--spin", given.spin, "Wait by communicator::spin instead of co_await")->excludes("--list")->excludes("--overlap");
     app.add_flag("--deterministic", given.deterministic, "Only by algorithms that combine in one order and grouping");

@@ -1,6 +1,6 @@
 #include "options.hpp"
 
-#include "../refuse_nan.hpp"
+#include "../number_in.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -60,12 +60,10 @@ std::variant<options, int> parse(int argc, const char* const* argv) {
         "A slow reader of its output is waited for. After the time limit or a signal, one that takes nothing for 2 s loses the rest.");
     app.add_option("-n,--ranks", wanted.ranks, "How many ranks to start")->required()->check(CLI::Range(1, max_ranks))->type_name("N");
     const CLI::Option* limit = app.add_option("--timeout", timeout, "End all ranks after this time, with exit code 124")
-                                   ->check(CLI::Range(0.001, max_seconds))
-                                   ->check(tutti::refuse_nan)
+                                   ->check(tutti::number_in(0.001, max_seconds))
                                    ->type_name("SECONDS");
     app.add_option("--grace", grace, "After a failure: time for the others to end by themselves, and again to obey SIGTERM")
-        ->check(CLI::Range(0.0, max_seconds))
-        ->check(tutti::refuse_nan)
+        ->check(tutti::number_in(0.0, max_seconds))
         ->type_name("SECONDS")
         ->capture_default_str();
     app.add_flag("--no-prefix", bare, "Print the ranks' bytes as they are, without \"[rank] \" before their lines");
