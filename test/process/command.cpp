@@ -45,7 +45,7 @@ command::command(const std::vector<std::string>& words, const std::string& input
         ::dup2(out[1], STDOUT_FILENO);
         ::dup2(err[1], STDERR_FILENO);
         // Whoever started the tests may ignore them, as nohup does, and what a shell has been born to ignore it cannot trap.
-        for (const int signal : {SIGHUP, SIGINT, SIGTERM}) ::signal(signal, SIG_DFL);
+        for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_DFL);
         ::execv(arguments[0], arguments.data());
         ::_exit(99);
     }
