@@ -41,7 +41,8 @@ public:
         for (rank me = 0; me < size(); ++me) {
             const schedule plan = build(me);
             steps += static_cast<long>(plan.steps().size());
-            if (me == 0 && steps > limits.steps / size()) return false;  // the others are about as long
+            // The others are about as long as one of these two.
+            if (me == 0 && std::min(steps, static_cast<long>(build(size() / 2).steps().size())) > limits.steps / size()) return false;
             outline& mine = edit(me);
             mine = outline_of(plan, found);
             paths += static_cast<long>(mine.peers.size());

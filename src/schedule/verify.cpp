@@ -161,7 +161,7 @@ private:
             return {flaw::wrong_result, holds + ", expected " + text(wanted)};
         if (wanted.owner < 0 && promise_.grouped && found != grouped(formulas_, wanted, size))
             return {flaw::other_grouping, holds + ", and not as " + formulas_.text(grouped(formulas_, wanted, size))};
-        if (combined && promise_.ordered && !in_rank_order(formulas_.pieces(found)))
+        if (wanted.owner < 0 && promise_.ordered && !in_rank_order(formulas_.pieces(found)))
             return {flaw::not_in_order, holds + ", which is not the order of ranks"};
         if (agreed && *agreed != expressions::nothing && !promise_.repeats_allowed)
             return {flaw::different_order, holds + ", another rank with " + formulas_.text(*agreed)};

@@ -215,6 +215,27 @@ TEST_CASE("a sum in another order than that of ranks is right, unless the contra
     CHECK(found.why == "rank 0 ends with output[0] = ((0+2)+1), which is not the order of ranks");
 }
 
+TEST_CASE("a sum over the first ranks counts for the order of ranks, too") {
+    // Rank 2 adds what rank 0 sends to its own, and then what rank 1 sends.
+    schedule first({.input = 1, .output = 1}), second = first, third = first;
+    first.round(copy(output(0), input(0)), send(2, input(0)));
+    second.round(copy(output(0), input(0)), send(2, input(0)));
+    third.round(copy(output(0), input(0)));
+    third.round(recv_reduce(0, output(0)));
+    third.round(recv_reduce(1, output(0)));
+    contract promise = sum_everywhere(3);
+    promise.spaces = {.input = 1, .output = 1};
+    for (rank each = 0; each < 3; ++each) {
+        terms& one = promise.ranks[static_cast<std::size_t>(each)];
+        one.begins = {{input(0), {each, 0}}};
+        one.ends.clear();
+    }
+    promise.ranks[2].ends = {{output(0), {first_ranks(3), 0}}};
+    CHECK(verify(std::vector{first, second, third}, promise).correct());
+    promise.ordered = true;
+    CHECK(verify(std::vector{first, second, third}, promise).what == flaw::not_in_order);
+}
+
 TEST_CASE("a sum in the order of ranks may be grouped in another way, unless the contract asks for the one") {
     // Of four, from left to right.
     schedule centre({.output = 1}), leaf({.output = 1});
