@@ -14,6 +14,8 @@ template <class Awaitable>
 decltype(auto) awaiter_of(Awaitable&& what) {
     if constexpr (requires { static_cast<Awaitable&&>(what).operator co_await(); })
         return static_cast<Awaitable&&>(what).operator co_await();
+    else if constexpr (requires { operator co_await(static_cast<Awaitable&&>(what)); })
+        return operator co_await(static_cast<Awaitable&&>(what));
     else return static_cast<Awaitable&&>(what);
 }
 template <class Awaitable>

@@ -37,7 +37,8 @@ public:
     }
 
     /// Blocks this thread until the end; the value, or throws `failure`. On an event loop's thread it throws error::invalid_argument
-    /// instead of waiting, since the work to be waited for may need that very thread; the future stays as it was.
+    /// instead of waiting, since the work to be waited for may need that very thread; the future stays as it was. Of the host's thread of a guest
+    /// loop nobody can tell: blocking there would be for ever.
     T get() {
         detail::block(state_);
         auto state = std::move(state_);

@@ -80,14 +80,14 @@ template <transferable T>
     requires(!std::is_const_v<T> && alignof(T) <= alignof(std::max_align_t))
 class custom_op final : public detail::user_op {
 public:
-    template <class Combine>
+    template <std::copy_constructible Combine>
         requires(std::is_invocable_r_v<T, const Combine&, const T&, const T&>)
     custom_op(std::string name, tutti::commutes order, Combine function) : custom_op(std::move(name), order) {
         pieces_ = [function = std::move(function)](T* target, const T* first, const T* second, std::size_t count) {
             for (std::size_t index = 0; index < count; ++index) target[index] = function(first[index], second[index]);
         };
     }
-    template <class Combine>
+    template <std::copy_constructible Combine>
         requires(!std::is_invocable_r_v<T, const Combine&, const T&, const T&> &&  // which may be all that its body compiles with
                  std::is_invocable_v<const Combine&, std::span<const T>, std::span<T>>)
     custom_op(std::string name, tutti::commutes order, Combine function) : custom_op(std::move(name), order) {

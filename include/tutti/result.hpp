@@ -3,7 +3,9 @@
 
 #include <tutti/error.hpp>
 
+#include <concepts>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -13,6 +15,11 @@ template <class T = void>
 class [[nodiscard]] result {
 public:
     result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+    /// What becomes a T: a pointer to a class of one's own, say, where T is one to its interface.
+    template <class U>
+        requires(!std::same_as<std::remove_cvref_t<U>, T> && !std::same_as<std::remove_cvref_t<U>, result> && std::convertible_to<U, T> &&
+                 !std::convertible_to<U, tutti::failure>)
+    result(U&& value) : state_(std::in_place_index<0>, static_cast<U&&>(value)) {}
     result(tutti::failure why) : state_(std::in_place_index<1>, std::move(why)) {}
 
     bool has_value() const noexcept { return state_.index() == 0; }

@@ -54,7 +54,7 @@ detail::arena_memory communicator::allocate_bytes(std::size_t count, std::size_t
 }
 
 void communicator::check_spin() const {
-    if (group_->home().loop().here())
+    if (detail::waits_for_itself(group_->home().loop()))
         throw failure(error::invalid_argument, fmt::format("rank {} of {} called spin on the loop that makes the progress; co_await there", rank(), name()));
 }
 

@@ -1,6 +1,8 @@
 // A loop that lives on somebody else's executor: it asks for a turn when there is something to do and holds nothing in between.
 #include "runtime/loop_state.hpp"
 
+#include <type_traits>
+
 namespace tutti::detail {
 
 void guest::schedule() {
@@ -40,10 +42,26 @@ void guest::arm() {
     });
 }
 
+/// As far as the executor tells.
+bool guest::hosted_here() const noexcept {
+    const auto told = [this]<class Executor>(std::type_identity<Executor>) {
+        const auto* known = executor_.target<Executor>();
+        return known && known->running_in_this_thread();
+    };
+    return told(std::type_identity<asio::io_context::executor_type>()) ||
+           told(std::type_identity<asio::strand<asio::io_context::executor_type>>()) ||
+           told(std::type_identity<asio::strand<asio::any_io_executor>>());
+}
+
 void guest::leave() noexcept {
     loop_ = nullptr;
     armed_for_ = no_deadline;
     alarm_.cancel();
+}
+
+bool waits_for_itself(event_loop& loop) noexcept {
+    const auto& place = loop.inner().place;
+    return loop.here() || (place && place->hosted_here());
 }
 
 }  // namespace tutti::detail

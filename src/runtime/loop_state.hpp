@@ -31,6 +31,7 @@ public:
     /// Lets the host's clock wake us for the soonest timer.
     void arm();
     void leave() noexcept;
+    bool hosted_here() const noexcept;
 
 private:
     void turn();

@@ -40,6 +40,9 @@ private:
     event_loop* const before_;  // where this thread was
 };
 
+/// Whether this thread runs `loop`, or the executor that it is a guest of, where that tells: whoever waits here without suspending waits for ever.
+bool waits_for_itself(event_loop& loop) noexcept;
+
 /// Returns when `end` is done, and does nothing else until then: runs the turns of `loop` where this thread may, without sleeping or yielding.
 /// Not on `loop`.
 void spin_until(event_loop& loop, const future_state& end);

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <memory>
 #include <string>
 
 using namespace tutti;
@@ -56,4 +57,16 @@ TEST_CASE("a result holds a value or throws its failure") {
     CHECK_THROWS_AS(bad.value(), failure);
     CHECK(bad.failure().code() == error::closed);
     CHECK(result<>().has_value());
+}
+
+TEST_CASE("a result is made of what its value is made of") {
+    const auto named = []() -> result<std::string> { return "rank 3"; };
+    CHECK(named().value() == "rank 3");
+    const auto owned = [](bool well) -> result<std::unique_ptr<const int>> {
+        if (!well) return failure(error::closed, "nothing is left");
+        return std::make_unique<int>(7);
+    };
+    CHECK(*owned(true).value() == 7);
+    CHECK(owned(false).failure().code() == error::closed);
+    static_assert(!std::is_convertible_v<int*, result<std::string>>);
 }

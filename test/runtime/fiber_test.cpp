@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <coroutine>
 #include <cstdlib>
 #include <limits>
 #include <new>
@@ -24,6 +25,18 @@ struct nobody final : detail::task_owner {
 task<int> twice(int value) {
     co_await sleep_for(1s);
     co_return 2 * value;
+}
+struct number_at_once {
+    int value;
+};
+auto operator co_await(number_at_once what) {
+    struct awaiter {
+        int value;
+        bool await_ready() const noexcept { return true; }
+        void await_suspend(std::coroutine_handle<>) const noexcept {}
+        int await_resume() const noexcept { return value; }
+    };
+    return awaiter{what.value};
 }
 task<int> fail_soon() {
     co_await sleep_for(1s);
@@ -68,6 +81,7 @@ TEST_CASE("a fiber gets values, failures and exceptions from what it awaits, and
         CHECK_THROWS_AS(fiber::await(std::move(bad.first)), failure);
         CHECK_THROWS_WITH_AS(fiber::await(fail_soon()), "soon", std::runtime_error);
         fiber::await(sleep_for(1s));
+        CHECK(fiber::await(number_at_once{4}) == 4);
         return std::make_unique<int>(fiber::await(twice(21)));
     };
     CHECK(*run(loop, fiber::run(work)) == 42);

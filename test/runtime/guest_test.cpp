@@ -6,6 +6,7 @@
 
 #include "runtime/asio.hpp"
 #include "runtime/event.hpp"
+#include "runtime/shift.hpp"
 
 #include <doctest/doctest.h>
 
@@ -102,6 +103,21 @@ task<> tell(std::promise<int>& result, int& ran, event_loop& loop) {
 }
 
 }  // namespace
+
+TEST_CASE("on the thread of its executor a guest says that whoever waits there waits for itself") {
+    asio::io_context plain;
+    for (const auto& executor : {asio::any_io_executor(plain.get_executor()), asio::any_io_executor(asio::make_strand(plain)),
+                                 asio::any_io_executor(asio::make_strand(asio::any_io_executor(plain.get_executor())))}) {
+        event_loop loop{host{executor}};
+        CHECK_FALSE(detail::waits_for_itself(loop));
+        std::optional<bool> inside;
+        asio::post(executor, [&] { inside = detail::waits_for_itself(loop); });
+        plain.restart();
+        plain.poll();
+        CHECK(inside == true);
+        CHECK_FALSE(detail::waits_for_itself(loop));
+    }
+}
 
 TEST_CASE("a guest makes progress on the host's io_context, without a thread and without keeping it alive when idle") {
     asio::io_context context;

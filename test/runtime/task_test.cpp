@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include <coroutine>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -176,6 +177,27 @@ TEST_CASE("an exception comes out of the await") {
     event_loop loop(event_loop::virtual_time);
     CHECK_THROWS_WITH_AS(run(loop, fail_after(1s)), "later", std::runtime_error);
     CHECK(run(loop, survive()) == 2);
+}
+
+namespace {
+
+struct picky {
+    bool refuses = false;
+};
+std::suspend_never operator co_await(picky what) {
+    if (what.refuses) throw std::runtime_error("not this one");
+    return {};
+}
+task<> await_both() {
+    co_await picky{};
+    co_await picky{true};
+}
+
+}  // namespace
+
+TEST_CASE("what an awaitable throws while it is asked for its awaiter comes out of the await") {
+    event_loop loop(event_loop::virtual_time);
+    CHECK_THROWS_WITH_AS(run(loop, await_both()), "not this one", std::runtime_error);
 }
 
 TEST_CASE("when nothing can run any more the failure tells who waits for what") {

@@ -87,7 +87,7 @@ public:
     void unhandled_exception() noexcept { error_ = std::current_exception(); }
 
     template <class Awaitable>
-    decltype(auto) await_transform(Awaitable&& what, std::source_location where = std::source_location::current()) noexcept {
+    decltype(auto) await_transform(Awaitable&& what, std::source_location where = std::source_location::current()) {
         waits_at_ = where;
         waits_for_ = &what;
         explain_wait_ = [](const void* awaitable, explanation& out) {
