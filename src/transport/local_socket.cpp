@@ -135,6 +135,17 @@ bool send_byte(int handle, char what, const file_descriptor* with) noexcept {
     return sent == 1;
 }
 
+result<> hand_over(int handle, char what, const file_descriptor& file) {
+    if (send_byte(handle, what, &file)) return {};
+    const int told = errno;
+    // Only so many files of a user may be on their way, until those to whom they are sent take them.
+    const bool crowded = told == ETOOMANYREFS || told == ENOBUFS || told == EAGAIN;
+    report why;
+    why.code = crowded ? std::make_error_code(std::errc::resource_unavailable_try_again) : make_error_code(error::system);
+    why.cause = fmt::format("shared memory could not be handed over: {}", std::generic_category().message(told));
+    return failure(std::move(why));
+}
+
 local_news hear_news(int handle) noexcept {
     char text[64];
     iovec place{text, sizeof text};
@@ -156,9 +167,12 @@ local_news hear_news(int handle) noexcept {
     news.bytes = static_cast<std::size_t>(came);
     for (cmsghdr* head = CMSG_FIRSTHDR(&message); head != nullptr; head = CMSG_NXTHDR(&message, head))
         if (head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS) {
-            int number = -1;
-            std::memcpy(&number, CMSG_DATA(head), sizeof number);
-            news.file = file_descriptor(number);
+            // More than one fits in, and is closed again.
+            for (std::size_t at = 0; at + sizeof(int) <= head->cmsg_len - CMSG_LEN(0); at += sizeof(int)) {
+                int number = -1;
+                std::memcpy(&number, CMSG_DATA(head) + at, sizeof number);
+                news.file = file_descriptor(number);
+            }
         }
     if ((message.msg_flags & MSG_CTRUNC) != 0) news.code = std::make_error_code(std::errc::too_many_files_open);
     return news;

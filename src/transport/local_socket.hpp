@@ -39,6 +39,9 @@ result<local_protocol::socket> local_socket(event_loop& loop, file_descriptor fr
 /// One byte, with a file or without. False when it cannot be sent now or ever.
 bool send_byte(int handle, char what, const file_descriptor* with = nullptr) noexcept;
 
+/// The same with a file that has to arrive. std::errc::resource_unavailable_try_again where too many are on their way.
+result<> hand_over(int handle, char what, const file_descriptor& file);
+
 /// What has come, at most one file with it.
 struct local_news {
     std::size_t bytes = 0;

@@ -35,6 +35,7 @@ std::error_code process_copy::take(std::uint64_t address, std::size_t bytes) noe
 }
 
 process_memory::process_memory(int process, std::size_t from) : process_(process), from_(from) {
+    if (from == no_single_copy) return;
     std::random_device source;
     proof_ = std::make_unique<const std::uint64_t>((std::uint64_t{source()} << 32 | source()) | 1);
 }

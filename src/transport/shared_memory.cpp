@@ -13,7 +13,10 @@
 namespace tutti {
 
 result<file_descriptor> make_shared_file(const char* name, std::size_t bytes) {
-    file_descriptor file(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    constexpr unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING,
+                       no_exec = 0x0008;  // MFD_NOEXEC_SEAL: some systems want it, older ones do not know it
+    file_descriptor file(::memfd_create(name, flags | no_exec));
+    if (!file && errno == EINVAL) file = file_descriptor(::memfd_create(name, flags));
     if (!file) return refused_by_system("no shared memory");
     rlimit limit{};
     if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur) {  // the system would end this process

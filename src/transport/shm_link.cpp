@@ -227,7 +227,9 @@ private:
     }
     std::size_t single_copy_from() const noexcept override { return out_ ? there_.single_copy_from(*out_) : no_single_copy; }
     std::error_code fetch(std::span<const reference> from, std::span<const std::span<std::byte>> into) noexcept override {
-        return there_.fetch(from, into);
+        if (const auto why = there_.fetch(from, into)) return why;
+        return hung_up(handle_) ? std::make_error_code(std::errc::no_such_process)
+                                : std::error_code();  // another may have its number since
     }
     std::uint64_t returned() noexcept override { return out_ ? out_->returned.load() : 0; }
     void when_returned(std::uint64_t seen, detail::runnable& work) noexcept override {
@@ -376,7 +378,7 @@ result<std::unique_ptr<link>> open_shm_link(event_loop& loop, file_descriptor co
     auto memory = mapping::of(*file, mapping::access::write);
     if (!memory) return memory.failure();
     new (memory->data()) shared_rings;
-    if (!send_byte(connected.number(), memory_comes, &*file)) return failure(error::system, "the shared memory could not be handed over");
+    if (const auto sent = hand_over(connected.number(), memory_comes, *file); !sent) return sent.failure();
     auto socket = local_socket(loop, std::move(connected));
     if (!socket) return socket.failure();
     auto made = std::make_unique<shm_link>(loop, std::move(*socket), std::move(peer), std::move(mine), single_copy_from);

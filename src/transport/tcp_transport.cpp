@@ -54,7 +54,8 @@ boost::system::error_code end_connect(tcp::socket& socket) {
     socklen_t bytes = sizeof value;
     if (::getsockopt(socket.native_handle(), SOL_SOCKET, SO_ERROR, &value, &bytes) != 0) value = errno;
     boost::system::error_code code(value, boost::system::system_category());
-    if (!code) socket.remote_endpoint(code);
+    const tcp::endpoint there = code ? tcp::endpoint() : socket.remote_endpoint(code);
+    if (!code && there == socket.local_endpoint(code)) code = asio::error::connection_refused;  // nobody listens there: it has met itself
     return code;
 }
 

@@ -62,6 +62,18 @@ TEST_CASE("what cannot be copied is an error of the system") {
     CHECK(process_copy(1 << 30, into).take(address_of(target), 100) == std::errc::no_such_process);
 }
 
+TEST_CASE("nothing is taken from a process whose link has ended: another may have its number") {
+    fetching_road on;
+    const bytes what = random_bytes(1000, 5);
+    bytes target(what.size());
+    const std::span<std::byte> into[] = {target};
+    const reference from[] = {reference::in_process(what)};
+    CHECK_FALSE(on.far_end->near()->fetch(from, into));
+    CHECK(target == what);
+    on.near_end->close();
+    CHECK(on.far_end->near()->fetch(from, into) == std::errc::no_such_process);
+}
+
 TEST_CASE("long transfers that are only moved are fetched, and their frames are sent when they have been") {
     fetching_road on;
     struct row {

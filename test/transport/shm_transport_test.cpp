@@ -13,10 +13,12 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -190,6 +192,39 @@ TEST_CASE("a stranger who sends no memory, or memory of another kind, gets an er
     const std::byte one[1] = {};
     const std::span<const std::byte> parts[] = {one};
     CHECK(link->try_send(parts).code == error::protocol_error);
+}
+
+TEST_CASE("of two files that come in one message one is taken, and none is left open") {
+    int both[2];
+    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both) == 0);
+    const file_descriptor near(both[0]), far(both[1]);
+    const auto open_files = [] {
+        const std::filesystem::directory_iterator all("/proc/self/fd");
+        return std::distance(std::filesystem::begin(all), std::filesystem::end(all));
+    };
+    const auto before = open_files();
+    const int files[] = {near.number(), far.number()};
+    char text = 'm';
+    iovec place{&text, 1};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof files)]{};
+    msghdr message{};
+    message.msg_iov = &place;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    cmsghdr* const head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(sizeof files);
+    std::memcpy(CMSG_DATA(head), files, sizeof files);
+    REQUIRE(::sendmsg(near.number(), &message, 0) == 1);
+    {
+        const local_news news = hear_news(far.number());
+        CHECK(news.bytes == 1);
+        CHECK(news.file);
+        CHECK(open_files() == before + 1);
+    }
+    CHECK(open_files() == before);
 }
 
 TEST_CASE("a link ends when an arena comes that cannot be mapped, with the reason") {
