@@ -39,13 +39,6 @@ engine::~engine() { TUTTI_CHECK(shut_, "an engine is shut down before it is dest
 
 // ---- issuing
 
-/// Bytes of the whole vector that a plan works on, the same on all ranks: of all_to_all_v, whose ranks know their own counts only, none.
-static std::size_t vector_bytes(const request& what, int size) noexcept {
-    if (what.kind == collective::all_to_all_v) return 0;
-    const bool blocks = (spreads(what.kind) || collects(what.kind)) && !has_counts(what.kind);
-    return what.count * what.element_bytes() * (blocks ? static_cast<std::size_t>(size) : 1);
-}
-
 void engine::reprice(const cost_model& costs) {
     chooser choose = chooser_at(costs, settings_, who_, false), choose_allocated = chooser_at(costs, settings_, who_, true);
     const std::lock_guard lock(guard_);
@@ -76,18 +69,6 @@ chooser& engine::chooser_for(bool allocated) noexcept { return allocated ? choos
 const algorithm& engine::chosen(collective kind, std::size_t vector_bytes, bool allocated) {
     const std::lock_guard lock(guard_);
     return chooser_for(allocated).choose(kind, vector_bytes);
-}
-
-engine::prepared& engine::prepare(const request& what) {
-    const choice asked{what.kind, what.op.ordered(), what.allocated, what.root, vector_bytes(what, who_.size)};
-    if (last_choice_.made && last_choice_.asked == asked) return *last_choice_.made;
-    const algorithm& chosen = chooser_for(what.allocated).choose(asked.kind, asked.vector_bytes, asked.ordered);
-    const auto number = static_cast<std::uint8_t>(tutti::number(chosen));
-    prepared& found = programs_[{what.kind, number, what.root}];
-    if (!found.plan) found.plan = compile(chosen, {who_.me, who_.size, what.root, &who_.hosts});
-    found.algorithm = number;
-    last_choice_ = {asked, &found};
-    return found;
 }
 
 operation& engine::issue(const request& what, duration default_deadline) {

@@ -126,6 +126,7 @@ public:
     /// Any thread: its caller and the engine have let go of it. False when the engine has shut down: then it is to be put back, which may be
     /// the end of the engine.
     bool take_back(operation& which) noexcept;
+    void take_scratch(operation& to, std::size_t bytes) noexcept;
     void put_back(operation& which) noexcept;
 
 private:

@@ -2,6 +2,7 @@
 #include "engine/engine.hpp"
 #include "engine/repeated_call.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace tutti {
@@ -25,6 +26,24 @@ operation* engine::begun_like_before(const request& what) noexcept {
     operation* const next = free.first;
     if (!next || next->what.digest != (what.digest ^ what.op.digest())) return nullptr;
     return next->begin_like_before(what) ? next : nullptr;
+}
+
+engine::prepared& engine::prepare(const request& what) {
+    const choice asked{what.kind, what.op.ordered(), what.allocated, what.root, vector_bytes(what, who_.size)};
+    if (last_choice_.made && last_choice_.asked == asked) return *last_choice_.made;
+    const algorithm& chosen = chooser_for(what.allocated).choose(asked.kind, asked.vector_bytes, asked.ordered);
+    const auto number = static_cast<std::uint8_t>(tutti::number(chosen));
+    prepared& found = programs_[{what.kind, number, what.root}];
+    if (!found.plan) {
+        const auto other = std::find_if(programs_.begin(), programs_.end(), [&](const auto& each) {
+            return each.first.kind == what.kind && each.first.algorithm == number && each.second.plan;
+        });
+        found.plan =
+            compile(chosen, {who_.me, who_.size, what.root, &who_.hosts}, other == programs_.end() ? nullptr : other->second.plan.get());
+    }
+    found.algorithm = number;
+    last_choice_ = {asked, &found};
+    return found;
 }
 
 operation& engine::made_of(const request& what) {
@@ -80,6 +99,22 @@ void engine::put_back(operation& which) noexcept {
 void engine::put(operation& which) noexcept {
     place_of(which).push(which);
     --out_;
+}
+
+/// Every root has operations of its own, and long scratch is not kept for each: it goes on from one at rest, too short or not, as the longest
+/// that is at most twice as long. With the guard held.
+void engine::take_scratch(operation& to, std::size_t bytes) noexcept {
+    constexpr std::size_t long_bytes = 1 * MiB;
+    operation* from = nullptr;
+    std::size_t longest = long_bytes - 1;
+    for (auto& [key, made] : programs_)
+        for (operation* each = made.free.first; each && bytes >= long_bytes; each = each->next)
+            if (each != &to && each->scratch_bytes_ > longest && each->scratch_bytes_ / 2 <= bytes)
+                from = each, longest = each->scratch_bytes_;
+    if (!from) return;
+    to.scratch_ = std::move(from->scratch_);
+    to.scratch_bytes_ = std::exchange(from->scratch_bytes_, 0);
+    from->laid_out_ = false;
 }
 
 /// Puts operations that have come back where the next calls look for them: the one that came first is taken first, so that calls in turns

@@ -77,8 +77,11 @@ void operation::plan(std::shared_ptr<const program> plan, rank me, int size, con
 
     std::size_t longest = 0;
     for (const layout& each : spaces_) longest = std::max(longest, each.longest_without_grain() * each.element_bytes);
+    const std::size_t elements = longest / std::max<std::size_t>(asked.element_bytes(), 1);
     longest *= static_cast<std::size_t>(plan_->largest_transfer());
-    slices_ = std::max<std::size_t>(1, (longest + how.slice_bytes - 1) / how.slice_bytes);
+    // Blocks of given sizes may be one long and many short ones.
+    if (has_counts(asked.kind)) longest = std::min(longest, asked.count * asked.element_bytes());
+    slices_ = std::clamp<std::size_t>((longest + how.slice_bytes - 1) / how.slice_bytes, 1, std::max<std::size_t>(elements, 1));
     segment_ = how.segment;
     // Here no rank knows the longest block of all; nothing is forwarded, so nothing is lost without slices.
     if (asked.kind == collective::all_to_all_v) slices_ = 1;

@@ -1,5 +1,5 @@
 // Which memory an operation works on: the caller's, its own, and what is copied or scaled from one to the other before a slice begins.
-#include "engine/operation.hpp"
+#include "engine/engine.hpp"
 #include "reduce/kernel.hpp"
 
 #include <algorithm>
@@ -8,7 +8,10 @@
 namespace tutti {
 
 std::byte* operation::scratch(std::size_t bytes) {
+    if (scratch_bytes_ < bytes) owner_.take_scratch(*this, bytes);
     if (scratch_bytes_ < bytes) {
+        scratch_bytes_ = 0;
+        scratch_.reset();  // first: it may be long
         scratch_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
         scratch_bytes_ = bytes;
     }

@@ -123,9 +123,10 @@ int largest_transfer(const schedule& plan) noexcept {
     return largest;
 }
 
-std::shared_ptr<const program> compile(const algorithm& algorithm, place where) {
-    int largest = 0;
-    for (rank each = 0; each < where.size; ++each) largest = std::max(largest, largest_transfer(algorithm.build({each, where.size, 0, where.hosts})));
+std::shared_ptr<const program> compile(const algorithm& algorithm, place where, const program* other_root) {
+    int largest = other_root ? other_root->largest_transfer() : 0;
+    for (rank each = 0; each < where.size && !other_root; ++each)
+        largest = std::max(largest, largest_transfer(algorithm.build({each, where.size, 0, where.hosts})));
     return std::make_shared<const program>(algorithm.build(where), largest);
 }
 

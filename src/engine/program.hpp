@@ -95,7 +95,8 @@ private:
 /// Blocks in the longest transfer of a plan.
 int largest_transfer(const schedule& plan) noexcept;
 
-/// The program of `algorithm` at `where`.
-std::shared_ptr<const program> compile(const algorithm& algorithm, place where);
+/// The program of `algorithm` at `where`. How long transfers are does not depend on the root, and takes a plan of each rank to find; a program with
+/// another root knows it already.
+std::shared_ptr<const program> compile(const algorithm& algorithm, place where, const program* other_root = nullptr);
 
 }  // namespace tutti

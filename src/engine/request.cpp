@@ -14,6 +14,12 @@ static std::uint64_t digest_of(std::span<const std::size_t> counts) noexcept {
     return digest;
 }
 
+std::size_t vector_bytes(const request& what, int size) noexcept {
+    if (what.kind == collective::all_to_all_v) return 0;
+    const bool blocks = (spreads(what.kind) || collects(what.kind)) && !has_counts(what.kind);
+    return what.count * what.element_bytes() * (blocks ? static_cast<std::size_t>(size) : 1);
+}
+
 bool repeats(const request& before, const request& now) noexcept {
     if (before.kind != now.kind || before.type != now.type || before.opaque_bytes != now.opaque_bytes || before.op != now.op) return false;
     if (before.allocated != now.allocated || before.root != now.root || before.count != now.count || before.input != now.input ||

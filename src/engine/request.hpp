@@ -37,6 +37,9 @@ struct request {
 /// Whether they are the same call on the same memory. Never so where there are lists or counts, which are borrowed.
 bool repeats(const request& before, const request& now) noexcept;
 
+/// Of the whole vector that a plan works on, the same on all `size` ranks: of all_to_all_v, whose ranks know their own counts only, 0.
+std::size_t vector_bytes(const request& what, int size) noexcept;
+
 /// What the ranks must agree about, without the algorithm.
 descriptor describe(const request& what) noexcept;
 

@@ -7,7 +7,7 @@
 
 namespace {
 
-std::atomic<std::size_t> count{0};
+std::atomic<std::size_t> count{0}, long_count{0};
 thread_local std::size_t own_count = 0;
 constexpr std::size_t plenty = std::numeric_limits<std::size_t>::max();
 thread_local std::size_t left = plenty;
@@ -17,6 +17,7 @@ std::atomic<std::size_t> pages{plenty};
     if (left == 0) return nullptr;
     if (left != plenty) --left;
     count.fetch_add(1, std::memory_order_relaxed);
+    if (bytes >= 1024 * 1024) long_count.fetch_add(1, std::memory_order_relaxed);
     ++own_count;
     return std::malloc(bytes == 0 ? 1 : bytes);
 }
@@ -54,6 +55,7 @@ void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std
 namespace tutti::test {
 
 std::size_t allocations() noexcept { return count.load(std::memory_order_relaxed); }
+std::size_t long_allocations() noexcept { return long_count.load(std::memory_order_relaxed); }
 std::size_t own_allocations() noexcept { return own_count; }
 
 scarce_memory::scarce_memory(std::size_t times) noexcept { left = times; }

@@ -8,6 +8,8 @@ namespace tutti::test {
 
 /// By all threads of this program.
 std::size_t allocations() noexcept;
+/// Of at least 1 MiB each.
+std::size_t long_allocations() noexcept;
 /// By the calling thread.
 std::size_t own_allocations() noexcept;
 
