@@ -54,7 +54,7 @@ struct report {
 std::string to_string(const report& what);
 
 /// A failure as a value, and as the exception that `co_await` throws. Cheap to copy.
-class failure : public std::exception {
+class [[gnu::visibility("default")]] failure : public std::exception {
 public:
     explicit failure(report what);
     failure(error code, std::string cause);

@@ -63,7 +63,7 @@ membership beside(group& which, std::string_view what) {
 }
 
 future<std::unique_ptr<communicator>> form(const std::shared_ptr<context::state>& home, membership who, future<> parent) {
-    return spawn(*home, form_here(home, std::move(who), std::move(parent)));
+    return spawn_cancellable(*home, form_here(home, std::move(who), std::move(parent)));
 }
 
 }  // namespace tutti::detail

@@ -12,9 +12,11 @@
 #include <tutti/communicator.hpp>
 #include <tutti/gpu/communicator.hpp>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace tutti::gpu {
 
@@ -47,7 +49,8 @@ public:
     std::shared_ptr<device_engine> engine;
     tutti::detail::list_check lists;
     std::uint8_t divides = 0;       // NCCL makes communicators of this one, on all ranks
-    int shrunk = 0;                 // times
+    // By who was left out: how often the others have met. Whoever tries again meets those who try for the first time.
+    const std::shared_ptr<std::map<std::vector<rank>, int>> shrunk = std::make_shared<std::map<std::vector<rank>, int>>();
     std::shared_ptr<void> barrier;  // a byte on the device, where NCCL is used
 };
 

@@ -40,9 +40,10 @@ task<made_communicator> join_split(task<std::unique_ptr<communicator>> splitting
 
 /// Only now those who are left know whether all of them still have a communicator of NCCL's that can do without the others.
 task<made_communicator> join_rest(std::shared_ptr<context::state> home, membership who, std::shared_ptr<gpu::device_engine> parent,
-                                  device_joining how) {
+                                  device_joining how, std::shared_ptr<int> times) {
     auto forming = form(home, std::move(who));
     auto ranks = co_await std::move(forming);
+    ++*times;
     auto able = std::make_unique<std::uint8_t>(parent->native() && !parent->failed() && how.nccl.table.ncclCommShrink ? 1 : 0);
     call_options options;
     options.label = "leaving ranks out";
@@ -71,7 +72,8 @@ task<made_communicator> split_devices(gpu::device_group& parent, int color, int 
 task<made_communicator> shrink_devices(gpu::device_group& parent, std::vector<rank> without) {
     membership rest = parent.inside.who();
     rest.name = fmt::format("{} without {}", rest.name, fmt::join(without, ", "));
-    rest.id = digest_of(fmt::format("{}.without {}", parent.shrunk++, fmt::join(without, ",")), rest.id);
+    const std::shared_ptr<int> times(parent.shrunk, &(*parent.shrunk)[without]);
+    rest.id = digest_of(fmt::format("{}.without {}", *times, fmt::join(without, ",")), rest.id);
     std::vector<std::string> addresses;
     std::vector<int> hosts;
     for (rank each = 0; each < parent.size(); ++each) {
@@ -85,7 +87,7 @@ task<made_communicator> shrink_devices(gpu::device_group& parent, std::vector<ra
     device_joining how = how_in(parent);
     if (parent.card) how.born = std::make_shared<gpu::nccl_birth>(how.nccl.table, parent.card->inner());
     if (how.born) how.born->without.assign(without.begin(), without.end());
-    return join_rest(parent.inside.shared_home(), std::move(rest), parent.engine, std::move(how));
+    return join_rest(parent.inside.shared_home(), std::move(rest), parent.engine, std::move(how), times);
 }
 
 }  // namespace tutti::detail

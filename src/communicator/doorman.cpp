@@ -40,7 +40,7 @@ bool doorman::is_over(const hello& who) const noexcept {
     return who.from == 0 && std::find(ended_.begin(), ended_.end(), who.group) != ended_.end();
 }
 
-/// The last one: who joins again may still have the closed group of before.
+/// The last one: a group that failed to form may still be there when its ranks try again.
 visited* doorman::find(std::uint64_t id) noexcept {
     const auto place = std::find_if(groups_.rbegin(), groups_.rend(), [id](const visited* each) { return each->id() == id; });
     return place == groups_.rend() ? nullptr : *place;
@@ -78,7 +78,7 @@ task<> doorman::listen_and_answer(std::unique_ptr<link>& over) {
     const hello who = std::move(heard).value();
     reply what{answer::refused, fmt::format("this is another job than yours")};
     visited* group = nullptr;
-    if (std::find(jobs_.begin(), jobs_.end(), who.job) != jobs_.end()) {
+    if (jobs_.contains(who.job)) {
         // The other side may be quicker to form a communicator.
         const time_point limit = later(loop_.now(), patience_);
         while (!(group = find(who.group)) && !is_over(who) && loop_.now() < limit) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <set>
 #include <vector>
 
 namespace tutti {
@@ -35,7 +36,7 @@ public:
     doorman(event_loop& loop, transport& network, duration handshake, duration patience);
 
     /// Strangers to all expected jobs are turned away at once.
-    void expect(std::uint64_t job) { jobs_.push_back(job); }
+    void expect(std::uint64_t job) { jobs_.insert(job); }
     void add(visited& group);
     void remove(visited& group) noexcept;
     std::size_t half_open() const noexcept { return half_open_; }
@@ -52,7 +53,7 @@ private:
     transport& network_;
     const duration handshake_;
     const duration patience_;
-    std::vector<std::uint64_t> jobs_;
+    std::set<std::uint64_t> jobs_;
     std::vector<visited*> groups_;
     std::deque<std::uint64_t> ended_;  // the last of them
     event changed_;

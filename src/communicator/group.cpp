@@ -155,10 +155,12 @@ void group::heard_failure(report why) noexcept {
 future<> group::watch() {
     auto ends = std::make_shared<watcher>();
     // Who no longer wants to know is told on the loop, like everybody else.
-    auto made = make_future<void>([home = home_, ends] {
-        (void)home->send([ends] {
-            if (*ends) (*ends)->fail(tutti::failure(error::cancelled, "the watch was given up"));
-            ends->reset();
+    auto made = make_future<void>([home = home_, asked = std::weak_ptr(ends)] {
+        (void)home->send([asked] {
+            const auto known = asked.lock();
+            if (!known) return;
+            if (*known) (*known)->fail(tutti::failure(error::cancelled, "the watch was given up"));
+            known->reset();
         });
     });
     ends->emplace(std::move(made.second));
@@ -174,9 +176,10 @@ future<> group::watch() {
 future<> group::enter(const call_options& options) {
     auto call = std::make_shared<monitor::call>();
     // Told on the loop, when the barrier may be over, and this group with it.
-    auto made = make_future<void>([home = home_, call] {
-        (void)home->send([call] {
-            if (call->ends && call->at) call->at->give_up(*call);
+    auto made = make_future<void>([home = home_, asked = std::weak_ptr(call)] {
+        (void)home->send([asked] {
+            const auto known = asked.lock();
+            if (known && known->ends && known->at) known->at->give_up(*known);
         });
     });
     call->within = options.deadline == duration{} ? home_->options().operation : options.deadline;

@@ -24,6 +24,7 @@ struct membership {
     std::string name = "world";
     std::uint64_t id = 0;
     std::uint64_t job = 0;
+    std::uint64_t number = 0;  // of the join, among those of its job and epoch
     std::uint32_t epoch = 0;
     rank me = 0;
     std::vector<std::string> addresses;  // by rank

@@ -11,6 +11,8 @@
 #include <tutti/future.hpp>
 
 #include <atomic>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -61,6 +63,8 @@ public:
     /// Whoever is to hear what works otherwise than it might.
     void tell(const std::string& sentence) const;
     background& work() noexcept { return work_; }
+    /// The number of the next communicator of a job and epoch.
+    std::uint64_t& next_join(std::uint64_t job) { return next_joins_[job]; }
     void add(detail::group& which) { groups_.push_back(&which); }
     void remove(detail::group& which, visited& guest) noexcept;
     const std::vector<detail::group*>& groups() const noexcept { return groups_; }
@@ -83,6 +87,7 @@ private:
     std::unique_ptr<transport> network_;
     std::unique_ptr<doorman> door_;
     std::vector<detail::group*> groups_;
+    std::map<std::uint64_t, std::uint64_t> next_joins_;
     mailbox letters_;
     background work_;
     std::atomic<bool> stopped_{false};

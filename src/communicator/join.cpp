@@ -28,19 +28,21 @@ using detail::membership;
 std::string address_key(const std::string& job, rank which) { return fmt::format("{}/address/{}", job, which); }
 std::string members_key(const std::string& job) { return fmt::format("{}/members", job); }
 
-/// What a rank leaves in the store: the name of its host, the cores that it may use there, and its address, with spaces between.
+/// What a rank leaves in the store: the name of its host, the cores that it may use there, the least number that this join may have for it, and
+/// its address, with spaces between.
 struct contact {
     std::string host;
     core_set cores;
+    std::uint64_t number;
     std::string address;
 
-    std::string to_string() const { return fmt::format("{} {} {}", host, cores.to_string(), address); }
+    std::string to_string() const { return fmt::format("{} {} {} {}", host, cores.to_string(), number, address); }
 };
 
 /// Who cannot tell where it is, is alone there.
-contact contact_of(const context_options& options, rank me, std::string address) {
+contact contact_of(const context_options& options, const membership& mine, std::string address) {
     auto host = host_identity(options.host);
-    return {host ? *host : fmt::format("rank-{}", me), core_set::of_this_thread(), std::move(address)};
+    return {host ? *host : fmt::format("rank-{}", mine.me), core_set::of_this_thread(), mine.number, std::move(address)};
 }
 
 contact contact_in(std::string_view text) {
@@ -50,8 +52,10 @@ contact contact_in(std::string_view text) {
         text.remove_prefix(std::min(end + 1, text.size()));
         return found;
     };
-    const auto host = word(), cores = word();
-    return {std::string(host), core_set::in(cores), std::string(text)};
+    const auto host = word(), cores = word(), number = word();
+    contact found{std::string(host), core_set::in(cores), 0, std::string(text)};
+    std::from_chars(number.data(), number.data() + number.size(), found.number);
+    return found;
 }
 
 bool share_memory(const membership& all) {
@@ -62,12 +66,13 @@ bool share_memory(const membership& all) {
 /// As tuning has it: what joins the ranks of a host.
 std::string_view transport_name(const membership& all) { return share_memory(all) ? "shm" : "tcp"; }
 
-/// One line of settings, the last of them a tuning, then for each rank the number of its host and its address; or '!' and what went wrong.
+/// One line of settings, the first of them the number of the join and the last a tuning, then for each rank the number of its host and its
+/// address; or '!' and who is late, or '?' and what went wrong.
 std::string write_members(const membership& all) {
     std::string text =
-        fmt::format("{} {} {} {} {} {}{} {} {}\n", all.settings.slice_bytes, all.settings.reduced_slice_bytes, all.settings.packet_bytes,
-                    all.settings.small_bytes, all.settings.lanes, int{all.calibrate}, int{all.settings.deterministic},
-                    to_string(all.settings.costs), to_string(all.settings.tuning, transport_name(all)));
+        fmt::format("{} {} {} {} {} {} {}{} {} {}\n", all.number, all.settings.slice_bytes, all.settings.reduced_slice_bytes,
+                    all.settings.packet_bytes, all.settings.small_bytes, all.settings.lanes, int{all.calibrate},
+                    int{all.settings.deterministic}, to_string(all.settings.costs), to_string(all.settings.tuning, transport_name(all)));
     for (std::size_t each = 0; each < all.addresses.size(); ++each)
         text += fmt::format("{} {}\n", all.hosts.host(static_cast<rank>(each)), all.addresses[each]);
     return text;
@@ -89,7 +94,9 @@ bool read_members(std::string_view text, membership& into) {
         return true;
     };
     engine_settings& told = into.settings;
-    if (!number(told.slice_bytes) || !number(told.reduced_slice_bytes) || !number(told.packet_bytes) || !number(told.small_bytes)) return false;
+    if (!number(into.number) || !number(told.slice_bytes) || !number(told.reduced_slice_bytes) || !number(told.packet_bytes) ||
+        !number(told.small_bytes))
+        return false;
     if (!number(told.lanes) || told.slice_bytes == 0 || told.lanes < 1 || told.lanes > most_lanes) return false;
     const auto yes_or_no = [](char digit) { return digit == '0' || digit == '1'; };
     if (rest.size() < 3 || !yes_or_no(rest[0]) || !yes_or_no(rest[1]) || rest[2] != ' ') return false;
@@ -113,6 +120,29 @@ bool read_members(std::string_view text, membership& into) {
     told.tuning = std::move(tuned).value();
     return !into.addresses.back().empty() && text.empty();
 }
+
+/// The communicators of one job in a context have numbers, so that nobody who calls one is let into another. `next` is that of the next: this one's
+/// at least, and again if it does not form.
+class join_number {
+public:
+    explicit join_number(std::uint64_t& next) noexcept : next_(next), least_(next++) {}
+    join_number(const join_number&) = delete;
+    join_number& operator=(const join_number&) = delete;
+    ~join_number() {
+        if (next_ == least_ + 1 && !formed_) next_ = least_;
+    }
+    std::uint64_t least() const noexcept { return least_; }
+    /// With that number: the largest of all ranks' least.
+    void formed(std::uint64_t number) noexcept {
+        next_ = std::max(next_, number + 1);
+        formed_ = true;
+    }
+
+private:
+    std::uint64_t& next_;
+    const std::uint64_t least_;
+    bool formed_ = false;
+};
 
 failure not_joined(const membership& who, error code, std::string cause) {
     report why;
@@ -166,6 +196,7 @@ failure late_ranks(const membership& all, std::string_view said) {
 task<> collect(store& meeting, const std::string& job, membership& all, const contact& mine, const context::state& home,
                time_point deadline) {
     std::string missing;
+    std::optional<failure> broken;
     std::map<std::string, int> names{{mine.host, 0}};
     core_set cores = mine.cores;
     std::vector<int> hosts(all.addresses.size());
@@ -173,10 +204,15 @@ task<> collect(store& meeting, const std::string& job, membership& all, const co
         // When one is late the others are only looked for, not waited for.
         const time_point limit = missing.empty() ? deadline : later(deadline, std::chrono::milliseconds(100));
         auto told = co_await meeting.get(address_key(job, each), limit);
+        if (!told && told.failure().code() != error::timed_out) {
+            broken = told.failure();
+            break;
+        }
         if (told) {
             contact theirs = contact_in(*told);
             const int host = names.try_emplace(theirs.host, static_cast<int>(names.size())).first->second;
             if (host == 0) cores.add(theirs.cores);
+            all.number = std::max(all.number, theirs.number);
             hosts[static_cast<std::size_t>(each)] = host;
             all.addresses[static_cast<std::size_t>(each)] = std::move(theirs.address);
         } else {
@@ -193,23 +229,36 @@ task<> collect(store& meeting, const std::string& job, membership& all, const co
     if (loops_back(all, home)) all.settings.packet_bytes = loopback_packet_bytes;
     std::string text = write_members(all);
     if (!missing.empty()) text = fmt::format("!of {} ranks these did not come in time: {}", all.addresses.size(), missing);
+    if (broken) text = fmt::format("?rank 0 could not ask the store for the addresses: {}", broken->details().cause);
     auto published = co_await meeting.set(members_key(job), text, later(deadline, std::chrono::seconds(1)));
+    if (broken) throw *broken;
     if (!missing.empty()) throw late_ranks(all, text.substr(1));
     published.value();
 }
 
-task<> look_up(store& meeting, const std::string& job, membership& all, time_point deadline) {
-    // A little longer than rank 0 waits, to hear from it who is missing.
-    auto text = co_await meeting.get(members_key(job), later(deadline, std::chrono::seconds(1)));
-    if (!text) {
-        if (text.failure().code() != error::timed_out) throw text.failure();
-        throw not_joined(all, error::rendezvous_timeout, "rank 0 published no list of members in time");
-    }
-    if (text->starts_with('!')) throw late_ranks(all, text->substr(1));
-    if (const auto lines = std::count(text->begin(), text->end(), '\n'); lines > 1 && lines - 1 != std::ssize(all.addresses))
+void take_list(const std::string& text, membership& all) {
+    if (text.starts_with('!')) throw late_ranks(all, text.substr(1));
+    if (text.starts_with('?')) throw not_joined(all, error::system, text.substr(1));
+    if (const auto lines = std::count(text.begin(), text.end(), '\n'); lines > 1 && lines - 1 != std::ssize(all.addresses))
         throw not_joined(all, error::bad_launch,
                          fmt::format("rank 0 was told of {} ranks, rank {} of {}", lines - 1, all.me, all.addresses.size()));
-    if (!read_members(*text, all)) throw not_joined(all, error::protocol_error, "the list of members in the store is not one of this version");
+    if (!read_members(text, all))
+        throw not_joined(all, error::protocol_error, "the list of members in the store is not one of this version");
+}
+
+task<> look_up(store& meeting, const std::string& job, membership& all, time_point deadline) {
+    constexpr duration poll = std::chrono::milliseconds(5);
+    // A little longer than rank 0 waits, to hear from it who is missing.
+    deadline = later(deadline, std::chrono::seconds(1));
+    event_loop& loop = co_await this_loop;
+    for (const std::uint64_t mine = all.number;; co_await sleep_for(poll)) {
+        auto text = co_await meeting.get(members_key(job), deadline);
+        if (!text && text.failure().code() != error::timed_out) throw text.failure();
+        if (!text || loop.now() >= deadline)
+            throw not_joined(all, error::rendezvous_timeout, "rank 0 published no list of members in time");
+        take_list(*text, all);
+        if (all.number >= mine) co_return;  // else it is of an earlier join
+    }
 }
 
 void check_options(const context_options& asked, bool embedded, const world& who, const membership& mine) {
@@ -239,8 +288,9 @@ task<std::unique_ptr<communicator>> join_over(std::shared_ptr<context::state> ho
     mine.me = who.me;
     check_options(home->options(), home->embedded(), who, mine);
     mine.job = digest_of(job);
-    mine.id = digest_of(mine.name, mine.job);
     mine.epoch = who.epoch;
+    join_number count(home->next_join(digest_of(std::to_string(mine.epoch), mine.job)));
+    mine.number = count.least();
     mine.addresses.resize(static_cast<std::size_t>(who.size));
     if (const std::size_t asked = home->options().slice_bytes; asked > 0) mine.settings.slice_bytes = asked;
     mine.settings.small_bytes = home->options().small_bytes;
@@ -252,16 +302,18 @@ task<std::unique_ptr<communicator>> join_over(std::shared_ptr<context::state> ho
         transport& network = home->network(listen_address(who));
         home->door().expect(mine.job);
         const std::string address = network.address();
-        const contact reached = contact_of(home->options(), who.me, address);
+        const contact reached = contact_of(home->options(), mine, address);
         mine.addresses[static_cast<std::size_t>(who.me)] = address;
         auto told = co_await meeting.set(address_key(job, who.me), reached.to_string(), deadline);
         told.value();
         if (who.me == 0) co_await collect(meeting, job, mine, reached, *home, deadline);
         else co_await look_up(meeting, job, mine, deadline);
     }
+    mine.id = digest_of(fmt::format("{} {}", mine.name, mine.number), mine.job);
     std::unique_ptr<detail::group, detail::group_deleter> formed(new detail::group(home, std::move(mine)));
     co_await formed->form(deadline);
     detail::group& inside = *formed;
+    count.formed(inside.who().number);
     auto joined = std::make_unique<communicator>(std::move(formed));
     if (inside.who().calibrate && who.size > 1) inside.reprice(co_await detail::calibrate(*joined, inside));
     co_return joined;
@@ -288,7 +340,8 @@ task<std::unique_ptr<communicator>> join_launched(std::shared_ptr<context::state
     // Everybody has read what there is to read once the control tree stands, or who is missing; rank 0 waits for the others to go.
     const bool missed = why && why->code() == error::rendezvous_timeout;
     if (why && !missed) throw *why;
-    auto closed = co_await meeting->close(missed ? later(home->loop().now(), last_words) : deadline);
+    const time_point last = later(home->loop().now(), last_words);
+    auto closed = co_await meeting->close(missed ? last : std::max(deadline, last));
     if (why) throw *why;
     closed.value();
     co_return joined;
@@ -298,13 +351,13 @@ task<std::unique_ptr<communicator>> join_launched(std::shared_ptr<context::state
 
 task<std::unique_ptr<communicator>> context::join(world who, std::shared_ptr<store> meeting, std::string job) {
     auto work = join_at(state_, std::move(who), std::move(meeting), std::move(job));
-    auto joining = detail::spawn(*state_, std::move(work));
+    auto joining = detail::spawn_cancellable(*state_, std::move(work));
     co_return co_await std::move(joining);
 }
 
 task<std::unique_ptr<communicator>> context::join(world who) {
     auto work = join_launched(state_, std::move(who));
-    auto joining = detail::spawn(*state_, std::move(work));
+    auto joining = detail::spawn_cancellable(*state_, std::move(work));
     co_return co_await std::move(joining);
 }
 

@@ -3,9 +3,11 @@
 
 #include "communicator/home.hpp"
 
+#include <tutti/cancel.hpp>
 #include <tutti/detail/future_source.hpp>
 #include <tutti/future.hpp>
 
+#include <memory>
 #include <optional>
 
 namespace tutti::detail {
@@ -28,13 +30,38 @@ task<> fulfil(task<T> work, future_source<T> source) {
     if (why) source.fail(*why);
 }
 
-/// `work` runs in `home`'s background. When the context has been stopped the future ends with error::closed.
+/// `work` runs in `home`'s background, to its end, whatever becomes of the future. When the context has been stopped, that ends with
+/// error::cancelled.
 template <class T>
 future<T> spawn(context::state& home, task<T> work) {
     auto ends = make_future<T>();
     auto started = std::make_shared<task<>>(fulfil(std::move(work), std::move(ends.second)));
     const bool sent = home.send([&home, started] { home.work().start(std::move(*started)); });
     (void)sent;  // the source is gone with the task then, and ends the future
+    return std::move(ends.first);
+}
+
+template <class T>
+task<> fulfil_or_end(task<T> work, future_source<T> source, std::shared_ptr<cancel_source>) {  // held for as long as the task
+    auto working = fulfil(std::move(work), std::move(source));
+    co_await std::move(working);
+}
+
+/// The same, but the work is cancelled with the future, or when that is dropped.
+template <class T>
+future<T> spawn_cancellable(context::state& home, task<T> work) {
+    auto asked = std::make_shared<cancel_source>(home.loop());
+    auto ends = make_future<T>([there = home.weak_from_this(), asking = std::weak_ptr(asked)] {
+        if (const auto here = there.lock())
+            (void)here->send([asking] {
+                if (const auto known = asking.lock()) known->request();
+            });
+    });
+    auto started = std::make_shared<task<>>(fulfil_or_end(std::move(work), std::move(ends.second), asked));
+    const bool sent = home.send([&home, started, asking = std::weak_ptr(asked)] {
+        if (const auto known = asking.lock()) home.work().start(std::move(*started), known->token());
+    });
+    (void)sent;
     return std::move(ends.first);
 }
 

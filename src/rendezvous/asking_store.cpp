@@ -66,7 +66,7 @@ public:
         closed_ = true;
         result<> ended = co_await channel_->close(deadline);
         if (ended) co_return ended;
-        co_return tell("store close", ended.failure().code(), ended.failure().details().cause, {});
+        co_return tell("store close", ended.failure().details(), {});
     }
 
 private:
@@ -85,7 +85,7 @@ private:
                                             waits ? " (perhaps no rank has set it)" : "");
             co_return tell(operation, error::timed_out, std::move(cause), elapsed);
         }
-        if (!reply) co_return tell(operation, reply.failure().code(), reply.failure().details().cause, elapsed);
+        if (!reply) co_return tell(operation, reply.failure().details(), elapsed);
         if (reply->refused) co_return tell(operation, error::invalid_argument, channel_->name() + ": " + reply->value, elapsed);
         co_return reply;
     }
@@ -103,9 +103,12 @@ private:
     failure tell(const char* operation, std::error_code code, std::string cause, duration elapsed) const {
         report what;
         what.code = code;
+        what.cause = std::move(cause);
+        return tell(operation, std::move(what), elapsed);
+    }
+    failure tell(const char* operation, report what, duration elapsed) const {
         what.operation = operation;
         what.local = me_;
-        what.cause = std::move(cause);
         what.elapsed = elapsed;
         return failure(std::move(what));
     }

@@ -6,9 +6,9 @@ namespace tutti {
 
 background::~background() { clear(); }
 
-void background::start(task<> work) {
+void background::start(task<> work, cancel_token token) {
     auto& kept = running_.emplace_back(std::move(work));
-    kept.inner()->start(loop_, cancel_token(), *this);
+    kept.inner()->start(loop_, token, *this);
 }
 
 void background::clear() noexcept {

@@ -14,7 +14,8 @@ public:
     /// Tasks that have not ended are destroyed where they wait.
     ~background();
 
-    void start(task<> work);
+    /// `token`, if any, is asked by a source that outlives the task.
+    void start(task<> work, cancel_token token = {});
     /// Destroys all tasks now. Not from one of them.
     void clear() noexcept;
 

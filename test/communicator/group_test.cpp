@@ -106,23 +106,6 @@ task<> close_early(communicator& all, std::string& said) {
     }
 }
 
-/// The second communicator is made while the first, which is closed, is still there.
-task<> join_again(context& home, world who, memory_table& first, memory_table& second, int& count) {
-    auto joining = home.join(who, memory_store(first));
-    auto all = co_await std::move(joining);
-    co_await all->barrier();
-    auto closing = all->close();
-    co_await std::move(closing);
-    auto again = home.join(who, memory_store(second));
-    all = co_await std::move(again);
-    std::vector<int> ones(3, 1);
-    co_await all->all_reduce(ones, sum);
-    CHECK(ones == std::vector<int>(3, who.size));
-    auto end = all->close();
-    co_await std::move(end);
-    ++count;
-}
-
 /// Rank 1 goes as soon as it has given everything away; the others still have something to say to each other.
 task<> leave_soon(context& home, world who, std::shared_ptr<store> meeting, int& count) {
     auto joining = home.join(who, std::move(meeting));
@@ -165,21 +148,6 @@ TEST_CASE("a rank that leaves while further lanes to it are being made is not ta
         run(loop, when_all(std::move(all)));
         CHECK(told == 2);
     }
-}
-
-TEST_CASE("ranks may join again in one context, with the closed communicator still there") {
-    event_loop loop(event_loop::virtual_time);
-    memory_network network;
-    memory_table first, second;
-    int joined = 0;
-    std::vector<std::unique_ptr<context>> homes;
-    std::vector<task<>> all;
-    for (rank me = 0; me < 6; ++me) {
-        homes.push_back(std::make_unique<context>(loop, std::make_unique<memory_transport>(loop, network)));
-        all.push_back(join_again(*homes.back(), test::world_of(me, 6), first, second, joined));
-    }
-    run(loop, when_all(std::move(all)));
-    CHECK(joined == 6);
 }
 
 TEST_CASE("all ranks use rank 0's number of lanes, and a number that cannot be is refused") {
@@ -268,7 +236,7 @@ TEST_CASE("a list of members by another build, with other costs or algorithms th
         memory_network network;
         memory_table table;
         const auto meeting = memory_store(table);
-        REQUIRE(run(loop, meeting->set("job/members", "524288 0 0 65536 1 00 " + said + "\n0 a\n0 b\n", loop.now() + 1s)));
+        REQUIRE(run(loop, meeting->set("job/members", "0 524288 0 0 65536 1 00 " + said + "\n0 a\n0 b\n", loop.now() + 1s)));
         context home(loop, std::make_unique<memory_transport>(loop, network));
         try {
             run(loop, home.join(test::world_of(1, 2), memory_store(table), "job"));

@@ -4,6 +4,7 @@
 #include "transport/simulated_transport.hpp"
 
 #include <tutti/sleep.hpp>
+#include <tutti/when_all.hpp>
 
 #include <numeric>
 #include <string>
@@ -218,6 +219,15 @@ task<> go_on_after_a_death(device_rank& here, simulated_network& network, death 
     if (here.me == dead) co_return;
     CHECK(how.failure().code() == error::peer_died);
     REQUIRE(how.failure().details().peers == std::vector<rank>{dead});
+    if (here.me == (dead + 1) % 4) {  // takes one more for dead at first
+        auto trying = with_deadline(here.all.shrink({dead, (dead + 2) % 4}), 1s);
+        try {
+            co_await std::move(trying);
+            CHECK(false);
+        } catch (const failure& why) {
+            CHECK(why.code() == error::timed_out);
+        }
+    }
     auto shrinking = here.all.shrink(how.failure().details().peers);
     auto rest = co_await std::move(shrinking);
     CHECK(rest->size() == 3);

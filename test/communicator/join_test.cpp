@@ -1,0 +1,242 @@
+#include "support/ranks.hpp"
+
+#include <tutti/sleep.hpp>
+#include <tutti/when_all.hpp>
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
+
+using namespace tutti;
+using namespace std::chrono_literals;
+using test::world_of;
+
+namespace {
+
+constexpr int ranks = 6;
+
+/// Another store, whose answers come later, or not at all.
+class disturbed_store final : public store {
+public:
+    disturbed_store(std::unique_ptr<store> inner, duration delay, std::optional<failure> broken)
+        : inner_(std::move(inner)), delay_(delay), broken_(std::move(broken)) {}
+
+    task<result<std::string>> get(std::string key, time_point deadline) override {
+        co_await sleep_for(delay_);
+        if (broken_) co_return *broken_;
+        auto asking = inner_->get(std::move(key), deadline);
+        co_return co_await std::move(asking);
+    }
+    task<result<>> set(std::string key, std::string value, time_point deadline) override {
+        return inner_->set(std::move(key), std::move(value), deadline);
+    }
+    task<result<std::int64_t>> add(std::string key, std::int64_t delta, time_point deadline) override {
+        return inner_->add(std::move(key), delta, deadline);
+    }
+    task<result<bool>> compare_set(std::string key, std::optional<std::string> expected, std::string desired, time_point deadline) override {
+        return inner_->compare_set(std::move(key), std::move(expected), std::move(desired), deadline);
+    }
+    task<result<bool>> erase(std::string key, time_point deadline) override { return inner_->erase(std::move(key), deadline); }
+    task<result<>> close(time_point deadline) override { return inner_->close(deadline); }
+
+private:
+    const std::unique_ptr<store> inner_;
+    const duration delay_;
+    const std::optional<failure> broken_;
+};
+
+/// One loop with contexts of all ranks.
+struct company {
+    company() {
+        for (rank me = 0; me < ranks; ++me)
+            homes.push_back(std::make_unique<context>(loop, std::make_unique<memory_transport>(loop, network), options));
+    }
+    static context_options patient() {
+        context_options told;
+        told.rendezvous = 10s;
+        return told;
+    }
+    /// `each(home, who)` of all ranks at once.
+    template <class Each>
+    void all(Each&& each) {
+        std::vector<task<>> works;
+        for (rank me = 0; me < ranks; ++me) works.push_back(each(*homes[static_cast<std::size_t>(me)], world_of(me, ranks)));
+        run(loop, when_all(std::move(works)));
+    }
+
+    event_loop loop{event_loop::virtual_time};
+    memory_network network;
+    const context_options options = patient();
+    std::vector<std::unique_ptr<context>> homes;
+};
+
+task<> sum_up(communicator& all, std::size_t count) {
+    std::vector<int> ones(count, 1);
+    auto summing = all.all_reduce(ones, sum);
+    co_await std::move(summing);
+    CHECK(ones == std::vector<int>(count, ranks));
+}
+
+/// How the first communicator is when the second is made.
+enum class first_is { open, closed };
+
+task<> join_twice(context& home, world who, std::shared_ptr<store> first, std::shared_ptr<store> second, first_is how, int& count) {
+    auto joining = home.join(who, std::move(first));
+    const auto one = co_await std::move(joining);
+    co_await one->barrier();
+    if (how == first_is::closed) {
+        auto closing = one->close();
+        co_await std::move(closing);
+    }
+    auto again = home.join(who, std::move(second));
+    const auto other = co_await std::move(again);
+    CHECK(other->name() == one->name());
+    for (const std::size_t length : {std::size_t{3}, std::size_t{100'000}})  // lanes that neither has used yet
+        for (communicator* each : {other.get(), one.get()}) {
+            if (each == one.get() && how == first_is::closed) continue;
+            auto summing = sum_up(*each, length);
+            co_await std::move(summing);
+        }
+    ++count;
+    auto end = other->close();
+    co_await std::move(end);
+    if (how == first_is::open) {
+        auto closing = one->close();
+        co_await std::move(closing);
+    }
+}
+
+task<> join_and_sum(context& home, world who, std::shared_ptr<store> meeting, int& count) {
+    auto joining = home.join(who, std::move(meeting));
+    const auto all = co_await std::move(joining);
+    auto summing = sum_up(*all, 10);
+    co_await std::move(summing);
+    ++count;
+    auto end = all->close();
+    co_await std::move(end);
+}
+
+task<failure> fail_to_join(context& home, world who, std::shared_ptr<store> meeting) {
+    try {
+        auto joining = home.join(who, std::move(meeting));
+        co_await std::move(joining);
+    } catch (const failure& why) {
+        co_return why;
+    }
+    throw failure(error::system, "it joined");
+}
+
+task<> fail_without_2(context& home, world who, std::shared_ptr<store> meeting, int& failed) {
+    if (who.me == 2) co_return;
+    auto trying = fail_to_join(home, who, std::move(meeting));
+    const failure why = co_await std::move(trying);
+    CHECK(why.code() == error::rendezvous_timeout);
+    ++failed;
+}
+
+task<> tell_failure(context& home, world who, std::shared_ptr<store> meeting, std::string& told) {
+    auto trying = fail_to_join(home, who, std::move(meeting));
+    told = (co_await std::move(trying)).what();
+}
+
+task<> join_for_a_second(context& home, memory_table& table) {
+    event_loop& loop = co_await this_loop;
+    const time_point begin = loop.now();
+    try {
+        co_await with_deadline(home.join(world_of(1, 2), memory_store(table)), 1s);
+        FAIL("it joined");
+    } catch (const failure& why) {
+        CHECK(why.code() == error::timed_out);
+    }
+    CHECK(loop.now() - begin == 1s);
+}
+
+/// Its watch and its barrier have been asked for, and nothing has heard of that yet, when all goes.
+task<> end_with_all(std::unique_ptr<context>& home, world who, std::shared_ptr<store> meeting, int& ended) {
+    auto joining = home->join(who, std::move(meeting));
+    auto world = co_await std::move(joining);
+    co_await world->barrier();
+    co_await sleep_for(1s);
+    future<> ends[] = {world->watch(), world->monitored_barrier()};
+    world.reset();
+    home.reset();
+    for (future<>& each : ends) {
+        const auto told = co_await as_result(std::move(each));
+        CHECK(!told.has_value());
+        ++ended;
+    }
+}
+
+}  // namespace
+
+TEST_CASE("ranks may join again in one context, whatever became of the communicator before, and neither hears the other's messages") {
+    for (const first_is how : {first_is::open, first_is::closed})
+        for (const bool same_store : {true, false})
+            for (const rank late : {-1, 0, 1, 2, ranks - 1}) {
+                CAPTURE(same_store);
+                CAPTURE(late);
+                company all;
+                memory_table first, second;
+                int joined = 0;
+                all.all([&](context& home, world who) {
+                    auto next = memory_store(same_store ? first : second);
+                    const duration delay = who.me == late ? 100ms : 0ms;  // its parent, or its child, is there long before
+                    return join_twice(home, who, memory_store(first),
+                                      std::make_unique<disturbed_store>(std::move(next), delay, std::nullopt), how, joined);
+                });
+                CHECK(joined == ranks);
+            }
+}
+
+TEST_CASE("ranks that have joined different numbers of jobs of one name join all the same") {
+    company all;
+    memory_table alone, table;
+    int joined = 0;
+    for (const std::size_t more : {std::size_t{1}, std::size_t{1}, std::size_t{3}}) {
+        auto joining = all.homes[more]->join(world_of(0, 1), memory_store(alone));
+        const auto made = run(all.loop, std::move(joining));
+    }
+    all.all([&](context& home, world who) { return join_and_sum(home, who, memory_store(table), joined); });
+    CHECK(joined == ranks);
+}
+
+TEST_CASE("ranks try again after one of them was missing") {
+    company all;
+    memory_table first, second;
+    int failed = 0, joined = 0;
+    all.all([&](context& home, world who) { return fail_without_2(home, who, memory_store(first), failed); });
+    CHECK(failed == ranks - 1);
+    all.all([&](context& home, world who) { return join_and_sum(home, who, memory_store(second), joined); });
+    CHECK(joined == ranks);
+}
+
+TEST_CASE("what rank 0's store says instead of an address is told on all ranks") {
+    company all;
+    memory_table table;
+    std::vector<std::string> told(ranks);
+    all.all([&](context& home, world who) {
+        std::optional<failure> broken;
+        if (who.me == 0) broken.emplace(error::protocol_error, "the file is damaged");
+        auto meeting = std::make_unique<disturbed_store>(memory_store(table), 0s, std::move(broken));
+        return tell_failure(home, who, std::move(meeting), told[static_cast<std::size_t>(who.me)]);
+    });
+    for (const std::string& each : told) CHECK(each.find("the file is damaged") != std::string::npos);
+    CHECK(all.loop.now().time_since_epoch() < 1s);
+}
+
+TEST_CASE("joining ends when it is cancelled, and when its time is up") {
+    company all;
+    memory_table table;
+    run(all.loop, join_for_a_second(*all.homes[1], table));
+}
+
+TEST_CASE("a watch and a barrier that watches, called in the turn in which everything goes, end") {
+    company all;
+    memory_table table;
+    int ended = 0;
+    all.all([&](context&, world who) {
+        return end_with_all(all.homes[static_cast<std::size_t>(who.me)], who, memory_store(table), ended);
+    });
+    CHECK(ended == 2 * ranks);
+}
