@@ -1,6 +1,8 @@
 // What may be under way at the same time, and in which order it ends.
 #include "engine/table.hpp"
 
+#include <tutti/when_all.hpp>
+
 #include <doctest/doctest.h>
 
 #include <numeric>
@@ -20,26 +22,11 @@ engine_settings slices_of(std::size_t slice_bytes, int lanes = 1) {
     return settings;
 }
 
-/// Notes when futures end, in which order.
-class finish_line {
-public:
-    void expect(future<>& each, int name) { runners_.push_back({&each, name}); }
-    void look() {
-        for (auto& each : runners_)
-            if (each.future && each.future->ready()) {
-                order.push_back(each.name);
-                each.future = nullptr;
-            }
-    }
-    std::vector<int> order;
-
-private:
-    struct runner {
-        tutti::future<>* future;
-        int name;
-    };
-    std::vector<runner> runners_;
-};
+/// Notes the end when it happens, in a line with others.
+task<> note_end(future<> called, int name, std::vector<int>& order) {
+    co_await std::move(called);
+    order.push_back(name);
+}
 
 }  // namespace
 
@@ -276,21 +263,16 @@ TEST_CASE("operations of one lane end in the order of their calls on every rank"
     for (const std::size_t bytes : {std::size_t{8}, std::size_t{4000}}) {
         test::table table(3, slices_of(100), 150);
         std::vector<std::vector<std::int64_t>> data(60, std::vector<std::int64_t>(bytes / 8, 1));
-        std::vector<future<>> ends(data.size());
-        std::vector<finish_line> lines(3);
-        for (std::size_t index = 0; index < data.size(); ++index) {
-            const int me = static_cast<int>(index % 3);
-            ends[index] = table[me].issue(asking(collective::all_reduce, data[index]));
-            lines[static_cast<std::size_t>(me)].expect(ends[index], static_cast<int>(index / 3));
-        }
-        // One step of the loop at a time would be finer; between any two ends there is a turn of its own.
-        table.settle();
-        std::vector<int> expected(20);
+        std::vector<int> ended[3], expected(20);
         std::iota(expected.begin(), expected.end(), 0);
-        for (auto& each : lines) {
-            each.look();
-            CHECK(each.order == expected);
+        std::vector<task<>> all;
+        for (std::size_t index = 0; index < data.size(); ++index) {
+            const std::size_t me = index % 3;
+            all.push_back(note_end(table[static_cast<rank>(me)].issue(asking(collective::all_reduce, data[index])),
+                                   static_cast<int>(index / 3), ended[me]));
         }
+        run(table.loop(), when_all(std::move(all)));
+        for (const auto& each : ended) CHECK(each == expected);
         for (auto& each : data) CHECK(each == std::vector<std::int64_t>(bytes / 8, 3));
     }
 }
