@@ -65,19 +65,22 @@ TEST_CASE("a deadline names the ranks that are waited for, and the operation") {
 }
 
 TEST_CASE("a deadline names several ranks in a list") {
-    test::table table(3);
-    std::vector<float> data(3, 1), all(9);
-    request what = asking(collective::all_gather, data);
-    what.input = data.data();
-    what.output = all.data();
-    what.deadline = std::chrono::seconds(2);
     engine_settings settings;
-    auto first = table[0].issue(what);
+    settings.forced = {find(collective::all_gather, "direct")};  // from all others at once, those before it first
+    test::table table(4, settings);
+    std::vector<float> data[] = {{1, 2, 3}, {4, 5, 6}}, all[] = {std::vector<float>(12), std::vector<float>(12)};
+    std::vector<future<>> called;
+    for (const rank me : {0, 2}) {
+        request what = asking(collective::all_gather, data[me / 2]);
+        what.input = data[me / 2].data();
+        what.output = all[me / 2].data();
+        if (me == 0) what.deadline = std::chrono::seconds(2);
+        called.push_back(table[me].issue(what));
+    }
     table.settle();
-    const report told = why(first);
-    REQUIRE(!told.peers.empty());
-    CHECK(told.cause.find(told.peers.size() == 1 ? "for rank " : "for ranks ") != std::string::npos);
-    for (const rank each : told.peers) CHECK(told.cause.find(fmt::format("{}", each)) != std::string::npos);
+    const report told = why(called[0]);
+    CHECK(told.peers == std::vector<rank>{3, 1});
+    CHECK(told.cause == "rank 0 waited 2 s in all_gather f32 count 3 #1 for ranks 3, 1");
 }
 
 TEST_CASE("the communicator's deadline counts where a call gives none, and the largest duration is none") {
