@@ -169,7 +169,14 @@ task<> call_and_leave(context& home, world who, std::shared_ptr<store> meeting, 
     }
     co_await yield();
     if (who.me != 0) all.reset();
-    for (auto& each : begun) (void)co_await as_result(std::move(each));
+    bool over = false;
+    for (auto& each : begun) {
+        const auto ended = co_await as_result(std::move(each));
+        CHECK_FALSE((over && ended));
+        if (ended) continue;
+        over = true;
+        CHECK((ended.failure().code() == error::peer_left || (who.me != 0 && ended.failure().code() == error::closed)));
+    }
 }
 
 /// Rank 1 comes and leaves at once; rank 0 comes in the turn in which it hears of both, or near it.
@@ -185,7 +192,8 @@ task<> come_beside(context& home, world who, std::shared_ptr<store> meeting, int
     }
     for (int each = pauses % 3; each > 0; --each) co_await yield();
     all.reset();
-    (void)co_await as_result(std::move(coming));
+    const auto ended = co_await as_result(std::move(coming));
+    CHECK((ended || ended.failure().code() == error::closed));
 }
 
 /// So many ranks in memory.
