@@ -2,11 +2,13 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
 
 using namespace std::chrono_literals;
 
@@ -50,17 +52,36 @@ private:
     const char* const name_;
 };
 
-/// Everything with a name by which processes of this host find memory or each other.
-std::vector<std::string> names_on_this_host() {
-    std::vector<std::string> names;
+std::set<std::string> memory_with_names() {
+    std::set<std::string> names;
     for (const char* const folder : {"/dev/shm", "/dev/mqueue"})
         if (std::filesystem::exists(folder))
             for (const auto& each : std::filesystem::directory_iterator(folder))
-                if (each.path().string().find("tutti-") != std::string::npos) names.push_back(each.path());
+                if (each.path().string().find("tutti-") != std::string::npos) names.insert(each.path());
+    return names;
+}
+
+/// Those of sockets, each with the number by which "/proc/PID/fd" knows it.
+std::map<std::string, std::string> names_of_sockets() {
+    std::map<std::string, std::string> names;
     std::ifstream sockets("/proc/net/unix");
-    for (std::string line; std::getline(sockets, line);)
-        if (line.find("@tutti-") != std::string::npos) names.push_back(line.substr(line.find("@tutti-")));
-    std::sort(names.begin(), names.end());
+    for (std::string line; std::getline(sockets, line);) {
+        std::istringstream words(line);
+        std::string word, number, name;
+        for (int column = 0; column < 6; ++column) words >> word;
+        if (words >> number >> name && name.starts_with("@tutti-")) names.emplace("socket:[" + number + "]", name);
+    }
+    return names;
+}
+
+/// The names by which others find this process.
+std::set<std::string> names_of(pid_t process) {
+    const auto all = names_of_sockets();
+    std::error_code closed_meanwhile;
+    std::set<std::string> names;
+    for (const auto& each : std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/fd"))
+        if (const auto found = all.find(std::filesystem::read_symlink(each, closed_meanwhile)); found != all.end())
+            names.insert(found->second);
     return names;
 }
 
@@ -102,15 +123,13 @@ TEST_CASE("a job that is killed leaves nothing behind, and while it runs has not
         std::string text((std::istreambuf_iterator<char>(maps)), {});
         CHECK(text.find("/memfd:tutti-link (deleted)") != std::string::npos);
     }
-    const auto during = names_on_this_host();
+    std::set<std::string> ours;
+    for (const pid_t each : processes) ours.merge(names_of(each));
+    CHECK(ours.size() == ranks);
     for (const pid_t each : processes) kill(each, SIGKILL);
     job.wait();
-    const auto after = names_on_this_host();
-    // Other tests may run meanwhile: what is new is theirs, what was ours is gone.
-    int gone = 0;
-    for (const std::string& each : during) gone += std::find(after.begin(), after.end(), each) == after.end() ? 1 : 0;
-    CHECK(gone >= ranks);
-    for (const std::string& each : after) CHECK(each.starts_with("@tutti-"));
+    for (const auto& [number, name] : names_of_sockets()) CHECK_FALSE(ours.contains(name));
+    CHECK(memory_with_names().empty());
 }
 
 TEST_CASE("a rank holds one descriptor for each link in shared memory, and a listening socket") {
