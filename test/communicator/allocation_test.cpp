@@ -87,14 +87,15 @@ task<> count_steps(communicator& world, std::vector<std::size_t>& counted) {
 
 }  // namespace
 
-TEST_CASE("after warm-up no collective, list, repeated call or message allocates, on any rank") {
+TEST_CASE("after warm-up no collective, list, repeated call or message allocates, on any rank" * doctest::skip(!test::counts_allocations)) {
     std::vector<std::size_t> counted(4, 1);
     run_ranks(4, [&counted](communicator& world) { return count_steps(world, counted); });
     // All ranks count the same program's allocations, so each would see every one.
     CHECK(*std::max_element(counted.begin(), counted.end()) == 0);
 }
 
-TEST_CASE("over sockets and shared memory operations allocate nothing either, but for what grows when more than ever is under way") {
+TEST_CASE("over sockets and shared memory operations allocate nothing either, but for what grows when more than ever is under way" *
+          doctest::skip(!test::counts_allocations)) {
     for (const transport_kind kind : {transport_kind::tcp, transport_kind::shm}) {
         CAPTURE(static_cast<int>(kind));
         const auto options = [kind](rank) {

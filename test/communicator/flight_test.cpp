@@ -108,7 +108,7 @@ task<> count_allocations(communicator& world, std::size_t& most) {
 
 }  // namespace
 
-TEST_CASE("after warm-up a step allocates nothing") {
+TEST_CASE("after warm-up a step allocates nothing" * doctest::skip(!test::counts_allocations)) {
     std::size_t most = 0;
     run_ranks(3, [&](communicator& world) { return count_allocations(world, most); });
     CHECK(most == 0);

@@ -54,7 +54,8 @@ task<int> hold(large value) {
 
 }  // namespace
 
-TEST_CASE("after warm-up tasks, scopes, sleeps and deadlines allocate nothing through operator new") {
+TEST_CASE("after warm-up tasks, scopes, sleeps and deadlines allocate nothing through operator new" *
+          doctest::skip(!test::counts_allocations)) {
     event_loop loop(event_loop::virtual_time);
     CHECK(run(loop, count_after_warm_up()) == 0);
 }

@@ -35,7 +35,10 @@ std::atomic<std::size_t> pages{plenty};
 #define TUTTI_COUNTS_NOTHING
 #endif
 #endif
-#ifndef TUTTI_COUNTS_NOTHING
+#ifdef TUTTI_COUNTS_NOTHING
+const bool tutti::test::counts_allocations = false;
+#else
+const bool tutti::test::counts_allocations = true;
 void* operator new(std::size_t bytes) {
     if (void* memory = counted(bytes)) return memory;
     throw std::bad_alloc();

@@ -1,10 +1,13 @@
 // How often operator new has been called, but for memory whose alignment is asked for, and what happens when it fails: a program that lists allocations.cpp replaces it.
-// ThreadSanitizer does not allow that; there nothing is counted, and nothing fails.
+// ThreadSanitizer does not allow that; tests of it are skipped there.
 #pragma once
 
 #include <cstddef>
 
 namespace tutti::test {
+
+/// False where nothing is counted and nothing fails; known before tests register.
+extern const bool counts_allocations;
 
 /// By all threads of this program.
 std::size_t allocations() noexcept;
