@@ -23,12 +23,13 @@ inline gpu::sim::options threaded_machine_of(int size) {
 
 using threaded_body = std::function<task<>(device_rank&, context&)>;
 
-/// Of a rank one of whose calls does not return, and which has been told so: both loops go on until the call is let go.
+/// Of a rank one of whose calls does not return, or soon will not, and which has been told so: both loops go on until the call is let go.
 inline task<> go_on_meanwhile(device_rank& here, context& home, const char* entry_point) {
     const auto tick = [](int times) -> task<> {
         for (int done = 0; done < times; ++done) co_await sleep_for(std::chrono::milliseconds(1));
     };
-    while (here.machine.stuck(entry_point) == 0) co_await sleep_for(std::chrono::milliseconds(1));
+    for (int left_ms = 60'000; here.machine.stuck(entry_point) == 0 && left_ms > 0; --left_ms)
+        co_await sleep_for(std::chrono::milliseconds(1));
     auto there = tutti::detail::spawn(home.inner(), tick(20));
     auto mine = tick(20);
     co_await std::move(mine);

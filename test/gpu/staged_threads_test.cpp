@@ -68,7 +68,7 @@ task<> meet_obstacle(device_rank& here, context& home, const obstacle& what, std
     auto met = here.world.barrier();
     co_await std::move(met);
     gpu::call_options options;
-    options.deadline = 300ms;
+    options.deadline = 1s;  // the call is stuck before that
     options.after = stream ? &*stream : nullptr;
     if (stream) {
         here.machine.stick(what.entry_point);
