@@ -254,7 +254,7 @@ TEST_CASE("ranks die with a launcher that is killed") {
 }
 
 TEST_CASE("what a rank has left behind does not keep the launcher, but may say its last words") {
-    const outcome all = tutti_run(shells(1, "(sleep 0.01; echo late) & sleep 100 & echo first"));
+    const outcome all = tutti_run(shells(1, "echo first; (sleep 0.01; echo late) & sleep 100 &"));
     CHECK(all.code == 0);
     CHECK(all.out == "[0] first\n[0] late\n");
 }

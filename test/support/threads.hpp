@@ -22,6 +22,8 @@ inline void on_threads(int size, const std::function<void(rank)>& body) {
                 body(me);
             } catch (const std::exception& why) {
                 errors[static_cast<std::size_t>(me)] = why.what();
+            } catch (...) {
+                errors[static_cast<std::size_t>(me)] = "it threw no std::exception, as what is required and missing does";
             }
         });
     for (auto& each : threads) each.join();
