@@ -1,5 +1,6 @@
 // Barriers that name all who are missing.
 #include "support/ranks.hpp"
+#include "support/threads.hpp"
 #include "transport/simulated_transport.hpp"
 
 #include <tutti/sleep.hpp>
@@ -10,7 +11,6 @@
 #include <atomic>
 #include <deque>
 #include <string>
-#include <thread>
 
 using namespace tutti;
 using namespace std::chrono_literals;
@@ -243,23 +243,17 @@ TEST_CASE("a program that never awaits its monitored barriers fails instead of e
 TEST_CASE("monitored barriers may be called from several threads") {
     constexpr int size = 2, threads = 4, rounds = 2000;
     memory_table table;
-    std::vector<std::thread> ranks;
     std::atomic<int> ended{0};
-    for (rank me = 0; me < size; ++me)
-        ranks.emplace_back([&table, &ended, me] {
-            context home;
-            event_loop loop;
-            const auto world = run(loop, home.join(test::world_of(me, size), memory_store(table)));
-            std::vector<std::thread> callers;
-            for (int each = 0; each < threads; ++each)
-                callers.emplace_back([&world, &ended] {
-                    for (int round = 0; round < rounds; ++round) world->monitored_barrier(within(20s)).get();
-                    ++ended;
-                });
-            for (auto& each : callers) each.join();
-            run(loop, world->close());
+    test::on_threads(size, [&](rank me) {
+        context home;
+        event_loop loop;
+        const auto world = run(loop, home.join(test::world_of(me, size), memory_store(table)));
+        test::on_threads(threads, [&](int) {
+            for (int round = 0; round < rounds; ++round) world->monitored_barrier(within(20s)).get();
+            ++ended;
         });
-    for (auto& each : ranks) each.join();
+        run(loop, world->close());
+    });
     CHECK(ended == size * threads);
 }
 

@@ -1,13 +1,12 @@
 #include "failures.hpp"
 #include "gradients.hpp"
-#include "support/ranks.hpp"
+#include "support/rank_threads.hpp"
 
 #include <tutti/sleep.hpp>
 
 #include <doctest/doctest.h>
 
 #include <array>
-#include <thread>
 
 using namespace tutti;
 using test::check_each;
@@ -342,21 +341,7 @@ TEST_CASE("the planned buckets can be asked for") { run_ranks(1, ask); }
 
 // ---- progress on other threads
 
-namespace {
-
-void run_on_thread(rank me, std::shared_ptr<store> meeting) {
-    event_loop loop;
-    context home;
-    const test::rank_body body = [](communicator& world) { return train(world, memory::mixed, 50); };  // outlives the task
-    auto work = test::detail::one_rank(home, me, 2, std::move(meeting), body);
-    run(loop, std::move(work));
-}
-
-}  // namespace
-
 TEST_CASE("buckets end on the threads of their contexts while the steps run elsewhere") {
-    memory_table table;
-    std::thread other(run_on_thread, 1, memory_store(table));
-    run_on_thread(0, memory_store(table));
-    other.join();
+    test::run_ranks_on_threads(
+        2, [](communicator& world) { return train(world, memory::mixed, 50); }, [](rank) { return context_options(); });
 }

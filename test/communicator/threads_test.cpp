@@ -102,25 +102,16 @@ TEST_CASE("an operation that ends early lets go of memory at which other threads
                 const int size = 2 + static_cast<int>(seed % 2);
                 memory_table table;
                 std::atomic<bool> ended{false};
-                std::vector<std::string> errors(static_cast<std::size_t>(size));
-                std::vector<std::thread> threads;
-                for (rank me = 0; me < size; ++me)
-                    threads.emplace_back([&, me, some = seed == 1 ? 0 : random()] {
-                        try {
-                            context_options options;
-                            options.transport = way.kind;
-                            options.lanes = way.lanes;
-                            options.threads = way.threads;
-                            context home(options);
-                            event_loop loop;
-                            if (me == 0) run(loop, end_early(home, size, table, how, some, ended));
-                            else run(loop, see_the_end(home, me, size, table, how, told, seed == 1 ? &ended : nullptr));
-                        } catch (const std::exception& why) {
-                            errors[static_cast<std::size_t>(me)] = why.what();
-                        }
-                    });
-                for (auto& each : threads) each.join();
-                for (const auto& each : errors) CHECK(each == "");
+                test::on_threads(size, [&](rank me) {
+                    context_options options;
+                    options.transport = way.kind;
+                    options.lanes = way.lanes;
+                    options.threads = way.threads;
+                    context home(options);
+                    event_loop loop;
+                    if (me == 0) run(loop, end_early(home, size, table, how, seed == 1 ? 0 : random(), ended));
+                    else run(loop, see_the_end(home, me, size, table, how, told, seed == 1 ? &ended : nullptr));
+                });
             }
             CHECK(told > 0);
         }
@@ -130,34 +121,31 @@ namespace {
 
 /// Each thread of a rank exchanges messages of its own with that of the other rank, without a loop.
 void exchange_by_threads(communicator& world) {
-    std::vector<std::thread> threads;
-    for (message_tag tag = 0; tag < 3; ++tag)
-        threads.emplace_back([&world, tag] {
-            const rank other = 1 - world.rank();
-            for (int turn = 0; turn < 200; ++turn) {
-                int mine = turn, theirs = -1;
-                future<received> coming = world.recv(std::span(&theirs, 1), other, tag);
-                world.send(std::span<const int>(&mine, 1), other, tag).get();
-                std::move(coming).get();
-                CHECK(theirs == turn);
-            }
-        });
-    for (auto& each : threads) each.join();
+    test::on_threads(3, [&world](int number) {
+        const auto tag = static_cast<message_tag>(number);
+        const rank other = 1 - world.rank();
+        for (int turn = 0; turn < 200; ++turn) {
+            int mine = turn, theirs = -1;
+            future<received> coming = world.recv(std::span(&theirs, 1), other, tag);
+            world.send(std::span<const int>(&mine, 1), other, tag).get();
+            std::move(coming).get();
+            CHECK(theirs == turn);
+        }
+    });
 }
 
 /// Each thread of a rank has a child of its own and sums over that, without a loop.
 void collect_by_threads(std::vector<std::unique_ptr<communicator>>& children) {
-    std::vector<std::thread> threads;
-    for (auto& child : children)
-        threads.emplace_back([&child, factor = static_cast<int>(threads.size()) + 1] {
-            for (int turn = 0; turn < 200; ++turn) {
-                std::vector<int> data(turn % 20 == 0 ? 100'000 : 3, factor * (turn + child->rank()));
-                child->all_reduce(data, sum).get();
-                if (data.front() != factor * (2 * turn + 1) || data.back() != data.front())
-                    FAIL_CHECK("a sum of turn ", turn, " is ", data.front());
-            }
-        });
-    for (auto& each : threads) each.join();
+    test::on_threads(static_cast<int>(children.size()), [&children](int number) {
+        communicator& child = *children[static_cast<std::size_t>(number)];
+        const int factor = number + 1;
+        for (int turn = 0; turn < 200; ++turn) {
+            std::vector<int> data(turn % 20 == 0 ? 100'000 : 3, factor * (turn + child.rank()));
+            child.all_reduce(data, sum).get();
+            if (data.front() != factor * (2 * turn + 1) || data.back() != data.front())
+                FAIL_CHECK("a sum of turn ", turn, " is ", data.front());
+        }
+    });
 }
 
 task<std::vector<std::unique_ptr<communicator>>> make_children(communicator& world) {
@@ -192,18 +180,15 @@ TEST_CASE("threads without a loop sum over children of one communicator at the s
 
 TEST_CASE("threads without a loop exchange messages while another one makes progress") {
     memory_table table;
-    std::vector<std::thread> ranks;
-    for (rank me = 0; me < 2; ++me)
-        ranks.emplace_back([&table, me] {
-            context_options options;
-            options.transport = transport_kind::tcp;
-            context home(options);
-            event_loop loop;
-            auto world = run(loop, join(home, me, 2, table));
-            exchange_by_threads(*world);
-            run(loop, leave(std::move(world)));
-        });
-    for (auto& each : ranks) each.join();
+    test::on_threads(2, [&table](rank me) {
+        context_options options;
+        options.transport = transport_kind::tcp;
+        context home(options);
+        event_loop loop;
+        auto world = run(loop, join(home, me, 2, table));
+        exchange_by_threads(*world);
+        run(loop, leave(std::move(world)));
+    });
 }
 
 TEST_CASE("a number of threads that cannot be is refused, and a loop of the user's has none") {

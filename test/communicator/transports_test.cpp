@@ -131,13 +131,12 @@ task<> wait_on_plain_threads(communicator& world) {
     bool first_right = false, second_right = false;
     auto first = world.all_reduce(data, sum);
     auto second = world.all_reduce(more, prod);
-    std::thread waits([&] {
+    test::on_threads(1, [&](int) {
         second.get();
         second_right = more == std::vector<std::int32_t>(10, 1);
         first_right = first.wait_for(std::chrono::minutes(1));
         first.get();
     });
-    waits.join();
     CHECK(first_right);
     CHECK(second_right);
     CHECK(data == std::vector<std::int32_t>(1000, 3));

@@ -23,7 +23,7 @@ inline void on_threads(int size, const std::function<void(rank)>& body) {
             } catch (const std::exception& why) {
                 errors[static_cast<std::size_t>(me)] = why.what();
             } catch (...) {
-                errors[static_cast<std::size_t>(me)] = "it threw no std::exception, as what is required and missing does";
+                errors[static_cast<std::size_t>(me)] = "it threw what is no std::exception, as a REQUIRE does";
             }
         });
     for (auto& each : threads) each.join();

@@ -4,6 +4,7 @@
 
 #include "communicator/device_join.hpp"
 #include "gpu/conformance/testbed.hpp"
+#include "support/threads.hpp"
 
 #include <tutti/context.hpp>
 #include <tutti/event_loop.hpp>
@@ -15,8 +16,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -134,25 +133,16 @@ inline void run_ranks(const testbed& bed, const seats& devices, const gpu::loade
                       const rank_body& body, gpu::device_options each = {}) {
     const int size = static_cast<int>(devices.size());
     memory_table table;
-    std::vector<std::string> errors(devices.size());
-    std::vector<std::thread> threads;
-    for (rank me = 0; me < size; ++me)
-        threads.emplace_back([&, me] {
-            try {
-                const int number = devices[static_cast<std::size_t>(me)];
-                result<gpu::device> card = number == no_device ? result<gpu::device>(failure(error::unsupported, "the test gives it none"))
-                                                               : bed.open(each, number);
-                context_options options;
-                options.transport = transport_kind::tcp;
-                context home(options);
-                event_loop loop;
-                run(loop, join_and_take_part(home, me, size, table, card, nccl, how, body));
-            } catch (const std::exception& why) {
-                errors[static_cast<std::size_t>(me)] = why.what();
-            }
-        });
-    for (auto& thread : threads) thread.join();
-    for (const auto& why : errors) CHECK(why == "");
+    on_threads(size, [&](rank me) {
+        const int number = devices[static_cast<std::size_t>(me)];
+        result<gpu::device> card =
+            number == no_device ? result<gpu::device>(failure(error::unsupported, "the test gives it none")) : bed.open(each, number);
+        context_options options;
+        options.transport = transport_kind::tcp;
+        context home(options);
+        event_loop loop;
+        run(loop, join_and_take_part(home, me, size, table, card, nccl, how, body));
+    });
 }
 
 }  // namespace tutti::test
