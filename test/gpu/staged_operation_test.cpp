@@ -2,12 +2,12 @@
 #include "gpu/device_ranks.hpp"
 #include "gpu/silence.hpp"
 #include "support/allocations.hpp"
+#include "support/seeds.hpp"
 #include "transport/simulated_transport.hpp"
 
 #include <tutti/sleep.hpp>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 
 using namespace tutti;
@@ -18,11 +18,6 @@ using test::no_device;
 using test::rank_memory;
 
 namespace {
-
-std::uint64_t seeds() {
-    const char* more = std::getenv("TUTTI_SEEDS");
-    return more ? std::strtoull(more, nullptr, 10) : 5;
-}
 
 /// On a rank with a device: a kernel that takes so long, and what it does.
 void compute(device_rank& here, const gpu::stream* on, duration length, std::function<void()> body) {
@@ -100,7 +95,7 @@ task<> depend(device_rank& here) {
 }  // namespace
 
 TEST_CASE("operations see what those before them have written, in the order of their calls") {
-    for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
+    for (std::uint64_t seed = 1; seed <= test::seeds(5); ++seed) {
         CAPTURE(seed);
         gpu::sim::options how;
         how.seed = seed;

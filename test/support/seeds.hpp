@@ -1,8 +1,9 @@
-// How many seeds tests of random programs try.
+// Which seeds tests of random programs try, and how many.
 #pragma once
 
 #include <cstdint>
 #include <cstdlib>
+#include <random>
 
 namespace tutti::test {
 
@@ -10,6 +11,12 @@ namespace tutti::test {
 inline std::uint64_t seeds(std::uint64_t otherwise) {
     const char* const more = std::getenv("TUTTI_SEEDS");
     return more ? std::strtoull(more, nullptr, 10) : otherwise;
+}
+
+/// TUTTI_SEED, as a failed check has told it, or else another one each time.
+inline std::uint64_t any_seed() {
+    const char* const again = std::getenv("TUTTI_SEED");
+    return again ? std::strtoull(again, nullptr, 10) : std::random_device{}();
 }
 
 }  // namespace tutti::test
