@@ -36,7 +36,7 @@ task<> move_huge(communicator& world) {
 
 }  // namespace
 
-TEST_CASE("a sum and a broadcast of more than 2^31 elements are right") {
+TEST_CASE("a sum and a broadcast of more than 2^31 elements are right" * doctest::timeout(3600)) {
     const char* const asked = std::getenv("TUTTI_PROPERTY");
     if (!asked || std::string_view(asked) != "huge") {
         MESSAGE("skipped: TUTTI_PROPERTY=huge runs it");

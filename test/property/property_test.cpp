@@ -97,7 +97,8 @@ bool asked_for(std::string_view what) {
 
 }  // namespace
 
-TEST_CASE("every algorithm gives the serial result with every type, operator, size, count, memory, lane and slice") {
+TEST_CASE("every algorithm gives the serial result with every type, operator, size, count, memory, lane and slice" *
+          doctest::timeout(3600)) {
     std::vector<sample_case> cases = asked_for("all") ? test::whole_product() : test::covering_sample();
     if (asked_for("threads")) std::erase_if(cases, [](const sample_case& each) { return each.lane().threads == 1; });
     CHECK(cases.size() > 0);
