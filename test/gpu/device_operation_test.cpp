@@ -343,18 +343,8 @@ task<> call_once(device_rank& here, const gpu::device_buffer<float>& data, const
 task<> count_allocations(device_rank& here, device_stage& stage, std::size_t& counted) {
     const gpu::stream compute = here.stream();
     const auto data = here.filled<float>(100, 1.0f);
-    const gpu::driver_table driver = stage.driver;
-    const gpu::nccl_table nccl = stage.nccl.table;
-    test::silence(stage.driver, stage.nccl.table);
-    std::size_t before = 0;
-    for (int round = 0; round < 150; ++round) {
-        if (round == 50) before = test::own_allocations();
-        auto work = call_once(here, data, compute);
-        co_await std::move(work);
-    }
-    counted = test::own_allocations() - before;
-    stage.driver = driver;
-    stage.nccl.table = nccl;
+    auto counting = test::count_allocations(stage, [&](int) { return call_once(here, data, compute); });
+    counted = co_await std::move(counting);
 }
 
 }  // namespace

@@ -343,18 +343,9 @@ task<> count_allocations(device_rank& here, device_stage& stage, std::size_t& co
     gpu::reducer all(here.all, mine.parameters(), small_buckets());
     auto agreeing = all.agree();
     co_await std::move(agreeing);
-    const gpu::driver_table driver = stage.driver;
-    const gpu::nccl_table nccl = stage.nccl.table;
-    test::silence(stage.driver, stage.nccl.table);
-    std::size_t before = 0;
-    for (int step = 0; step < 150; ++step) {
-        if (step == 50) before = test::own_allocations();
-        auto work = step_once(mine, all, compute, step % 2 == 0 ? way::ordered : way::completed);
-        co_await std::move(work);
-    }
-    counted = test::own_allocations() - before;
-    stage.driver = driver;
-    stage.nccl.table = nccl;
+    auto counting = test::count_allocations(
+        stage, [&](int step) { return step_once(mine, all, compute, step % 2 == 0 ? way::ordered : way::completed); });
+    counted = co_await std::move(counting);
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // Tables whose functions do nothing, well: the simulator allocates for every call, so who counts allocations calls these.
 #pragma once
 
-#include "gpu/tables.hpp"
+#include "gpu/device_ranks.hpp"
+#include "support/allocations.hpp"
 
 namespace tutti::test {
 
@@ -38,6 +39,24 @@ inline void silence(gpu::driver_table& driver, gpu::nccl_table& nccl) {
         *state = ncclSuccess;
         return ncclSuccess;
     };
+}
+
+/// By this thread in a hundred of what `work` begins when it is given 0, 1, 2 and so on, after fifty others.
+template <class Work>
+task<std::size_t> count_allocations(device_stage& stage, Work work) {
+    const gpu::driver_table driver = stage.driver;
+    const gpu::nccl_table nccl = stage.nccl.table;
+    silence(stage.driver, stage.nccl.table);
+    std::size_t before = 0;
+    for (int turn = 0; turn < 150; ++turn) {
+        if (turn == 50) before = own_allocations();
+        auto begun = work(turn);
+        co_await std::move(begun);
+    }
+    const std::size_t counted = own_allocations() - before;
+    stage.driver = driver;
+    stage.nccl.table = nccl;
+    co_return counted;
 }
 
 }  // namespace tutti::test

@@ -300,16 +300,8 @@ task<> call_once(device_rank& here, const rank_memory& data, const gpu::stream& 
 task<> count_allocations(device_rank& here, device_stage& stage, std::size_t& counted) {
     const gpu::stream compute = here.stream();
     const rank_memory data = here.place_filled<float>(5000, 1.0f);
-    const gpu::driver_table driver = stage.driver;
-    test::silence(stage.driver);
-    std::size_t before = 0;
-    for (int round = 0; round < 150; ++round) {
-        if (round == 50) before = test::own_allocations();
-        auto work = call_once(here, data, compute);
-        co_await std::move(work);
-    }
-    counted = test::own_allocations() - before;
-    stage.driver = driver;
+    auto counting = test::count_allocations(stage, [&](int) { return call_once(here, data, compute); });
+    counted = co_await std::move(counting);
 }
 
 }  // namespace
