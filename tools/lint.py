@@ -102,7 +102,7 @@ GOOD_NAME = re.compile(r"^[a-z][a-z0-9]*(_[a-z0-9]+)*$")
 LOOSE_END = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")  # in parts, so that this line is none
 PORT_GUESS = re.compile(r"\b\w*(free|unused|available|random)_(tcp_)?port\w*|\b(find|pick|guess)_\w*port\w*", re.I)
 
-FOLDERS = ["include", "src", "test", "tools", "examples", "bench", "docs", ".ci"]
+FOLDERS = ["include", "src", "test", "tools", "examples", "bench", "docs", ".ci", "subprojects/packagefiles"]
 CODE = {".cpp", ".hpp"}
 TEXT = CODE | {".py", ".build", ".md", ".sh", ""}
 NOT_READ = {"test/lint/lint_test.py"}  # full of what must be found
@@ -211,6 +211,8 @@ class tree:
                 name = path.relative_to(self.root).as_posix()
                 if path.is_file() and path.suffix in TEXT and name not in NOT_READ and "__pycache__" not in name:
                     self.files[name] = path.read_text(errors="replace")
+        for path in sorted((self.root / "subprojects").glob("*.wrap")):  # not what they unpack beside themselves
+            self.files[path.relative_to(self.root).as_posix()] = path.read_text(errors="replace")
 
     def report(self, name, line, rule, what):
         self.problems.append((name, line, rule, what))
@@ -304,6 +306,13 @@ class tree:
         if test not in self.files:
             self.report(name, 1, "test", f"there is no {test} (or list it in tools/lint.py with where it is tested)")
 
+    def check_wrap(self, name):
+        """Meson puts the files of a wrap's patch_directory into what it downloads, and fails without them."""
+        for number, line in enumerate(self.files[name].split("\n"), 1):
+            folder = re.match(r"\s*patch_directory\s*=\s*(\S+)", line)
+            if folder and f"subprojects/packagefiles/{folder[1]}/meson.build" not in self.files:
+                self.report(name, number, "wrap", f"there is no subprojects/packagefiles/{folder[1]}/meson.build")
+
     def check_text(self, name):
         for number, line in enumerate(self.files[name].split("\n"), 1):
             if LOOSE_END.search(line):
@@ -314,6 +323,8 @@ class tree:
     def check(self):
         for name in self.files:
             self.check_text(name)
+            if name.endswith(".wrap"):
+                self.check_wrap(name)
             if pathlib.PurePath(name).suffix not in CODE:
                 continue
             code = without_text(self.files[name])

@@ -44,6 +44,7 @@ BAD = [
     ("test/support/a.hpp", "int find_unused_port();\n", "port", 1),
     ("src/base/a.hpp", "// TODO: finish\n", "loose end", 1),
     ("docs/a.md", "\nFIXME\n", "loose end", 2),
+    ("subprojects/a.wrap", "[wrap-file]\npatch_directory = b\n", "wrap", 2),
 ]
 
 GOOD = [
@@ -59,6 +60,7 @@ GOOD = [
     ("src/base/a.hpp", "const char* text = \"[&] { co_await x; }\";\nconst char quote = '\"';\nint n = 1'000'000;\n"),
     ("src/base/a.hpp", "struct impl;\n"),
     ("src/algorithm/ring.cpp", ""),
+    ("subprojects/a.wrap", "[wrap-file]\ndirectory = b\npatch_directory = a\n"),
 ]
 
 
@@ -73,6 +75,9 @@ def problems(name, text):
         source = pathlib.Path(root, "src", "communicator", "communicator.cpp")
         source.parent.mkdir(parents=True, exist_ok=True)
         source.write_text("")
+        overlay = pathlib.Path(root, "subprojects", "packagefiles", "a", "meson.build")
+        overlay.parent.mkdir(parents=True, exist_ok=True)
+        overlay.write_text("")
         house = lint.tree(root)
         house.check()
         return [problem for problem in house.problems if problem[0] == name]
