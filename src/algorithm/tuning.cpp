@@ -48,6 +48,7 @@ std::string read_steps(std::string_view steps, collective kind, int size, std::v
         if (!bytes || called.empty() || !word(step).empty()) return "behind the colon stand bytes and algorithms, as in 0 star, 65536 direct";
         const algorithm* const choice = find(kind, called);
         if (choice == nullptr) return fmt::format("{} has no algorithm '{}'", name(kind), called);
+        if (choice->fits) return fmt::format("{} is for ranks on several hosts, and a tuning is for those of one", called);
         if (choice->serves && !choice->serves(size)) return fmt::format("{} does not serve {} ranks", called, size);
         if (before && *bytes <= *before) return "bytes do not ascend";
         before = bytes;

@@ -46,6 +46,8 @@ TEST_CASE("a line that makes no sense is quoted, of whichever transport") {
         {"shm all_reduce 4: 64KiB star", "behind the colon stand bytes and algorithms"},
         {"shm all_reduce 4: 0 bruck", "all_reduce has no algorithm 'bruck'"},
         {"tcp all_reduce 3: 0 halving_once", "halving_once does not serve 3 ranks"},
+        {"shm all_reduce 4: 0 star, 8 leaders", "leaders is for ranks on several hosts, and a tuning is for those of one"},
+        {"tcp all_reduce 4: 0 parts", "parts is for ranks on several hosts"},
         {"shm all_reduce 4: 8 star, 8 ring", "bytes do not ascend"},
         {"shm all_reduce 4: 8 star, 4 ring", "bytes do not ascend"},
     };
