@@ -8,7 +8,7 @@ namespace tutti {
 /// What things cost on a group of hosts, in seconds. The ranks of a group use the numbers of its rank 0, so all choose alike. Memory that is
 /// in no cache costs all algorithms alike, since within a host what a slice brought is sent on while it is hot: so it is not counted. The
 /// defaults reproduce what was measured with TCP on one host, 2 and 4 ranks on two cores (docs/findings.md). What is between hosts is not
-/// measured: by default it is a network of 10 Gbit/s.
+/// measured: by default it is a network of 10 Gbit/s. No number is negative, none of seconds beyond a million.
 struct cost_model {
     double round = 1.35e-6;          // a round in which something is exchanged: the partner has to be noticed
     double message = 2.65e-6;        // a send: system calls, which carry it as far as its receiver; a recv is a third of it
@@ -22,7 +22,7 @@ struct cost_model {
     double allocated = 0;            // a part of `moved_byte`, saved with all of `spread_byte` in calls with call_options::allocated
     double far_round = 25e-6;        // as `round`, when it comes from another host
     double far_byte = 0.85e-9;       // as `moved_byte`, to or from another host, the larger of both; all ranks of a host share one card
-    double cores = 0;                // of a host, for all its ranks; 0: each rank has its own
+    double cores = 0;                // of a host, for all its ranks, 1 or more; 0: each rank has its own
     double crowded = 1;              // times `round` and `message` where a host has more ranks of the group than cores: 1 or more
     double uneven = 1;               // a part of what the busiest core of such a host has beyond its share, since ranks stay where they are
 

@@ -1,15 +1,21 @@
 #include "algorithm/cost_text.hpp"
 
+#include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <iterator>
+#include <limits>
 
 namespace tutti {
 namespace {
 
+constexpr double most_seconds = 1e6;  // so that no sum of them is infinite
+constexpr double most_finite = std::numeric_limits<double>::max();
+
 struct field {
     std::string_view name;
     double cost_model::*value;
+    double greatest = most_seconds;
+    double least = 0;
 };
 constexpr field fields[] = {{"round", &cost_model::round},
                             {"message", &cost_model::message},
@@ -17,14 +23,14 @@ constexpr field fields[] = {{"round", &cost_model::round},
                             {"moved_byte", &cost_model::moved_byte},
                             {"reduced_byte", &cost_model::reduced_byte},
                             {"spread_byte", &cost_model::spread_byte},
-                            {"spread_from", &cost_model::spread_from},
-                            {"answered", &cost_model::answered},
-                            {"allocated", &cost_model::allocated},
+                            {"spread_from", &cost_model::spread_from, most_finite},
+                            {"answered", &cost_model::answered, 1},
+                            {"allocated", &cost_model::allocated, 1},
                             {"far_round", &cost_model::far_round},
                             {"far_byte", &cost_model::far_byte},
-                            {"cores", &cost_model::cores},
-                            {"crowded", &cost_model::crowded},
-                            {"uneven", &cost_model::uneven}};
+                            {"cores", &cost_model::cores, most_finite},
+                            {"crowded", &cost_model::crowded, 1e6, 1},
+                            {"uneven", &cost_model::uneven, 1}};
 static_assert(sizeof(cost_model) == std::size(fields) * sizeof(double));
 
 bool assign(cost_model& costs, std::string_view name, std::string_view value) {
@@ -33,10 +39,8 @@ bool assign(cost_model& costs, std::string_view name, std::string_view value) {
         double number = 0;
         const char* const end = value.data() + value.size();
         const auto [last, error] = std::from_chars(value.data(), end, number);
-        if (error != std::errc() || last != end || !std::isfinite(number) || number < 0) return false;
-        const bool part = each.value == &cost_model::answered || each.value == &cost_model::allocated || each.value == &cost_model::uneven;
-        if (part && number > 1) return false;
-        if (each.value == &cost_model::crowded && number < 1) return false;
+        if (error != std::errc() || last != end || !(number >= each.least && number <= each.greatest)) return false;
+        if (each.value == &cost_model::cores && number > 0 && number < 1) return false;
         costs.*each.value = number;
         return true;
     }
@@ -57,12 +61,15 @@ std::string to_string(const cost_model& costs) {
 }
 
 std::optional<cost_model> costs_in(std::string_view text, cost_model base) {
+    const std::string_view first = text.substr(0, text.find(','));
+    if (first == "tcp" || first == "shm") {
+        base = first == "tcp" ? cost_model{} : shared_memory_costs;
+        text.remove_prefix(std::min(first.size() + 1, text.size()));
+    }
     while (!text.empty()) {
         const std::string_view item = text.substr(0, text.find(','));
         const std::size_t equals = item.find('=');
-        if (item == "tcp") base = cost_model{};
-        else if (item == "shm") base = shared_memory_costs;
-        else if (equals == item.npos || !assign(base, item.substr(0, equals), item.substr(equals + 1))) return std::nullopt;
+        if (equals == item.npos || !assign(base, item.substr(0, equals), item.substr(equals + 1))) return std::nullopt;
         text.remove_prefix(std::min(item.size() + 1, text.size()));
     }
     return base;

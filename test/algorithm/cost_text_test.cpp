@@ -1,6 +1,10 @@
 #include "algorithm/cost_text.hpp"
 
+#include "algorithm/estimate.hpp"
+
 #include <doctest/doctest.h>
+
+#include <cmath>
 
 using namespace tutti;
 
@@ -35,9 +39,23 @@ TEST_CASE("names of transports stand for their defaults, and numbers behind them
     CHECK(costs_in("shm,cores=2") == busy);
 }
 
+TEST_CASE("the largest costs that are taken are added up to finite times") {
+    const auto found = costs_in(
+        "round=1e6,message=1e6,link=1e6,moved_byte=1e6,reduced_byte=1e6,spread_byte=1e6,far_round=1e6,far_byte=1e6,cores=1,crowded=1e6");
+    REQUIRE(found);
+    for (const algorithm& entry : catalogue()) {
+        if (!serves(entry, 16)) continue;
+        CAPTURE(entry.name);
+        CHECK(std::isfinite(estimate(entry, 16, *found).seconds(0x1p60)));
+    }
+}
+
 TEST_CASE("what is no cost is refused") {
-    for (const char* text : {"round", "round=", "round=x", "round=1e-5x", "round=-1", "round=inf", "round=nan", "rounds=1", "tcp=1", "=1",
-                             ",", "round=1,,message=1", " round=1", "answered=1.1", "allocated=2", "uneven=1.1", "crowded=0.9"}) {
+    for (const char* text :
+         {"round",          "round=",      "round=x",   "round=1e-5x",        "round=-1",  "round=inf",    "round=nan",   "rounds=1",
+          "tcp=1",          "=1",          ",",         "round=1,,message=1", " round=1",  "answered=1.1", "allocated=2", "uneven=1.1",
+          "crowded=0.9",    "crowded=2e6", "round=2e6", "far_byte=1e300",     "cores=0.5", "cores=-1",     "cores=inf",   "spread_from=inf",
+          "round=1e-6,shm", "tcp,shm"}) {
         CAPTURE(text);
         CHECK_FALSE(costs_in(text));
     }

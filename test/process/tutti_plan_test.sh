@@ -44,7 +44,8 @@ expect 2 "all_reduce leaders does not serve 4 ranks" print all_reduce leaders --
 expect 2 "--hosts takes ranks for each host, or the host of each rank as 0,0,1,1; '2,x' is neither" cost all_reduce --ranks 2 --bytes 4 --hosts 2,x
 expect 2 "--hosts 0,1 says where 2 ranks are, of 3" choose all_reduce --ranks 3 --hosts 0,1
 expect 2 "A subcommand is required"
-expect 2 "--costs takes tcp, shm and numbers" choose all_reduce --ranks 4 --costs round=-1
+expect 2 "--costs takes tcp or shm first, and numbers" choose all_reduce --ranks 4 --costs round=-1
+expect 2 "'round=1e-6,shm' is not that" choose all_reduce --ranks 4 --costs round=1e-6,shm
 expect 2 "--bytes takes a number and one of" choose all_reduce --ranks 4 --bytes 4..x
 expect 2 "the range is empty" choose all_reduce --ranks 4 --bytes 8..4
 expect 2 "--latency takes a number and one of ns, us, ms, s; '20' is not that" simulate --ranks 8 --latency 20 --bandwidth 1GB --bytes 1

@@ -82,8 +82,8 @@ cost_model costs_given(const std::string& text) {
         return usual;
     }
     if (const std::optional<cost_model> found = costs_in(text)) return *found;
-    throw bad_input(
-        fmt::format("--costs takes tcp, shm and numbers in seconds and bytes, as in {}; '{}' is not that", to_string(cost_model{}), text));
+    throw bad_input(fmt::format("--costs takes tcp or shm first, and numbers in seconds and bytes, as in {}; '{}' is not that",
+                                to_string(cost_model{}), text));
 }
 
 host_map hosts_given(const std::string& text, int size) {
