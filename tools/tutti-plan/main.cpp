@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
