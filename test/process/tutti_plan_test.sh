@@ -62,6 +62,9 @@ expect 2 "ranks are 0 to 3" print all_reduce ring --ranks 4 --rank 4
 expect 2 "ranks are 0 to 3" print broadcast tree --ranks 4 --root 4
 expect 2 "all_reduce has no root" print all_reduce ring --ranks 4 --root 1
 expect 2 "does not serve 3 ranks" print all_gather recursive_doubling --ranks 3
+expect 2 "--ranks 3: all_gather recursive_doubling serves none of these" verify all_gather recursive_doubling --ranks 3
+expect 2 "--ranks 1..2: all_reduce leaders serves none of these" verify all_reduce leaders --ranks 1..2
+expect 0 "all_gather      recursive_doubling  0 of 0 correct" verify all_gather --ranks 3
 expect 2 "the range is empty" verify --ranks 5..2
 expect 2 "'x' is neither" verify --ranks 1..x
 expect 2 "'129' is neither" verify --ranks 129

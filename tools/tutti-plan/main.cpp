@@ -108,9 +108,16 @@ bool verify_sizes(const algorithm& entry, std::pair<int, int> sizes, const optio
 }
 
 int verify_all(const options& given) {
+bool serves_some(const algorithm& entry, std::pair<int, int> sizes) {
+    for (int size = sizes.first; size <= sizes.second; ++size)
+        if (!host_maps(entry, size).empty()) return true;
+    return false;
+}
+
     const std::pair sizes = range_in(given.sizes);
     if (!given.kind.empty() && given.name.empty()) collective_named(given.kind);
-    if (!given.name.empty()) algorithm_named(given.kind, given.name);
+    if (!given.name.empty() && !serves_some(algorithm_named(given.kind, given.name), sizes))
+        throw bad_input(fmt::format("--ranks {}: {} {} serves none of these", given.sizes, given.kind, given.name));
     bool correct = true;
     for (const algorithm& entry : catalogue())
         if ((given.kind.empty() || name(entry.kind) == given.kind) && (given.name.empty() || entry.name == given.name))
