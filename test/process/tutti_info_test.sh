@@ -8,6 +8,9 @@ expect 0 "instruction set of reductions: "
 expect 0 "TCP: yes"
 expect 0 '"tcp":"yes"' --json
 expect 2 "tutti-info: " --jason
+full
+full --json
+full --help
 "$program" --json | python3 -c 'import json, sys; json.load(sys.stdin)["gpu"]["devices"]' || failed=1
 
 # Built with device memory it says why there is none, whatever the host has.

@@ -106,6 +106,14 @@ for algorithm in leaders leaders_ring parts; do
     python3 -c 'import json, sys; rows = json.load(open(sys.argv[1])); sys.exit([(row["algorithm"], row["wrong"]) for row in rows] != [(sys.argv[2], 0)] * 2)' "$json" $algorithm ||
         { echo "$algorithm on two hosts: says $(cat "$json")"; failed=1; }
 done
+for arguments in --help "barrier --iters 1 --seconds 0.01"; do
+    said=$("$perf" $arguments 2>&1 >/dev/full)
+    was=$?
+    case $was,$said in
+        1,*": cannot write the output: No space left on device") ;;
+        *) echo "tutti-perf $arguments on a full device: exit code $was, says '$said'"; failed=1 ;;
+    esac
+done
 complain "--spin is for one call; ping_pong is several" ping_pong --spin
 complain "there is no operation 'all_redoce'; there are all_reduce" all_redoce
 TUTTI_DETERMINISTIC=maybe complain "TUTTI_DETERMINISTIC=maybe is not 0 or 1" all_reduce

@@ -74,4 +74,9 @@ expect 2 "'3zB' is not that" cost all_reduce --ranks 4 --bytes 3zB
 expect 2 "more than 1024TiB is not looked at" cost all_reduce --ranks 4 --bytes 1e300
 expect 0 "all_reduce of 1000000 bytes" cost all_reduce --ranks 4 --bytes 1MB
 expect 2 "" list more
+full list
+full --help
+full verify --ranks 1..4
+full print all_reduce ring --ranks 64
+full simulate --ranks 8 --latency 10us --bandwidth 100Gbit --bytes 1MB
 exit $failed

@@ -1,4 +1,5 @@
 // tutti-gpu-bench: what the library's ways with GPUs cost, and what they hide.
+#include "../standard_output.hpp"
 #include "device_trainer.hpp"
 #include "host_trainer.hpp"
 #include "options.hpp"
@@ -24,11 +25,6 @@ using namespace tutti;
 int complain(const std::string& text, int code) {
     std::fputs(fmt::format("tutti-gpu-bench: {}\n", text).c_str(), stderr);
     return code;
-}
-
-void print(const std::string& text) {
-    std::fputs(text.c_str(), stdout);
-    std::fflush(stdout);
 }
 
 bool write(const std::string& file, const std::string& text) { return file.empty() || (std::ofstream(file) << text << std::flush).good(); }
@@ -90,14 +86,14 @@ int measure_latencies(const options& given) {
         if (has.why_not) return complain(has.why_not->what(), no_device);
         if (!where) {
             where = circumstances_of(&*has.card, "", 1);
-            print(line_of(*where));
+            print_now(line_of(*where));
         }
         spinning_witness seen(*has.card);
         if (mode == by_flag) measure_by_flag(given, *has.work, seen, rows);
         else
             for (const double length : given.lengths_us) rows.push_back(measured(given, *has.work, seen, nullptr, length));
     }
-    print(table_of(rows));
+    print_now(table_of(rows));
     return write(given.json, document(*where, rows)) ? 0 : complain("cannot write to " + given.json, usage_error);
 }
 
@@ -133,7 +129,7 @@ task<std::vector<overlap_row>> overlap_rows(communicator& world, gpu::communicat
 }
 
 int tell(const options& given, const circumstances& where, const std::vector<overlap_row>& rows) {
-    print(line_of(where) + table_of(rows));
+    print_now(line_of(where) + table_of(rows));
     if (!write(given.json, document(where, rows))) return complain("cannot write to " + given.json, usage_error);
     if (!write(given.svg, timeline_of(rows.back(), where.engine))) return complain("cannot write to " + given.svg, usage_error);
     for (const overlap_row& row : rows)
@@ -189,7 +185,7 @@ task<int> nccl_main(communicator& world, const options& given, std::optional<gpu
     int code = 0;
     if (world.rank() == 0) {
         const circumstances where = circumstances_of(&*card, all->engine(), world.size());
-        print(line_of(where) + table_of(rows));
+        print_now(line_of(where) + table_of(rows));
         if (!write(given.json, document(where, rows))) code = complain("cannot write to " + given.json, usage_error);
         if (wrong > 0) code = complain(fmt::format("{} elements are wrong", wrong), failed);
     }
@@ -197,9 +193,7 @@ task<int> nccl_main(communicator& world, const options& given, std::optional<gpu
     co_return code;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int measure_as_told(int argc, char** argv) {
     auto who = world_from_environment();
     const bool speaks = !who || who->me == 0;
     const auto parsed = parse(argc, argv, speaks);
@@ -219,4 +213,10 @@ int main(int argc, char** argv) {
     } catch (const failure& why) {
         return complain(why.what(), failed);
     }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    return with_output("tutti-gpu-bench", [&] { return measure_as_told(argc, argv); });
 }

@@ -1,4 +1,6 @@
 // tutti-info: what this build, on this host, can do. It measures nothing and joins nothing.
+#include "../standard_output.hpp"
+
 #include "reduce/kernel.hpp"
 #include "transport/shm_transport.hpp"
 #include "transport/tcp_transport.hpp"
@@ -73,9 +75,7 @@ void print_json(const findings& found) {
     fmt::print("{}\n", all.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int tell(int argc, char** argv) {
     CLI::App app("Says what this build of Tutti can do on this host.", "tutti-info");
     bool as_json = false;
     app.add_flag("--json", as_json, "One line of JSON instead of lines for people");
@@ -91,4 +91,10 @@ int main(int argc, char** argv) {
     if (as_json) print_json(look());
     else print_lines(look());
     return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    return with_output("tutti-info", [&] { return tell(argc, argv); });
 }

@@ -1,4 +1,5 @@
 // tutti-perf: how long the collectives take here.
+#include "../standard_output.hpp"
 #include "measure.hpp"
 #include "sizes.hpp"
 #include "tensors.hpp"
@@ -30,11 +31,6 @@ std::string preface(const options& given, const std::string& ranks, int cores) {
                        given.arena ? ", memory from the arena" : "", host, cores, date);
 }
 
-void print(const std::string& text) {
-    std::fputs(text.c_str(), stdout);
-    std::fflush(stdout);
-}
-
 int complain(bool speaks, const std::string& text) {
     if (speaks) std::fputs(fmt::format("tutti-perf: {}\n", text).c_str(), stderr);
     return 2;
@@ -48,13 +44,13 @@ tutti::task<int> measure_all(tutti::communicator& world, const options& given, i
     if (given.forced != nullptr && !serves(*given.forced, world.size(), inside.who().hosts))
         co_return complain(speaks, fmt::format("{} does not serve {}", given.forced->name, ranks));
     const shared_cores host = co_await cores_of(world, local_ranks, inside);
-    if (speaks) print(preface(given, ranks, host.cores) + heading());
+    if (speaks) tutti::print_now(preface(given, ranks, host.cores) + heading());
     std::vector<row> all;
     bool wrong = false;
     const report tell = [&](const row& made, const std::string& note) {
         all.push_back(made);
         wrong |= made.wrong > 0;
-        if (speaks) print(to_line(made) + note);
+        if (speaks) tutti::print_now(to_line(made) + note);
     };
     co_await measure(world, given, host, inside, tell);
     if (speaks && json.is_open()) json << to_json(all) << std::flush;
@@ -80,9 +76,7 @@ int measure_as(const tutti::world& who, const options& given, std::ofstream& jso
     return tutti::run_as(who, forced, main, *settings);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int measure_as_told(int argc, char** argv) {
     auto who = tutti::world_from_environment();
     const bool speaks = !who || who->me == 0;
     const auto parsed = parse(argc, argv, speaks);
@@ -100,4 +94,10 @@ int main(int argc, char** argv) {
         if (!json) return complain(true, fmt::format("cannot write to {}", given.json));
     }
     return measure_as(*who, given, json);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    return tutti::with_output("tutti-perf", [&] { return measure_as_told(argc, argv); });
 }

@@ -179,7 +179,8 @@ std::variant<options, int> parse(int argc, const char* const* argv, bool speaks)
         "With --overlap a second line tells the time with the computation, and how much of the shorter of the two was hidden: in percent of\n"
         "all of it, and of what the cores of this host allow."};
     app.name("tutti-perf");
-    app.footer("Exit code: 0 when all went well, 1 when a result was wrong or the communication failed, 2 for a wrong option.");
+    app.footer(
+        "Exit code: 0 when all went well, 1 when a result was wrong, the communication failed or the output could not be written, 2 for a wrong option.");
     words typed;
     options given;
     add_options(app, typed, given);

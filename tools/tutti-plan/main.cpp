@@ -1,4 +1,5 @@
 // tutti-plan: shows the plans of the catalogue, checks them, and tells what they cost. It runs no collective.
+#include "../standard_output.hpp"
 #include "choose.hpp"
 #include "names.hpp"
 #include "simulate.hpp"
@@ -9,8 +10,8 @@
 #include "schedule/print.hpp"
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 #include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -107,13 +108,13 @@ bool verify_sizes(const algorithm& entry, std::pair<int, int> sizes, const optio
     return wrong == 0;
 }
 
-int verify_all(const options& given) {
 bool serves_some(const algorithm& entry, std::pair<int, int> sizes) {
     for (int size = sizes.first; size <= sizes.second; ++size)
         if (!host_maps(entry, size).empty()) return true;
     return false;
 }
 
+int verify_all(const options& given) {
     const std::pair sizes = range_in(given.sizes);
     if (!given.kind.empty() && given.name.empty()) collective_named(given.kind);
     if (!given.name.empty() && !serves_some(algorithm_named(given.kind, given.name), sizes))
@@ -198,7 +199,7 @@ int run(int argc, char** argv) {
         "Examples:\n  tutti-plan print all_reduce ring --ranks 4 --rank 1\n  tutti-plan verify --ranks 1..33\n"
         "  tutti-plan cost all_reduce --ranks 4 --bytes 64KiB\n  tutti-plan choose all_reduce --ranks 4\n"
         "  tutti-plan simulate --ranks 10000 --latency 20us --bandwidth 100Gbit --bytes 1GiB --slice 1MiB   (takes a minute)\n"
-        "Exit code: 0 well, 1 a wrong plan, 2 bad input.");
+        "Exit code: 0 well, 1 a wrong plan, or output that could not be written, 2 bad input.");
     app.add_subcommand("list", "every algorithm and the rank counts it serves")->callback([] { list(); });
     add_choose(app, choosing);
     add_simulate(app, simulating);
@@ -245,10 +246,12 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    try {
-        return run(argc, argv);
-    } catch (const bad_input& error) {
-        fmt::print(stderr, "tutti-plan: {}\n", error.what());
-        return 2;
-    }
+    return with_output("tutti-plan", [&] {
+        try {
+            return run(argc, argv);
+        } catch (const bad_input& error) {
+            fmt::print(stderr, "tutti-plan: {}\n", error.what());
+            return 2;
+        }
+    });
 }

@@ -1,5 +1,6 @@
 #include "simulate.hpp"
 
+#include "../standard_output.hpp"
 #include "algorithm/bound.hpp"
 #include "names.hpp"
 
@@ -34,7 +35,7 @@ void print_row(const algorithm& entry, const simulated& found, double bound, dou
     }
     fmt::print("{:<19} {:>14.6g} {:>14.6g} {:>8} {:>7} {:>7} {:>11} {:>7.1f}\n", entry.name, found.seconds * 1e3, bound * 1e3,
                bound > 0 ? fmt::format("{:.2f}", found.seconds / bound) : "-", found.slices, found.roles, found.transfers, took);
-    std::fflush(stdout);
+    flush_output();
 }
 
 }  // namespace
