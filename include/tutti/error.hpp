@@ -53,7 +53,8 @@ struct report {
 /// One line for people: "rank 3: all_reduce f32 sum count 4 #17: peer 1 died (connection reset)".
 std::string to_string(const report& what);
 
-/// A failure as a value, and as the exception that `co_await` throws. Cheap to copy.
+/// A failure as a value, and as the exception that `co_await` throws. Cheap to copy. Its type can be seen, so that programs which hide their own
+/// symbols catch what the library throws.
 class [[gnu::visibility("default")]] failure : public std::exception {
 public:
     explicit failure(report what);
