@@ -17,5 +17,6 @@
 #include <tutti/store.hpp>
 #include <tutti/task.hpp>
 #include <tutti/types.hpp>
+#include <tutti/version.hpp>
 #include <tutti/when_all.hpp>
 #include <tutti/world.hpp>

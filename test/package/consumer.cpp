@@ -36,11 +36,12 @@ tutti::task<bool> sum_alone(tutti::context& home) {
 }  // namespace
 
 int main() {
+    static_assert(TUTTI_VERSION_MAJOR + TUTTI_VERSION_MINOR + TUTTI_VERSION_PATCH > 0);
     const tutti::result<> answer = tutti::failure(tutti::error::timed_out, "nobody came");
     if (answer || std::string(answer.failure().what()) != "nobody came") return 1;
     if (static_cast<float>(tutti::float16(1.5f)) != 1.5f) return 1;
     tutti::context home;
     tutti::event_loop loop;
     if (!tutti::run(loop, sum_alone(home))) return 1;
-    std::puts("the installed copy works");
+    std::puts(("the installed copy of " + std::string(tutti::version) + " works").c_str());
 }

@@ -28,10 +28,16 @@ def install(build, folder):
     return description.parent
 
 
-def check(title, compiler, consumer, flags, program, libraries):
+def name_for_the_loader(version):
+    """Before 1.0 a minor version may break what an earlier one kept."""
+    major, minor, _ = version.split(".")
+    return f"libtutti.so.{f'0.{minor}' if major == '0' else major}"
+
+
+def check(title, compiler, consumer, flags, program, libraries, version):
     environment = {**os.environ, "LD_LIBRARY_PATH": str(libraries)}
     run([*compiler, "-std=c++20", "-fvisibility=hidden", consumer, "-o", program, *flags])  # as modules of Python are compiled
-    if "the installed copy works" not in run([program], env=environment, timeout=60):
+    if f"the installed copy of {version} works" not in run([program], env=environment, timeout=60):
         sys.exit(f"{title}: the consumer did not say that it works")
     print(f"{title}: {' '.join(flags)}")
 
@@ -44,13 +50,16 @@ def main(build, pkg_config, consumer, *compiler):
         descriptions = install(build, folder)
         libraries = descriptions.parent
         program = pathlib.Path(folder, "consumer")
+        version = run([pkg_config, "--modversion", "tutti"], env={**os.environ, "PKG_CONFIG_PATH": str(descriptions)}).strip()
         shared = (libraries / "libtutti.so").exists()
         if shared:
-            check("shared", compiler, consumer, flags(descriptions), program, libraries)
-            check("uninstalled", compiler, consumer, flags(pathlib.Path(build, "meson-uninstalled")), program, build)
+            check("shared", compiler, consumer, flags(descriptions), program, libraries, version)
+            if not (libraries / name_for_the_loader(version)).exists():
+                sys.exit(f"there is no {name_for_the_loader(version)} among {sorted(path.name for path in libraries.glob('libtutti*'))}")
+            check("uninstalled", compiler, consumer, flags(pathlib.Path(build, "meson-uninstalled")), program, build, version)
         if (libraries / "libtutti.a").exists():
             whole = ["-l:libtutti.a" if flag == "-ltutti" else flag for flag in flags(descriptions, "--static")]
-            check("static", compiler, consumer, whole, program, "/nowhere")
+            check("static", compiler, consumer, whole, program, "/nowhere", version)
         elif not shared:
             sys.exit("no library was installed")
 

@@ -6,6 +6,7 @@
 #include "transport/tcp_transport.hpp"
 
 #include <tutti/gpu/availability.hpp>
+#include <tutti/version.hpp>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -61,7 +62,7 @@ findings look() {
 }
 
 void print_lines(const findings& found) {
-    fmt::print("tutti {}, built by {}\n", TUTTI_VERSION, compiler);
+    fmt::print("tutti {}, built by {}\n", version, compiler);
     fmt::print("processors: {}\n", std::thread::hardware_concurrency());
     fmt::print("instruction set of reductions: {}\n", kernel_target());
     fmt::print("TCP: {}\nshared memory: {}\n", words_of(found.tcp), words_of(found.shm));
@@ -69,8 +70,12 @@ void print_lines(const findings& found) {
 }
 
 void print_json(const findings& found) {
-    const json all{{"version", TUTTI_VERSION},           {"compiler", compiler},       {"processors", std::thread::hardware_concurrency()},
-                   {"instruction_set", kernel_target()}, {"tcp", words_of(found.tcp)}, {"shared_memory", words_of(found.shm)},
+    const json all{{"version", version},
+                   {"compiler", compiler},
+                   {"processors", std::thread::hardware_concurrency()},
+                   {"instruction_set", kernel_target()},
+                   {"tcp", words_of(found.tcp)},
+                   {"shared_memory", words_of(found.shm)},
                    {"gpu", json_of(found.gpu)}};
     fmt::print("{}\n", all.dump(-1, ' ', false, json::error_handler_t::replace));
 }
