@@ -155,7 +155,8 @@ public:
     /// element type and do not overlap; their number and sizes are the same on all ranks, and none, or an empty one, is as good as any
     /// other. The list itself is copied by the call.
     future<> all_reduce(std::span<const buffer> list, reduction op, call_options options = {});
-    /// To be awaited in a statement of its own: GCC before 13 does not compile a list in braces within a co_await. `buffers` makes one that it does.
+    /// For `all_reduce({one, other}, sum)` with buffers or spans; of vectors and arrays `buffers` makes a list. To be awaited in a statement of its
+    /// own: GCC before 13 does not compile a list in braces within a co_await, but does compile `buffers` there.
     future<> all_reduce(std::initializer_list<buffer> list, reduction op, call_options options = {}) {
         return all_reduce(std::span<const buffer>(list.begin(), list.size()), op, options);
     }
