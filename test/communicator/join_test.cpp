@@ -20,7 +20,9 @@ constexpr int ranks = 6;
 class disturbed_store final : public store {
 public:
     disturbed_store(std::unique_ptr<store> inner, duration delay, std::optional<failure> broken)
-        : inner_(std::move(inner)), delay_(delay), broken_(std::move(broken)) {}
+        : inner_(std::move(inner)),
+          delay_(delay),
+          broken_(std::move(broken)) {}
 
     task<result<std::string>> get(std::string key, time_point deadline) override {
         co_await sleep_for(delay_);
@@ -34,7 +36,8 @@ public:
     task<result<std::int64_t>> add(std::string key, std::int64_t delta, time_point deadline) override {
         return inner_->add(std::move(key), delta, deadline);
     }
-    task<result<bool>> compare_set(std::string key, std::optional<std::string> expected, std::string desired, time_point deadline) override {
+    task<result<bool>> compare_set(std::string key, std::optional<std::string> expected, std::string desired,
+                                   time_point deadline) override {
         return inner_->compare_set(std::move(key), std::move(expected), std::move(desired), deadline);
     }
     task<result<bool>> erase(std::string key, time_point deadline) override { return inner_->erase(std::move(key), deadline); }
@@ -235,8 +238,7 @@ TEST_CASE("a watch and a barrier that watches, called in the turn in which every
     company all;
     memory_table table;
     int ended = 0;
-    all.all([&](context&, world who) {
-        return end_with_all(all.homes[static_cast<std::size_t>(who.me)], who, memory_store(table), ended);
-    });
+    all.all(
+        [&](context&, world who) { return end_with_all(all.homes[static_cast<std::size_t>(who.me)], who, memory_store(table), ended); });
     CHECK(ended == 2 * ranks);
 }
