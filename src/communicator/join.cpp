@@ -265,9 +265,11 @@ void check_options(const context_options& asked, bool embedded, const world& who
     if (who.size < 1 || who.me < 0 || who.me >= who.size)
         throw not_joined(mine, error::invalid_argument, fmt::format("there is no rank {} of {}", who.me, who.size));
     if (const auto& costs = asked.costs; costs && !costs_in(to_string(*costs)))
-        throw not_joined(mine, error::invalid_argument,
-                         fmt::format("costs are finite and not negative, parts of others at most 1, crowded at least 1; these are {}",
-                                     to_string(*costs)));
+        throw not_joined(
+            mine, error::invalid_argument,
+            fmt::format("costs are not negative, of seconds at most a million, parts of others at most 1, cores 0 or at least 1, "
+                        "crowded 1 to a million; these are {}",
+                        to_string(*costs)));
     if (const auto tuning = tuning_in(asked.tuning, ""); !tuning)
         throw not_joined(mine, error::invalid_argument, tuning.failure().details().cause);
     if (asked.operation <= duration{} || std::min({asked.rendezvous, asked.connect, asked.handshake, asked.lost_link}) < duration{} ||

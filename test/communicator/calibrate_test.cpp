@@ -336,6 +336,7 @@ TEST_CASE("costs that are none are refused before anything is sent") {
     } catch (const failure& why) {
         CHECK(why.code() == error::invalid_argument);
         CHECK(why.details().cause.starts_with(
-            "costs are finite and not negative, parts of others at most 1, crowded at least 1; these are round="));
+            "costs are not negative, of seconds at most a million, parts of others at most 1, cores 0 or at least 1, "
+            "crowded 1 to a million; these are round="));
     }
 }
