@@ -257,7 +257,8 @@ public:
     void abort(std::string reason);
     /// Waits for what is pending, but for probes, says goodbye, and waits until all ranks have. Throws error::timed_out, naming who has not, when
     /// that takes longer than `within`, error::mismatch where some ranks have called more collectives than others, and the failure of a
-    /// communicator that has failed; it is closed then too. What is pending here for so long fails it, on all ranks. Cancelling does nothing; `within` is its limit.
+    /// communicator that has failed; it is closed then too. What is pending here for so long fails it, on all ranks. Cancelling does
+    /// nothing; `within` is its limit.
     task<> close(duration within = std::chrono::seconds(30));
 
     // The same for typed memory: vectors, arrays and spans. Mixed types do not compile, nor does an operator that is known by its type
