@@ -113,8 +113,9 @@ int main(int argument_count, char** arguments) {
         }
         print(measure(std::string(name(type)) + " merge", type, small, large, [=](blocks& b, std::size_t count) {
             const std::byte* const other = reinterpret_cast<const std::byte*>(b.second.data());
+            std::byte* const own = reinterpret_cast<std::byte*>(b.first.data());
             std::byte* const also = reinterpret_cast<std::byte*>(b.target.data());
-            merge(sum, type, {reinterpret_cast<std::byte*>(b.first.data()), {&other, 1}, {&also, 1}}, count);
+            merge(sum, type, {own, {&other, 1}, own, {&also, 1}}, count);
         }));
         if (defined(reduce_op::avg, type))
             print(measure(std::string(name(type)) + " divide", type, small, large,

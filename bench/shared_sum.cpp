@@ -103,10 +103,8 @@ private:
             others[k - 1] = part(memory_, (me_ + k) % ranks_);
             also[k - 1] = part(sums_, (me_ + k) % ranks_);
         }
-        std::byte* const own = part(sums_, me_);
-        if (sums_ != memory_) std::memcpy(own, part(memory_, me_), count * sizeof(float));
-        tutti::merge(tutti::sum, tutti::data_type::f32, {own, std::span(others).first(ranks_ - 1), std::span(also).first(ranks_ - 1)},
-                     count);
+        tutti::merge(tutti::sum, tutti::data_type::f32,
+                     {part(memory_, me_), std::span(others).first(ranks_ - 1), part(sums_, me_), std::span(also).first(ranks_ - 1)}, count);
     }
 
     void barrier() {

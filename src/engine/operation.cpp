@@ -145,15 +145,14 @@ std::optional<std::uint32_t> operation::place_of(const program::answer* frame, s
     return static_cast<std::uint32_t>(frame->place(slice, slices_, segment_));
 }
 
-bool operation::writes_soon() const noexcept {
+bool operation::writes_soon(int step) const noexcept {
     constexpr std::size_t cached_bytes = 2 * MiB;  // of a core, and a little more
-    return asked.kind == collective::all_reduce && asked.count * asked.element_bytes() < cached_bytes;
+    return !from_input(step) && asked.kind == collective::all_reduce && asked.count * asked.element_bytes() < cached_bytes;
 }
 
-template <class Byte>
-void operation::append_runs(const blocks& moved, std::size_t slice, std::vector<std::span<Byte>>& into) const {
+template <class Append>
+void operation::each_run(const blocks& moved, std::size_t slice, Append append) const {
     const layout& memory = space_of(moved.where);
-    const auto append = [&](std::byte* data, std::size_t count) { into.emplace_back(data, count * memory.element_bytes); };
     part run{};
     for (int block = moved.first; block < moved.first + moved.count; ++block) {
         const part one = memory.slice(block, slices_, slice);
@@ -169,18 +168,23 @@ void operation::append_runs(const blocks& moved, std::size_t slice, std::vector<
 }
 
 void operation::runs_of(int index, std::size_t slice, std::vector<std::span<std::byte>>& into) const {
-    append_runs(step_at(index).here, slice, into);
+    each_run(step_at(index).here, slice,
+             [&](std::byte* data, std::size_t count) { into.emplace_back(data, count * asked.element_bytes()); });
 }
 void operation::runs_of(int index, std::size_t slice, std::vector<std::span<const std::byte>>& into) const {
-    append_runs(step_at(index).here, slice, into);
+    each_run(step_at(index).here, slice,
+             [&](const std::byte* data, std::size_t count) { into.emplace_back(read_at(index, data), count * asked.element_bytes()); });
 }
 
 void operation::prefetch(int index, std::size_t slice) const noexcept {
     const blocks& moved = step_at(index).here;
     const layout& memory = space_of(moved.where);
     for (int block = moved.first; block < moved.first + moved.count; ++block)
-        memory.each_run(memory.slice(block, slices_, slice),
-                        [&](const std::byte* data, std::size_t count) { prefetch_pages(data, count * memory.element_bytes); });
+        memory.each_run(memory.slice(block, slices_, slice), [&](const std::byte* data, std::size_t count) {
+            const std::byte* const from = read_at(index, data);
+            prefetch_pages(from, count * memory.element_bytes);
+            if (from != data && step_at(index).what != action::send) prefetch_pages(data, count * memory.element_bytes);
+        });
 }
 
 void operation::count_early(int index, std::size_t slice) noexcept {
@@ -250,7 +254,7 @@ void operation::apply(int round, std::size_t slice) noexcept {
     for (int index = plan_->first_step(round); index < end && !ended; ++index) {
         const step& one = step_at(index);
         if (one.what == action::recv_reduce) apply_reduction(index, slice);
-        else if (one.what == action::copy) apply_copy(one, slice);
+        else if (one.what == action::copy) apply_copy(index, slice);
     }
 }
 
@@ -272,7 +276,7 @@ bool operation::reduce(int index, std::size_t slice, const std::byte* arrived) n
     const layout& memory = space_of(one.here.where);
     bool going = true;
     const auto combine_run = [&](std::byte* mine, std::size_t count) {
-        going = going && combine_with(mine, arrived, count, one.peer < me_);
+        going = going && combine_with(index, mine, arrived, count);
         arrived += count * memory.element_bytes;
     };
     for (int block = one.here.first; block < one.here.first + one.here.count; ++block)
@@ -289,7 +293,7 @@ bool operation::take(int index, std::span<std::byte> into, std::span<const std::
     const bool last = slices_ == 1 && open_transfers_ == 1 && plan_->applies_alone(index);
     if (asked.op.user() || !(last || reduces_at_once(index))) return false;
     applied_ = last;
-    return combine_with(into.data(), arrived.data(), into.size() / asked.element_bytes(), step_at(index).peer < me_);
+    return combine_with(index, into.data(), arrived.data(), into.size() / asked.element_bytes());
 }
 
 template <class Use>
@@ -320,7 +324,7 @@ std::size_t operation::reduce(int index, std::size_t slice, std::uint64_t offset
     if (back) return reduce(index, slice, offset, part.size(), {&arrived, 1}, {&back, 1});
     bool going = true;
     return along(index, slice, offset, part.size(), [&](std::byte* mine, std::size_t at, std::size_t count) {
-        going = going && combine_with(mine, arrived + at, count, step_at(index).peer < me_);
+        going = going && combine_with(index, mine, arrived + at, count);
     });
 }
 
@@ -332,16 +336,19 @@ std::size_t operation::reduce(int index, std::size_t slice, std::uint64_t offset
     return along(index, slice, offset, bytes, [&](std::byte* mine, std::size_t at, std::size_t count) {
         for (std::size_t each = 0; each < parts.size(); ++each) others[each] = parts[each] + at;
         for (std::size_t each = 0; each < backs.size(); ++each) also[each] = backs[each] + at;
-        merge(asked.op, asked.type, {mine, std::span(others).first(parts.size()), std::span(also).first(backs.size())}, count);
+        merge(asked.op, asked.type,
+              {read_at(index, mine), std::span(others).first(parts.size()), mine, std::span(also).first(backs.size())}, count);
     });
 }
 
 /// The lower rank's operand goes first, so both sides of an exchange compute the same bits, with any operator. False when the user's operator threw: then
 /// everything has ended, this operation too.
-bool operation::combine_with(std::byte* mine, const std::byte* arrived, std::size_t count, bool arrived_first) noexcept {
+bool operation::combine_with(int index, std::byte* mine, const std::byte* arrived, std::size_t count) noexcept {
+    const std::byte* first = read_at(index, mine);
+    const std::byte* second = arrived;
+    if (step_at(index).peer < me_) std::swap(first, second);
     try {
-        if (arrived_first) combine(asked.op, asked.type, mine, arrived, mine, count);
-        else combine(asked.op, asked.type, mine, mine, arrived, count);
+        combine(asked.op, asked.type, mine, first, second, count);
         return true;
     } catch (const std::exception& thrown) {
         owner_.operator_threw(*this, thrown.what());
@@ -351,14 +358,16 @@ bool operation::combine_with(std::byte* mine, const std::byte* arrived, std::siz
     return false;
 }
 
-void operation::apply_copy(const step& one, std::size_t slice) noexcept {
+void operation::apply_copy(int index, std::size_t slice) noexcept {
+    const step& one = step_at(index);
     const layout& source = space_of(one.from.where);
     const layout& target = space_of(one.here.where);
     for (int offset = 0; offset < one.here.count; ++offset) {
         part from = source.slice(one.from.first + offset, slices_, slice);
         const part to{target.slice(one.here.first + offset, slices_, slice).first, from.count};
         target.each_run(to, [&](std::byte* into, std::size_t count) {
-            source.each_run({from.first, count}, [&](const std::byte* data, std::size_t run) {
+            source.each_run({from.first, count}, [&](const std::byte* there, std::size_t run) {
+                const std::byte* const data = read_at(index, there);
                 const std::size_t bytes = run * source.element_bytes;
                 if (data != into) std::memmove(into, data, bytes);
                 into += bytes;

@@ -125,7 +125,13 @@ public:
     /// The place of the frame that takes to its peer what becomes of this slice of a recv_reduce, if nothing more is to come to that.
     std::optional<std::uint32_t> sum_of(int step, std::size_t slice) const noexcept { return place_of(plan_->sum_of(step), slice); }
     /// Whether memory that is sent is written again before it has left the caches: a later round, or the next operation, puts the sum there.
-    bool writes_soon() const noexcept;
+    bool writes_soon(int step) const noexcept;
+    /// Whether a step takes what this rank contributes from the input, while its result goes to the output.
+    bool from_input(int step) const noexcept { return apart_ && plan_->contributed().read_by(step); }
+    /// Where a step reads what it writes, or else would read, at `place` of the output.
+    const std::byte* read_at(int step, const std::byte* place) const noexcept {
+        return from_input(step) ? copied_from_ + (place - space_of(space::output).data) : place;
+    }
     /// The memory of a slice where that is known to lie in one place.
     std::optional<std::span<std::byte>> run_of(int step, std::size_t slice) const noexcept {
         const blocks& moved = step_at(step).here;
@@ -135,6 +141,7 @@ public:
         return std::span(memory.at(run.first), run.count * memory.element_bytes);
     }
     void runs_of(int step, std::size_t slice, std::vector<std::span<std::byte>>& into) const;
+    /// Of a send.
     void runs_of(int step, std::size_t slice, std::vector<std::span<const std::byte>>& into) const;
     /// Memory of a slice that is about to be sent, or filled, or combined with what arrives.
     void prefetch(int step, std::size_t slice) const noexcept;
@@ -196,8 +203,8 @@ private:
     const step& step_at(int index) const noexcept { return plan_->plan().steps()[static_cast<std::size_t>(index)]; }
     std::optional<std::uint32_t> place_of(const program::answer* frame, std::size_t slice) const noexcept;
     const layout& space_of(space where) const noexcept { return spaces_[static_cast<std::size_t>(where)]; }
-    template <class Byte>
-    void append_runs(const blocks& what, std::size_t slice, std::vector<std::span<Byte>>& into) const;
+    template <class Append>
+    void each_run(const blocks& what, std::size_t slice, Append append) const;
     bool advance_all() noexcept;
     bool advance_whole() noexcept;
     void prepare(std::size_t slice) noexcept {
@@ -210,8 +217,8 @@ private:
     /// `use(mine, at, elements)` for each run of what stands from byte `offset` of a slice on, `at` bytes of at most `bytes` later.
     template <class Use>
     std::size_t along(int step, std::size_t slice, std::uint64_t offset, std::size_t bytes, Use&& use) const noexcept;
-    bool combine_with(std::byte* mine, const std::byte* arrived, std::size_t count, bool arrived_first) noexcept;
-    void apply_copy(const step& one, std::size_t slice) noexcept;
+    bool combine_with(int step, std::byte* mine, const std::byte* arrived, std::size_t count) noexcept;
+    void apply_copy(int index, std::size_t slice) noexcept;
     void finish_slice(std::size_t slice) noexcept;
     void average(std::size_t slice) noexcept;
     void pack(part which) noexcept;
@@ -240,6 +247,7 @@ private:
     int copied_first_ = 0;
     int copied_count_ = 0;
     const std::byte* copied_from_ = nullptr;
+    bool apart_ = false;                 // of these blocks no more is copied than must stand in the output: steps read the rest where it is
     int first_open_ = 0;                 // rounds before it have ended for all slices
     int open_transfers_ = 0;             // in that round, where there is one slice
     bool applied_ = false;               // the same: what is to be applied at the round's end has been

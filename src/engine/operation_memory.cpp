@@ -70,6 +70,7 @@ void operation::place_list(layout& output) {
 void operation::place_input_copy() noexcept {
     copied_count_ = 0;
     copied_to_ = space::output;
+    apart_ = false;
     const layout& output = space_of(space::output);
     copied_from_ = static_cast<const std::byte*>(asked.input);
     if (packed_ || (output.scattered && scales())) {
@@ -84,7 +85,8 @@ void operation::place_input_copy() noexcept {
         copied_count_ = copied_from_ == output.at(output.block(me_).first) ? 0 : 1;
     } else if (tutti::reduces(asked.kind) && !spreads(asked.kind)) {
         copied_first_ = 0;
-        copied_count_ = copied_from_ == output.data && !scales() ? 0 : output.blocks;
+        apart_ = copied_from_ != output.data && !scales();
+        copied_count_ = scales() || (apart_ && plan_->contributed().stays()) ? output.blocks : 0;
     } else if (scales()) {
         copied_to_ = space::input;
         copied_first_ = 0;
@@ -97,6 +99,7 @@ void operation::prepare_up_to(std::size_t slice) noexcept {
         const layout& target = space_of(copied_to_);
         const std::size_t origin = target.block(copied_first_).first;
         for (int index = copied_first_; index < copied_first_ + copied_count_; ++index) {
+            if (apart_ && !plan_->contributed().stays(index)) continue;
             const part one = target.slice(index, slices_, prepared_);
             if (packed_) pack(one);
             if (packed_ || target.scattered) {

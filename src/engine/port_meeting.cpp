@@ -11,7 +11,7 @@ namespace tutti {
 namespace {
 
 /// What one peer has lent.
-struct contribution {
+struct lent_slice {
     int step = 0;
     track* from = nullptr;
     std::span<const std::span<std::byte>> runs;
@@ -35,12 +35,12 @@ bool aligned(std::span<const std::span<std::byte>> runs, std::size_t element) no
 }
 
 /// Combines bytes [done, end) of a slice with all that was lent for it, in the order of the plan.
-void combine_lent(operation& of, std::size_t slice, std::span<const contribution> all, std::size_t done, std::size_t end) noexcept {
+void combine_lent(operation& of, std::size_t slice, std::span<const lent_slice> all, std::size_t done, std::size_t end) noexcept {
     std::array<const std::byte*, most_merged> parts;
     std::array<std::byte*, most_merged> backs;
     while (done < end) {
         std::size_t bytes = end - done, count = 0, writable = 0;
-        for (const contribution& each : all) {
+        for (const lent_slice& each : all) {
             const auto there = each.at(done);
             bytes = std::min(bytes, there.size());
             parts[count++] = there.data();
@@ -97,7 +97,7 @@ std::size_t port::combine_together(track& on, std::uint64_t offset, std::span<co
         on.met = end < of.transfer_bytes(on.at.step(), slice);
         return part.size();
     }
-    std::array<contribution, most_merged> all;
+    std::array<lent_slice, most_merged> all;
     std::size_t count = 0;
     const std::span<std::byte> own(const_cast<std::byte*>(part.data()), part.size());  // written to as `back` only
     each_together(on.at, [&](int step, port& from) {
@@ -116,7 +116,7 @@ std::size_t port::combine_together(track& on, std::uint64_t offset, std::span<co
     });
     const std::span contributions(all.data(), count);
     combine_lent(of, slice, contributions, done, end);
-    for (const contribution& each : contributions)
+    for (const lent_slice& each : contributions)
         if (each.from != &on && each.writable) each.from->over->end_writing();
     return part.size();
 }

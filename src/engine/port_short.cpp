@@ -9,10 +9,11 @@ bool port::send_now(lane& over, send_channel& next) noexcept {
     const cursor& at = next.at;
     operation& of = at.of();
     const int step = at.step();
-    const auto from = of.slices() == 1 && next.loans.empty() ? of.run_of(step, 0) : std::nullopt;
-    if (!from || from->size() > slip_bytes || !of.may_begin(at.round(), 0)) return false;
-    if (!over.send_now(head_of(at, next.place, from->size()), *from)) return false;
-    of.transferred(step, from->size());
+    const auto run = of.slices() == 1 && next.loans.empty() ? of.run_of(step, 0) : std::nullopt;
+    if (!run || run->size() > slip_bytes || !of.may_begin(at.round(), 0)) return false;
+    const std::span from(of.read_at(step, run->data()), run->size());
+    if (!over.send_now(head_of(at, next.place, from.size()), from)) return false;
+    of.transferred(step, from.size());
     next.advance();
     if (at.ended()) senders_.pop();
     if (of.advance()) owner_.progressed(of);

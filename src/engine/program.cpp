@@ -25,7 +25,7 @@ static bool among_equals(std::span<const step> round, const step& which) noexcep
 
 static bool applies(const step& which) noexcept { return which.what == action::recv_reduce || which.what == action::copy; }
 
-program::program(schedule plan, int largest) : plan_(std::move(plan)), largest_(std::max(1, largest)) {
+program::program(schedule plan, int largest) : plan_(std::move(plan)), contributed_(plan_), largest_(std::max(1, largest)) {
     int index = 0;
     for (int round = 0; round < plan_.rounds(); ++round) {
         first_step_.push_back(index);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "algorithm/catalogue.hpp"
+#include "schedule/contribution.hpp"
 #include "schedule/schedule.hpp"
 
 #include <memory>
@@ -49,6 +50,7 @@ public:
     int transfers(int round) const noexcept { return transfers_[static_cast<std::size_t>(round)]; }
     int largest_transfer() const noexcept { return largest_; }
     bool writes_output() const noexcept { return writes_output_; }
+    const contribution& contributed() const noexcept { return contributed_; }
     /// Whether what arrives for a recv_reduce may be combined at once instead of at the end of its round, because no other step of the
     /// round touches those blocks.
     bool reduces_at_once(int step) const noexcept { return at_once_[static_cast<std::size_t>(step)]; }
@@ -77,6 +79,7 @@ private:
     void sort(action first, action second, std::vector<channel>& into);
 
     schedule plan_;
+    contribution contributed_;
     std::vector<channel> senders_;
     std::vector<channel> receivers_;
     std::vector<int> order_;

@@ -32,8 +32,8 @@ inline void combine_here(reduce_op op, data_type type, void* target, const void*
 }
 
 inline void merge_here(reduce_op op, data_type type, const merging& what, std::size_t count) {
-    merge_in_pieces(what, size_of(type), 0, count, [=](void* own, const void* other, std::size_t some) {
-        combine_scalar(op, type, own, own, other, some);
+    merge_in_pieces(what, size_of(type), 0, count, [=](void* own, const void* first, const void* other, std::size_t some) {
+        combine_scalar(op, type, own, first, other, some);
     });
 }
 
@@ -189,8 +189,9 @@ HWY_INLINE std::size_t merge_vectors(const merging& what, std::size_t begin, std
     const std::size_t lanes = hn::Lanes(d);
     std::size_t at = begin;
     for (; at + 4 * lanes <= end; at += 4 * lanes) {
-        const auto* own = reinterpret_cast<const S*>(what.own) + at;
-        auto v0 = hn::LoadU(d, own), v1 = hn::LoadU(d, own + lanes), v2 = hn::LoadU(d, own + 2 * lanes), v3 = hn::LoadU(d, own + 3 * lanes);
+        const auto* first = reinterpret_cast<const S*>(what.first) + at;
+        auto v0 = hn::LoadU(d, first), v1 = hn::LoadU(d, first + lanes);
+        auto v2 = hn::LoadU(d, first + 2 * lanes), v3 = hn::LoadU(d, first + 3 * lanes);
         for (const std::byte* const each : what.others) {
             const auto* other = reinterpret_cast<const S*>(each) + at;
             v0 = combine_stored<Op, T>(v0, hn::LoadU(d, other));
@@ -218,8 +219,8 @@ struct merge_block {
     template <reduce_op Op, class T>
     HWY_ATTR void operator()() const {
         const auto in_pieces = [&](std::size_t begin, std::size_t end) HWY_ATTR {
-            merge_in_pieces(what, sizeof(T), begin, end, [](void* own, const void* other, std::size_t some) HWY_ATTR {
-                combine_block{own, own, other, some}.template operator()<Op, T>();
+            merge_in_pieces(what, sizeof(T), begin, end, [](void* own, const void* first, const void* other, std::size_t some) HWY_ATTR {
+                combine_block{own, first, other, some}.template operator()<Op, T>();
             });
         };
         if constexpr (!is_complex(data_type_of<T>)) {

@@ -14,9 +14,9 @@ namespace tutti {
 /// custom_op throws.
 void combine(const reduction& op, data_type type, void* target, const void* first, const void* second, std::size_t count);
 
-/// own[i] = (own[i] op others[0][i]) op others[1][i] and so on, and the same into each of `also`: the bits that combine() makes one after the
-/// other, in one pass over memory. For all operators but custom ones: these give the same bits whichever operand comes first, so it does not
-/// matter that `own` does.
+/// own[i] = (first[i] op others[0][i]) op others[1][i] and so on, and the same into each of `also`: the bits that combine() makes one after
+/// the other, in one pass over memory. For all operators but custom ones: these give the same bits whichever operand comes first, so it does
+/// not matter that `first` does.
 void merge(const reduction& op, data_type type, const merging& what, std::size_t count) noexcept;
 
 /// data[i] = data[i] / divisor: the end of an `avg`. Floating types round once (f16 and bf16 through float); integers truncate towards zero.

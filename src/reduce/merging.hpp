@@ -10,22 +10,28 @@
 
 namespace tutti {
 
-/// Blocks of equally many elements. `own` is the first operand and gets the result; each of `also` gets it too, and may be one of `others`.
-/// They overlap in no other way, and are aligned to their elements.
+/// Blocks of equally many elements. `first` is the first operand. `own` gets the result, and may be `first`; each of `also` gets it too, and may
+/// be one of `others`. They overlap in no other way, and are aligned to their elements.
 struct merging {
-    std::byte* own = nullptr;
+    const std::byte* first = nullptr;
     std::span<const std::byte* const> others;
+    std::byte* own = nullptr;
     std::span<std::byte* const> also;
 };
 
-/// Elements [done, end), by `combine(own, other, elements)`: in pieces that do not leave the first cache until they are copied.
+/// Elements [done, end), by `combine(own, first, other, elements)`: in pieces that do not leave the first cache until they are copied.
 template <class Combine>
 void merge_in_pieces(const merging& what, std::size_t element, std::size_t done, std::size_t end, Combine&& combine) {
     constexpr std::size_t piece_bytes = 4096;
     for (std::size_t some = 0; done < end; done += some) {
         some = std::min(end - done, piece_bytes / element);
         const std::size_t at = done * element;
-        for (const std::byte* const each : what.others) combine(what.own + at, each + at, some);
+        const std::byte* first = what.first;
+        for (const std::byte* const each : what.others) {
+            combine(what.own + at, first + at, each + at, some);
+            first = what.own;
+        }
+        if (first != what.own) std::memcpy(what.own + at, first + at, some * element);
         for (std::byte* const each : what.also) std::memcpy(each + at, what.own + at, some * element);
     }
 }

@@ -35,6 +35,7 @@ class outgoing {
 public:
     frame head;
     bool soon_written = false;         // the payload's memory will be written again while it is in the caches
+    bool read_only = false;            // nobody may write there: the answer belongs elsewhere
     std::size_t copied_bytes = 0;      // of the transfer that the payload is a part of, where the other side does nothing but copy it
     /// The place of the frame that brings what belongs into the payload's memory, which rests until then.
     std::optional<std::uint32_t> answer;

@@ -86,9 +86,9 @@ void lane::refer(outgoing& what) noexcept {
     if (!fetched && (what.head.payload_bytes < from || (what.soon_written && !what.answer && near_->undisturbed()))) return;
     send_runs_.clear();
     what.gather(send_runs_);
-    const bool few = send_runs_.size() <= most_references;
+    const bool few = send_runs_.size() <= most_references, kept = what.answer && what.read_only;
     std::size_t found = 0;
-    for (; few && found < send_runs_.size(); ++found) {
+    for (; few && !kept && found < send_runs_.size(); ++found) {
         const auto where = near_->locate(send_runs_[found]);
         if (!where) break;
         what.lends[found] = *where;

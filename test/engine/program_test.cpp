@@ -276,3 +276,11 @@ TEST_CASE("what several peers send for the same blocks of a round is combined to
     CHECK(together("ring", 5) == 0);
     CHECK(together("halving_doubling", 8) == 0);
 }
+
+TEST_CASE("no plan of an all_reduce of several ranks needs a copy of its input in the output") {
+    for_every_plan([](const algorithm& entry, const place& where) {
+        if (entry.kind != collective::all_reduce || where.size == 1) return;
+        const contribution made(entry.build(where));
+        CHECK_FALSE(made.stays());
+    });
+}

@@ -88,8 +88,9 @@ std::vector<block> some_blocks(std::size_t many, data_type type, std::size_t cou
     return all;
 }
 
-bool merge_agrees(reduce_op op, data_type type, std::size_t count, merge_shape shape, std::mt19937_64& random) {
+bool merge_agrees(reduce_op op, data_type type, std::size_t count, merge_shape shape, bool in_place, std::mt19937_64& random) {
     std::vector<block> vectors = some_blocks(1 + shape.others + shape.beside, type, count, random), scalars = vectors;
+    block first = some_blocks(1, type, count, random).front();
     std::vector<const std::byte*> others;
     std::vector<std::byte*> also;
     for (std::size_t each = 1; each < vectors.size(); ++each) {
@@ -97,8 +98,10 @@ bool merge_agrees(reduce_op op, data_type type, std::size_t count, merge_shape s
         if (each <= shape.others) others.push_back(data);
         if (each <= shape.written || each > shape.others) also.push_back(data);
     }
-    merge(op, type, {static_cast<std::byte*>(vectors[0].data()), others, also}, count);
+    auto* const sum = static_cast<std::byte*>(vectors[0].data());
+    merge(op, type, {in_place ? sum : static_cast<std::byte*>(first.data()), others, sum, also}, count);
     void* const own = scalars[0].data();
+    if (!in_place && count > 0) std::memcpy(own, first.data(), count * size_of(type));
     for (std::size_t each = 1; each <= shape.others; ++each) combine_scalar(op, type, own, own, scalars[each].data(), count);
     for (std::size_t each = 1; each < scalars.size(); ++each)
         if ((each <= shape.written || each > shape.others) && count > 0) std::memcpy(scalars[each].data(), own, count * size_of(type));
@@ -136,7 +139,8 @@ TEST_CASE("every instruction set merges many blocks to the bits of combining the
             for (const merge_shape shape : merge_shapes) {
                 INFO(kernel_target(), " ", std::string(name(type)), " ", std::string(name(op)), " count ", count, " of ", shape.others,
                      " into ", shape.written, " and ", shape.beside, " seed ", kernel_seed);
-                CHECK(merge_agrees(op, type, count, shape, random));
+                CHECK(merge_agrees(op, type, count, shape, true, random));
+                CHECK(merge_agrees(op, type, count, shape, false, random));
             }
     });
 }
