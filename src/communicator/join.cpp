@@ -296,6 +296,7 @@ task<std::unique_ptr<communicator>> join_over(std::shared_ptr<context::state> ho
     mine.addresses.resize(static_cast<std::size_t>(who.size));
     if (const std::size_t asked = home->options().slice_bytes; asked > 0) mine.settings.slice_bytes = asked;
     mine.settings.small_bytes = home->options().small_bytes;
+    mine.settings.cache_bytes = home->options().cache_bytes;
     mine.settings.deterministic = home->options().deterministic;
     mine.settings.lanes = home->options().lanes;
     mine.settings.forced = home->forced();

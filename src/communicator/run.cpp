@@ -122,6 +122,7 @@ result<context_options> with_environment(context_options options) {
     };
     if (!read_number("TUTTI_HOST", options.host)) return no_number("TUTTI_HOST");
     if (!read_number("TUTTI_SINGLE_COPY", options.single_copy_from)) return no_number("TUTTI_SINGLE_COPY");
+    if (!read_number("TUTTI_CACHE", options.cache_bytes)) return no_number("TUTTI_CACHE");
     if (!read_costs(options))
         return failure(error::invalid_argument, fmt::format("TUTTI_COSTS={} is not understood; measure is, and {}",
                                                             std::getenv("TUTTI_COSTS"), to_string(cost_model{})));

@@ -1,6 +1,7 @@
 #include "engine/engine.hpp"
 
 #include "base/check.hpp"
+#include "base/past_caches.hpp"
 #include "runtime/rough_clock.hpp"
 
 #include <fmt/format.h>
@@ -33,7 +34,8 @@ engine::engine(event_loop& loop, engine_identity who, engine_settings settings, 
       choose_allocated_(chooser_at(settings_.costs, settings_, who_, true)),
       observer_(&observer),
       ports_(static_cast<std::size_t>(who_.size) * lane_kinds),
-      admission_(most_under_way()) {}
+      admission_(most_under_way()),
+      past_caches_from_(past_caches_from()) {}
 
 engine::~engine() { TUTTI_CHECK(shut_, "an engine is shut down before it is destroyed"); }
 
@@ -62,6 +64,13 @@ std::size_t engine::segment() const noexcept {
 std::size_t engine::most_under_way() const noexcept {
     if (settings_.most_under_way > 0) return settings_.most_under_way;
     return who_.hosts.count() == 1 ? 1 * MiB : std::numeric_limits<std::size_t>::max();
+}
+
+/// Before anybody reads a result, as long an input and as long a result of each rank of the host have passed through the cache that they share.
+std::size_t engine::past_caches_from() const noexcept {
+    std::size_t near = 0;
+    for (rank each = 0; each < who_.size; ++each) near += who_.hosts.host(each) == who_.hosts.host(who_.me);
+    return (settings_.cache_bytes > 0 ? settings_.cache_bytes : last_cache_bytes()) / (2 * near);
 }
 
 chooser& engine::chooser_for(bool allocated) noexcept { return allocated ? choose_allocated_ : choose_; }

@@ -29,6 +29,7 @@ struct engine_settings {
     std::size_t packet_bytes = 0;                   // pieces and near-equal blocks are multiples of it where they can be; 0: of nothing
     std::size_t segment = 0;                    // slices that go through all rounds before the next ones do; 0: as engine::segment says
     std::size_t most_under_way = 0;             // bytes for `admission`, each rank's own; 0: as engine::most_under_way says
+    std::size_t cache_bytes = 0;                // of the last cache that the ranks of a host share, each rank's own; 0: as the system says
     std::size_t small_bytes = 64 * KiB;         // up to here an operation uses the small lane
     int lanes = 1;                              // for bulk data between two ranks, at most most_lanes
     cost_model costs;
@@ -210,6 +211,7 @@ private:
     void part() noexcept;
     std::size_t segment() const noexcept;
     std::size_t most_under_way() const noexcept;
+    std::size_t past_caches_from() const noexcept;
     operation& accept(const request& what, duration default_deadline);
     void post_fresh() noexcept;
     void take_fresh() noexcept;
@@ -276,6 +278,7 @@ private:
     std::vector<wish> wanted_;
     std::vector<std::unique_ptr<operation>> owned_;
     admission admission_;  // between fresh_ and live_
+    const std::size_t past_caches_from_;
     messenger messages_{*this};
     detail::callback<&engine::take_fresh> on_fresh_{*this};
     detail::callback<&engine::finish_ended> on_ended_{*this};

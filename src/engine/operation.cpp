@@ -3,7 +3,7 @@
 #include "engine/engine.hpp"
 
 #include "base/check.hpp"
-#include "base/prefetch.hpp"
+#include "base/past_caches.hpp"
 #include "reduce/identity.hpp"
 #include "reduce/kernel.hpp"
 
@@ -83,6 +83,9 @@ void operation::plan(std::shared_ptr<const program> plan, rank me, int size, con
     if (has_counts(asked.kind)) longest = std::min(longest, asked.count * asked.element_bytes());
     slices_ = std::clamp<std::size_t>((longest + how.slice_bytes - 1) / how.slice_bytes, 1, std::max<std::size_t>(elements, 1));
     segment_ = how.segment;
+    const layout& output = space_of(space::output);
+    past_caches_ = output.count * asked.element_bytes() >= how.past_caches_from &&
+                   (apart_ ? asked.op.kind() != reduce_op::avg : !tutti::reduces(asked.kind));
     // Here no rank knows the longest block of all; nothing is forwarded, so nothing is lost without slices.
     if (asked.kind == collective::all_to_all_v) slices_ = 1;
     const std::size_t steps = plan_->plan().steps().size();
@@ -148,43 +151,6 @@ std::optional<std::uint32_t> operation::place_of(const program::answer* frame, s
 bool operation::writes_soon(int step) const noexcept {
     constexpr std::size_t cached_bytes = 2 * MiB;  // of a core, and a little more
     return !from_input(step) && asked.kind == collective::all_reduce && asked.count * asked.element_bytes() < cached_bytes;
-}
-
-template <class Append>
-void operation::each_run(const blocks& moved, std::size_t slice, Append append) const {
-    const layout& memory = space_of(moved.where);
-    part run{};
-    for (int block = moved.first; block < moved.first + moved.count; ++block) {
-        const part one = memory.slice(block, slices_, slice);
-        if (one.count == 0) continue;
-        if (run.count > 0 && run.first + run.count == one.first) {
-            run.count += one.count;
-            continue;
-        }
-        memory.each_run(run, append);
-        run = one;
-    }
-    memory.each_run(run, append);
-}
-
-void operation::runs_of(int index, std::size_t slice, std::vector<std::span<std::byte>>& into) const {
-    each_run(step_at(index).here, slice,
-             [&](std::byte* data, std::size_t count) { into.emplace_back(data, count * asked.element_bytes()); });
-}
-void operation::runs_of(int index, std::size_t slice, std::vector<std::span<const std::byte>>& into) const {
-    each_run(step_at(index).here, slice,
-             [&](const std::byte* data, std::size_t count) { into.emplace_back(read_at(index, data), count * asked.element_bytes()); });
-}
-
-void operation::prefetch(int index, std::size_t slice) const noexcept {
-    const blocks& moved = step_at(index).here;
-    const layout& memory = space_of(moved.where);
-    for (int block = moved.first; block < moved.first + moved.count; ++block)
-        memory.each_run(memory.slice(block, slices_, slice), [&](const std::byte* data, std::size_t count) {
-            const std::byte* const from = read_at(index, data);
-            prefetch_pages(from, count * memory.element_bytes);
-            if (from != data && step_at(index).what != action::send) prefetch_pages(data, count * memory.element_bytes);
-        });
 }
 
 void operation::count_early(int index, std::size_t slice) noexcept {
@@ -321,7 +287,8 @@ std::size_t operation::along(int index, std::size_t slice, std::uint64_t offset,
 
 std::size_t operation::reduce(int index, std::size_t slice, std::uint64_t offset, std::span<const std::byte> part, std::byte* back) noexcept {
     const std::byte* const arrived = part.data();
-    if (back) return reduce(index, slice, offset, part.size(), {&arrived, 1}, {&back, 1});
+    const bool at_once = back || (past_caches(index) && !asked.op.user());
+    if (at_once) return reduce(index, slice, offset, part.size(), {&arrived, 1}, std::span(&back, back ? 1 : 0));
     bool going = true;
     return along(index, slice, offset, part.size(), [&](std::byte* mine, std::size_t at, std::size_t count) {
         going = going && combine_with(index, mine, arrived + at, count);
@@ -333,11 +300,13 @@ std::size_t operation::reduce(int index, std::size_t slice, std::uint64_t offset
     TUTTI_CHECK(parts.size() <= most_merged && backs.size() <= most_merged, "more parts than are combined in one pass");
     std::array<const std::byte*, most_merged> others;
     std::array<std::byte*, most_merged> also;
+    // Who wants it, and does not take it here, has it sent.
+    const bool past = past_caches(index) && (backs.size() == parts.size() || !plan_->sum_of(index));
     return along(index, slice, offset, bytes, [&](std::byte* mine, std::size_t at, std::size_t count) {
         for (std::size_t each = 0; each < parts.size(); ++each) others[each] = parts[each] + at;
         for (std::size_t each = 0; each < backs.size(); ++each) also[each] = backs[each] + at;
         merge(asked.op, asked.type,
-              {read_at(index, mine), std::span(others).first(parts.size()), mine, std::span(also).first(backs.size())}, count);
+              {read_at(index, mine), std::span(others).first(parts.size()), mine, std::span(also).first(backs.size()), past}, count);
     });
 }
 
@@ -369,7 +338,7 @@ void operation::apply_copy(int index, std::size_t slice) noexcept {
             source.each_run({from.first, count}, [&](const std::byte* there, std::size_t run) {
                 const std::byte* const data = read_at(index, there);
                 const std::size_t bytes = run * source.element_bytes;
-                if (data != into) std::memmove(into, data, bytes);
+                if (data != into) past_caches(index) ? copy_past_caches(into, data, bytes) : void(std::memmove(into, data, bytes));
                 into += bytes;
             });
             from.first += count;

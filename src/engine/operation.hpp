@@ -62,11 +62,12 @@ public:
     recv_channel* next = nullptr;
 };
 
-/// How transfers are cut into what travels at once.
+/// How transfers are cut into what travels at once, and where they go.
 struct cutting {
     std::size_t slice_bytes;
     std::size_t segment;       // slices that go through all rounds before the next ones do
     std::size_t packet_bytes;  // of which what is near-equal is a multiple, where it can be; 0: of nothing
+    std::size_t past_caches_from;  // results of so many bytes have left the caches when somebody reads them
 };
 
 /// Changed with the engine's guard held. Derives from future_state, so one pooled object serves the caller and the engine.
@@ -140,6 +141,8 @@ public:
         const part run = memory.slice(moved.first, slices_, slice);
         return std::span(memory.at(run.first), run.count * memory.element_bytes);
     }
+    /// Whether what a step writes is not read before it has left the caches.
+    bool past_caches(int step) const noexcept { return past_caches_ && plan_->rests(step); }
     void runs_of(int step, std::size_t slice, std::vector<std::span<std::byte>>& into) const;
     /// Of a send.
     void runs_of(int step, std::size_t slice, std::vector<std::span<const std::byte>>& into) const;
@@ -240,6 +243,7 @@ private:
     bool packed_ = false;  // they are copied to the output and back
     std::unique_ptr<std::byte[]> scratch_;
     std::size_t scratch_bytes_ = 0;  // the plan's scratch blocks, and a copy of the input where a plan overwrites what it may not
+    bool past_caches_ = false;
     std::size_t slices_ = 1;
     std::size_t segment_ = 1;
     std::size_t prepared_ = 0;         // slices of the input copied (of a premul, scaled) to where the plan takes them

@@ -1,4 +1,6 @@
-// Which memory an operation works on: the caller's, its own, and what is copied or scaled from one to the other before a slice begins.
+// Which memory an operation works on: the caller's, its own, what is copied or scaled from one to the other before a slice begins, and where
+// the transfers of a step lie in it.
+#include "base/prefetch.hpp"
 #include "engine/engine.hpp"
 #include "reduce/kernel.hpp"
 
@@ -112,6 +114,43 @@ void operation::prepare_up_to(std::size_t slice) noexcept {
             else if (one.count > 0) std::memcpy(target.at(one.first), from, one.count * target.element_bytes);
         }
     }
+}
+
+template <class Append>
+void operation::each_run(const blocks& moved, std::size_t slice, Append append) const {
+    const layout& memory = space_of(moved.where);
+    part run{};
+    for (int block = moved.first; block < moved.first + moved.count; ++block) {
+        const part one = memory.slice(block, slices_, slice);
+        if (one.count == 0) continue;
+        if (run.count > 0 && run.first + run.count == one.first) {
+            run.count += one.count;
+            continue;
+        }
+        memory.each_run(run, append);
+        run = one;
+    }
+    memory.each_run(run, append);
+}
+
+void operation::runs_of(int index, std::size_t slice, std::vector<std::span<std::byte>>& into) const {
+    each_run(step_at(index).here, slice,
+             [&](std::byte* data, std::size_t count) { into.emplace_back(data, count * asked.element_bytes()); });
+}
+void operation::runs_of(int index, std::size_t slice, std::vector<std::span<const std::byte>>& into) const {
+    each_run(step_at(index).here, slice,
+             [&](const std::byte* data, std::size_t count) { into.emplace_back(read_at(index, data), count * asked.element_bytes()); });
+}
+
+void operation::prefetch(int index, std::size_t slice) const noexcept {
+    const blocks& moved = step_at(index).here;
+    const layout& memory = space_of(moved.where);
+    for (int block = moved.first; block < moved.first + moved.count; ++block)
+        memory.each_run(memory.slice(block, slices_, slice), [&](const std::byte* data, std::size_t count) {
+            const std::byte* const from = read_at(index, data);
+            prefetch_pages(from, count * memory.element_bytes);
+            if (from != data && step_at(index).what != action::send) prefetch_pages(data, count * memory.element_bytes);
+        });
 }
 
 void operation::pack(part which) noexcept {

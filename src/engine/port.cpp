@@ -262,7 +262,7 @@ landing port::place(track& on, std::size_t bytes, std::vector<std::span<std::byt
     if (together == landing::through) return together;
     if (!of.reduces(step)) {
         of.runs_of(step, on.at.slice(), runs);
-        return landing::here;
+        return of.past_caches(step) ? landing::past_caches : landing::here;
     }
     // What a spread lane shows is combined without the guard, and a user's operator is not called without it.
     if (on.over->near() && of.reduces_at_once(step) && !(spread() && of.asked.op.user())) return landing::through;

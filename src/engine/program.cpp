@@ -43,6 +43,7 @@ program::program(schedule plan, int largest) : plan_(std::move(plan)), contribut
     sort(action::send, action::send, senders_);
     sort(action::recv, action::recv_reduce, receivers_);
     find_answers();
+    find_rest();
     for (const step& each : plan_.steps()) writes_output_ |= each.what != action::send && each.here.where == space::output;
 }
 
@@ -113,6 +114,46 @@ void program::find_answers() {
             answers_[index] = among(receivers_, one.peer, by);
             is_answer_[static_cast<std::size_t>(by)] = true;
         }
+    }
+}
+
+/// What is input counts for nothing here, though it may be the same memory: to be wrong about that costs time only.
+void program::find_rest() {
+    rests_.resize(plan_.steps().size());
+    std::vector<int> here(static_cast<std::size_t>(plan_.spaces().output)),
+        later = here;  // steps that use a block, of the round and after it
+    const auto count = [](std::vector<int>& users, std::span<const step> steps, int each) {
+        const auto use = [&](const blocks& some) {
+            for (int block = some.first; some.where == space::output && block < some.first + some.count; ++block)
+                users[static_cast<std::size_t>(block)] += each;
+        };
+        for (const step& by : steps) {
+            use(by.here);
+            if (by.what == action::copy) use(by.from);
+        }
+    };
+    for (int round = plan_.rounds() - 1; round >= 0; --round) {
+        const auto steps = plan_.round(round);
+        const auto first = static_cast<std::size_t>(first_step(round));
+        count(here, steps, 1);
+        for (std::size_t at = 0; at < steps.size(); ++at) {
+            const step& one = steps[at];
+            if (one.what == action::send || one.here.where != space::output) continue;
+            int equals = 1, taken = sums_[first + at].step >= 0;
+            for (std::size_t other = 0; one.what == action::recv_reduce && other < steps.size(); ++other) {
+                if (other == at || steps[other].what != action::recv_reduce || steps[other].here != one.here) continue;
+                ++equals;
+                taken += sums_[first + other].step >= 0;
+            }
+            bool rests = true;
+            for (int each = one.here.first; each < one.here.first + one.here.count; ++each) {
+                const auto block = static_cast<std::size_t>(each);
+                rests = rests && here[block] == equals && later[block] == taken;
+            }
+            rests_[first + at] = rests;
+        }
+        count(here, steps, -1);
+        count(later, steps, 1);
     }
 }
 

@@ -70,12 +70,15 @@ public:
         const answer& found = sums_[static_cast<std::size_t>(recv)];
         return found.step < 0 ? nullptr : &found;
     }
+    /// Whether nobody reads what a step writes to the output, but those to whom `sum_of` takes it.
+    bool rests(int step) const noexcept { return rests_[static_cast<std::size_t>(step)]; }
     /// Whether a receive is such an answer.
     bool answers(int recv) const noexcept { return is_answer_[static_cast<std::size_t>(recv)]; }
 
 private:
     answer among(const std::vector<channel>& channels, rank peer, int step) const noexcept;
     void find_answers();
+    void find_rest();
     void sort(action first, action second, std::vector<channel>& into);
 
     schedule plan_;
@@ -90,7 +93,8 @@ private:
     std::vector<bool> together_;       // by step
     std::vector<answer> answers_;      // by step
     std::vector<answer> sums_;         // by step
-    std::vector<bool> is_answer_;  // by step
+    std::vector<bool> is_answer_;      // by step
+    std::vector<bool> rests_;          // by step
     int largest_ = 1;
     bool writes_output_ = false;
 };

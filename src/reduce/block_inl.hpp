@@ -14,6 +14,7 @@
 #include "reduce/vector_inl.hpp"
 #include "reduce/visit.hpp"
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <concepts>
@@ -140,6 +141,8 @@ HWY_INLINE std::size_t unaligned_head(const void* written, std::size_t count, st
     return past == 0 || count < 16 * lanes ? 0 : lanes - past;
 }
 
+HWY_INLINE bool is_aligned(const void* at, std::size_t to) { return reinterpret_cast<std::uintptr_t>(at) % to == 0; }
+
 template <class Step>
 HWY_INLINE void in_vectors(const Step& step, std::size_t head, std::size_t count, std::size_t lanes) {
     std::size_t at = head;
@@ -187,6 +190,7 @@ HWY_INLINE std::size_t merge_vectors(const merging& what, std::size_t begin, std
     using S = stored<T>;
     const hn::ScalableTag<S> d;
     const std::size_t lanes = hn::Lanes(d);
+    const bool past_caches = what.past_caches && is_aligned(what.own + begin * sizeof(S), lanes * sizeof(S));
     std::size_t at = begin;
     for (; at + 4 * lanes <= end; at += 4 * lanes) {
         const auto* first = reinterpret_cast<const S*>(what.first) + at;
@@ -199,16 +203,25 @@ HWY_INLINE std::size_t merge_vectors(const merging& what, std::size_t begin, std
             v2 = combine_stored<Op, T>(v2, hn::LoadU(d, other + 2 * lanes));
             v3 = combine_stored<Op, T>(v3, hn::LoadU(d, other + 3 * lanes));
         }
-        const auto store = [&](std::byte* into) HWY_ATTR {
-            auto* target = reinterpret_cast<S*>(into) + at;
+        const auto place = [at](std::byte* block) HWY_ATTR { return reinterpret_cast<S*>(block) + at; };
+        const auto store = [&](S* target) HWY_ATTR {
             hn::StoreU(v0, d, target);
             hn::StoreU(v1, d, target + lanes);
             hn::StoreU(v2, d, target + 2 * lanes);
             hn::StoreU(v3, d, target + 3 * lanes);
         };
-        store(what.own);
-        for (std::byte* const each : what.also) store(each);
+        if (past_caches) {
+            S* const target = place(what.own);
+            hn::Stream(v0, d, target);
+            hn::Stream(v1, d, target + lanes);
+            hn::Stream(v2, d, target + 2 * lanes);
+            hn::Stream(v3, d, target + 3 * lanes);
+        } else {
+            store(place(what.own));
+        }
+        for (std::byte* const each : what.also) store(place(each));
     }
+    if (past_caches) hwy::FlushStream();
     return at;
 }
 

@@ -17,6 +17,7 @@ struct merging {
     std::span<const std::byte* const> others;
     std::byte* own = nullptr;
     std::span<std::byte* const> also;
+    bool past_caches = false;  // `own` is another place than `first`, and nobody reads it soon
 };
 
 /// Elements [done, end), by `combine(own, first, other, elements)`: in pieces that do not leave the first cache until they are copied.

@@ -8,20 +8,24 @@
 
 namespace tutti {
 
-/// From runs to runs of as many bytes.
-template <class Byte>
-void copy_runs(std::span<const std::span<std::byte>> targets, std::span<const std::span<Byte>> sources) noexcept {
+/// From runs to runs of as many bytes, by `copy(to, from, bytes)`.
+template <class Byte, class Copy>
+void copy_runs(std::span<const std::span<std::byte>> targets, std::span<const std::span<Byte>> sources, Copy copy) noexcept {
     auto target = targets.begin();
     std::size_t at = 0;
     for (auto source : sources) {
         while (!source.empty()) {
             if (at == target->size()) ++target, at = 0;
             const std::size_t bytes = std::min(source.size(), target->size() - at);
-            if (bytes > 0) std::memcpy(target->data() + at, source.data(), bytes);
+            if (bytes > 0) copy(target->data() + at, source.data(), bytes);
             source = source.subspan(bytes);
             at += bytes;
         }
     }
+}
+template <class Byte>
+void copy_runs(std::span<const std::span<std::byte>> targets, std::span<const std::span<Byte>> sources) noexcept {
+    copy_runs(targets, sources, [](std::byte* to, const std::byte* from, std::size_t bytes) { std::memcpy(to, from, bytes); });
 }
 
 }  // namespace tutti

@@ -58,12 +58,13 @@ protected:
 };
 
 /// Where an arriving payload goes.
-enum class landing { here, through, park, refuse };
+enum class landing { here, past_caches, through, park, refuse };
 
 class lane_owner {
 public:
     /// A frame's header has arrived. `here`: the owner has appended runs of head.payload_bytes in all. `through`: it
-    /// takes the payload part by part, where the link shows it; only from a lane that is `near`. `park`: nothing is read until
+    /// takes the payload part by part, where the link shows it; only from a lane that is `near`. `past_caches`: as `here`, and nobody reads it
+    /// there soon. `park`: nothing is read until
     /// `lane::resume`, then it is asked again. `refuse`: the lane stops reading for good.
     virtual landing arrived(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept = 0;
     /// A short frame has arrived, and all of its payload. False, and nothing has happened, when it is to be asked about as others are.
@@ -270,6 +271,7 @@ private:
     bool fetches_ = false;                    // or where that is in its process
     loan loan_;                               // the same, where it wants an answer
     bool through_ = false;
+    bool past_caches_ = false;
     bool slipped_ = false;  // the frame that has come last is a slip
     alignas(16) slip_contents slip_;
 

@@ -54,7 +54,7 @@ bool lane::take_header() noexcept {
 /// Whether the owner took the frame.
 bool lane::ask_owner() noexcept {
     runs_.clear();
-    through_ = false;
+    through_ = past_caches_ = false;
     switch (owner_.arrived(head_, runs_)) {
         case landing::park: return false;
         case landing::refuse: state_ = state::ended; return false;
@@ -62,6 +62,7 @@ bool lane::ask_owner() noexcept {
             through_ = true;
             begin_ = end_ = 0;  // the payload has not been read ahead
             break;
+        case landing::past_caches: past_caches_ = true; break;
         case landing::here: break;
     }
     if (state_ == state::ended) return false;  // the owner closed the lane
@@ -118,7 +119,10 @@ bool lane::recv_more(std::size_t& budget) noexcept {
     if (near_) ahead = missing_ > 0 ? 0 : (state_ == state::references ? reference_bytes(head_) : frame_bytes) - end_;
     const std::size_t asked = missing_ + ahead;
     runs_.emplace_back(buffer_.data() + end_, ahead);
-    const auto [bytes, code] = outside([this] { return link_->try_recv(std::span<const std::span<std::byte>>(runs_).subspan(run_)); });
+    const auto [bytes, code] = outside([this] {
+        const auto runs = std::span<const std::span<std::byte>>(runs_).subspan(run_);
+        return past_caches_ && near_ && missing_ > 0 ? near_->recv_past_caches(runs) : link_->try_recv(runs);
+    });
     runs_.pop_back();
     if (state_ == state::ended) return false;
     if (bytes == 0) return nothing_came(code);

@@ -2,6 +2,7 @@
 // reads what the other side has lent, and lets its owner take bytes where the link shows them.
 #include "transport/lane.hpp"
 
+#include "base/past_caches.hpp"
 #include "base/prefetch.hpp"
 #include "transport/copy_runs.hpp"
 
@@ -229,7 +230,8 @@ bool lane::unstage(std::size_t& budget) noexcept {
         return false;
     }
     if (head_.in_place) {
-        copy_runs<std::byte>(runs_, in->where());
+        if (past_caches_) copy_runs<std::byte>(runs_, in->where(), copy_past_caches);
+        else copy_runs<std::byte>(runs_, in->where());
         budget -= std::min(budget, in->bytes);
     }
     slots_->free(*in);
@@ -249,7 +251,8 @@ bool lane::read_lent(bool back) noexcept {
             } else {
                 while (runs_[run_].empty()) ++run_;
                 bytes = std::min(part.size(), runs_[run_].size());
-                std::memcpy(runs_[run_].data(), part.data(), bytes);
+                if (past_caches_) copy_past_caches(runs_[run_].data(), part.data(), bytes);
+                else std::memcpy(runs_[run_].data(), part.data(), bytes);
                 runs_[run_] = runs_[run_].subspan(bytes);
                 if (runs_[run_].empty()) ++run_;
             }

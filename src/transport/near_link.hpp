@@ -62,6 +62,8 @@ public:
     /// The bytes that would be received next, where they lie, until `skip`. Like try_recv when there are none.
     virtual moved peek(std::span<const std::byte>& run) noexcept = 0;
     virtual void skip(std::size_t bytes) noexcept = 0;
+    /// try_recv into memory that nobody reads soon.
+    virtual moved recv_past_caches(std::span<const std::span<std::byte>> parts) noexcept = 0;
 
     /// Beside the stream, where that is now, between two of its frames; `behind` stands behind the header. False when it does not go as a slip.
     virtual bool send_slip(const frame& head, std::span<const std::span<const std::byte>> behind) noexcept = 0;

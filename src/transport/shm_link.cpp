@@ -109,16 +109,7 @@ public:
         if (done.bytes > 0) sent();
         return done;
     }
-    moved try_recv(std::span<const std::span<std::byte>> parts) noexcept override {
-        moved done;
-        if (receiver_) {
-            receiver_->keep_pace(reader_.undisturbed());
-            done = receiver_->recv(parts);
-        }
-        if (done.bytes > 0) received();
-        if (done.bytes == 0 && !done.code) done.code = gone_;
-        return done;
-    }
+    moved try_recv(std::span<const std::span<std::byte>> parts) noexcept override { return recv(parts, false); }
 
     void when_readable(detail::runnable& work) noexcept override {
         if (socket_.is_open()) reader_.start(work);
@@ -188,9 +179,19 @@ private:
     std::atomic<std::uint32_t>& wish_for(awaited what) noexcept {
         return what == awaited::bytes ? in_->receiver_sleeps : what == awaited::room ? out_->sender_sleeps : out_->lender_sleeps;
     }
-    moved peek(std::span<const std::byte>& run) noexcept override {
+    moved recv(std::span<const std::span<std::byte>> parts, bool past_caches) noexcept {
         moved done;
-        if (receiver_) done = receiver_->peek(run);
+        if (receiver_) {
+            receiver_->keep_pace(reader_.undisturbed());
+            done = receiver_->recv(parts, past_caches);
+        }
+        if (done.bytes > 0) received();
+        if (done.bytes == 0 && !done.code) done.code = gone_;
+        return done;
+    }
+    moved recv_past_caches(std::span<const std::span<std::byte>> parts) noexcept override { return recv(parts, true); }
+    moved peek(std::span<const std::byte>& run) noexcept override {
+        moved done = receiver_ ? receiver_->peek(run) : moved();
         if (done.bytes == 0 && !done.code) done.code = gone_;
         return done;
     }

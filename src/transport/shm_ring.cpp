@@ -1,5 +1,7 @@
 #include "transport/shm_ring.hpp"
 
+#include "base/past_caches.hpp"
+
 #include <algorithm>
 #include <cstring>
 
@@ -75,14 +77,15 @@ std::size_t ring_receiver::waiting() noexcept {
     return broken_ ? 0 : static_cast<std::size_t>(sent_ - received_);
 }
 
-moved ring_receiver::recv(std::span<const std::span<std::byte>> parts) noexcept {
+moved ring_receiver::recv(std::span<const std::span<std::byte>> parts, bool past_caches) noexcept {
     std::size_t there = static_cast<std::size_t>(sent_ - received_), total = 0;
     for (auto part : parts) {
         while (!part.empty()) {
             if (there == 0 && (there = waiting()) == 0) break;
             const std::size_t at = place();
             const std::size_t bytes = std::min({part.size(), there, ring_bytes - at, chunk_bytes});
-            std::memcpy(part.data(), over_.bytes + at, bytes);
+            if (past_caches) copy_past_caches(part.data(), over_.bytes + at, bytes);
+            else std::memcpy(part.data(), over_.bytes + at, bytes);
             if (keeps_pace_) take_over(over_.bytes + at, bytes);
             part = part.subspan(bytes);
             there -= bytes;

@@ -82,8 +82,8 @@ public:
 
     /// Whether the memory that has been read shall be taken over for the sender; see take_over.
     void keep_pace(bool so) noexcept { keeps_pace_ = so; }
-    /// Copies what has come, as far as there is place for it.
-    moved recv(std::span<const std::span<std::byte>> parts) noexcept;
+    /// Copies what has come, as far as there is place for it; `past_caches`: where nobody reads it soon.
+    moved recv(std::span<const std::span<std::byte>> parts, bool past_caches = false) noexcept;
     /// The same bytes where they lie, as far as they lie together, and the step beyond them.
     moved peek(std::span<const std::byte>& run) noexcept;
     void skip(std::size_t bytes) noexcept;

@@ -277,6 +277,47 @@ TEST_CASE("what several peers send for the same blocks of a round is combined to
     CHECK(together("halving_doubling", 8) == 0);
 }
 
+/// Whether a later step than `index`, or another one of its round, uses a block that it writes; but those do not count to which `taken` leads.
+bool is_used(const program& made, std::size_t index, const std::set<int>& taken) {
+    const auto steps = made.plan().steps();
+    const auto meets = [](const blocks& one, const blocks& other) { return one.where == other.where && may_overlap(one, other); };
+    int round = 0;
+    while (made.first_step(round + 1) <= static_cast<int>(index)) ++round;
+    for (auto other = static_cast<std::size_t>(made.first_step(round)); other < steps.size(); ++other) {
+        const step &one = steps[index], &by = steps[other];
+        if (other == index || taken.contains(static_cast<int>(other))) continue;
+        const bool together = static_cast<int>(other) < made.first_step(round + 1) && by.what == action::recv_reduce &&
+                              one.what == action::recv_reduce && by.here == one.here;
+        if (!together && (meets(by.here, one.here) || (by.what == action::copy && meets(by.from, one.here)))) return true;
+    }
+    return false;
+}
+
+TEST_CASE("what a step writes rests when no other step uses it but sends that take a sum to those it is made of") {
+    int resting = 0, taken_away = 0;
+    for_every_plan([&](const algorithm& entry, const place& where) {
+        const auto made = compile(entry, where);
+        const auto steps = made->plan().steps();
+        for (std::size_t index = 0; index < steps.size(); ++index) {
+            if (steps[index].what == action::send || steps[index].here.where != space::output) {
+                CHECK_FALSE(made->rests(static_cast<int>(index)));
+                continue;
+            }
+            std::set<int> taken;
+            int round = 0;
+            while (made->first_step(round + 1) <= static_cast<int>(index)) ++round;
+            for (int other = made->first_step(round); other < made->first_step(round + 1); ++other)
+                if (const auto* sum = made->sum_of(other); sum && steps[static_cast<std::size_t>(other)].here == steps[index].here)
+                    taken.insert(sum->step);
+            CHECK(made->rests(static_cast<int>(index)) == !is_used(*made, index, taken));
+            resting += made->rests(static_cast<int>(index));
+            taken_away += made->rests(static_cast<int>(index)) && !taken.empty();
+        }
+    });
+    CHECK(resting > 1000);
+    CHECK(taken_away > 100);
+}
+
 TEST_CASE("no plan of an all_reduce of several ranks needs a copy of its input in the output") {
     for_every_plan([](const algorithm& entry, const place& where) {
         if (entry.kind != collective::all_reduce || where.size == 1) return;

@@ -99,7 +99,7 @@ bool merge_agrees(reduce_op op, data_type type, std::size_t count, merge_shape s
         if (each <= shape.written || each > shape.others) also.push_back(data);
     }
     auto* const sum = static_cast<std::byte*>(vectors[0].data());
-    merge(op, type, {in_place ? sum : static_cast<std::byte*>(first.data()), others, sum, also}, count);
+    merge(op, type, {in_place ? sum : static_cast<std::byte*>(first.data()), others, sum, also, !in_place}, count);
     void* const own = scalars[0].data();
     if (!in_place && count > 0) std::memcpy(own, first.data(), count * size_of(type));
     for (std::size_t each = 1; each <= shape.others; ++each) combine_scalar(op, type, own, own, scalars[each].data(), count);

@@ -55,6 +55,7 @@ public:
 private:
     moved peek(std::span<const std::byte>& run) noexcept override { return near_->peek(run); }
     void skip(std::size_t count) noexcept override { near_->skip(count); }
+    moved recv_past_caches(std::span<const std::span<std::byte>> parts) noexcept override { return near_->recv_past_caches(parts); }
     bool send_slip(const frame& head, std::span<const std::span<const std::byte>> behind) noexcept override {
         return !broken && near_->send_slip(head, behind);
     }
