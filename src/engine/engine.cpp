@@ -66,11 +66,12 @@ std::size_t engine::most_under_way() const noexcept {
     return who_.hosts.count() == 1 ? 1 * MiB : std::numeric_limits<std::size_t>::max();
 }
 
-/// Before anybody reads a result, as long an input and as long a result of each rank of the host have passed through the cache that they share.
+/// Before anybody reads a result, as long an input and as long a result of each rank of the host have passed through the cache that they share,
+/// half of which is taken by other things: slots, rings, and what belongs to others.
 std::size_t engine::past_caches_from() const noexcept {
     std::size_t near = 0;
     for (rank each = 0; each < who_.size; ++each) near += who_.hosts.host(each) == who_.hosts.host(who_.me);
-    return (settings_.cache_bytes > 0 ? settings_.cache_bytes : last_cache_bytes()) / (2 * near);
+    return (settings_.cache_bytes > 0 ? settings_.cache_bytes : last_cache_bytes()) / (4 * near);
 }
 
 chooser& engine::chooser_for(bool allocated) noexcept { return allocated ? choose_allocated_ : choose_; }

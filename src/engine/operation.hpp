@@ -129,6 +129,12 @@ public:
     bool writes_soon(int step) const noexcept;
     /// Whether a step takes what this rank contributes from the input, while its result goes to the output.
     bool from_input(int step) const noexcept { return apart_ && plan_->contributed().read_by(step); }
+    /// So many bytes beyond what a send takes lies what answers it.
+    std::ptrdiff_t answer_beyond(int step) const noexcept {
+        return from_input(step) ? static_cast<std::ptrdiff_t>(reinterpret_cast<std::uintptr_t>(space_of(space::output).data) -
+                                                              reinterpret_cast<std::uintptr_t>(copied_from_))
+                                : 0;
+    }
     /// Where a step reads what it writes, or else would read, at `place` of the output.
     const std::byte* read_at(int step, const std::byte* place) const noexcept {
         return from_input(step) ? copied_from_ + (place - space_of(space::output).data) : place;

@@ -15,13 +15,18 @@ struct lent_slice {
     int step = 0;
     track* from = nullptr;
     std::span<const std::span<std::byte>> runs;
-    std::size_t begin = 0;  // where the runs begin in the slice
-    bool writable = false;  // the result may be written over it
+    std::span<const std::span<std::byte>> answers;  // as many runs of as many bytes, where the result may be written; or none
+    std::size_t begin = 0;                          // where the runs begin in the slice
 
+    bool writable() const noexcept { return !answers.empty(); }
     /// As much as lies in one piece from this byte of the slice on.
-    std::span<std::byte> at(std::size_t offset) const noexcept {
+    std::span<std::byte> at(std::size_t offset) const noexcept { return at(runs, offset); }
+    std::byte* answer_at(std::size_t offset) const noexcept { return at(answers, offset).data(); }
+
+private:
+    std::span<std::byte> at(std::span<const std::span<std::byte>> which, std::size_t offset) const noexcept {
         offset -= begin;
-        for (const std::span<std::byte> run : runs) {
+        for (const std::span<std::byte> run : which) {
             if (offset < run.size()) return run.subspan(offset);
             offset -= run.size();
         }
@@ -44,7 +49,7 @@ void combine_lent(operation& of, std::size_t slice, std::span<const lent_slice> 
             const auto there = each.at(done);
             bytes = std::min(bytes, there.size());
             parts[count++] = there.data();
-            if (each.writable) backs[writable++] = there.data();
+            if (each.writable()) backs[writable++] = each.answer_at(done);
         }
         if (bytes == 0) return;  // a lane has been lost since: what it brought never counts, so this round does not end
         of.reduce(all.front().step, slice, done, bytes, std::span(parts).first(count), std::span(backs).first(writable));
@@ -99,11 +104,12 @@ std::size_t port::combine_together(track& on, std::uint64_t offset, std::span<co
     }
     std::array<lent_slice, most_merged> all;
     std::size_t count = 0;
-    const std::span<std::byte> own(const_cast<std::byte*>(part.data()), part.size());  // written to as `back` only
+    const std::span<std::byte> own(const_cast<std::byte*>(part.data()), part.size());  // it is only read there
+    const std::span<std::byte> own_answer(back, part.size());
     each_together(on.at, [&](int step, port& from) {
         track& other = *from.tracks_.front();
         if (&from == this) {
-            all[count++] = {step, &on, {&own, 1}, done, back != nullptr};
+            all[count++] = {step, &on, {&own, 1}, std::span(&own_answer, back ? 1 : 0), done};
             return;
         }
         if (done == 0)
@@ -112,12 +118,13 @@ std::size_t port::combine_together(track& on, std::uint64_t offset, std::span<co
         const bool wanted = answer && of.sum_of(step, slice) == answer;
         other.answered = wanted && (done == 0 || other.answered) && other.over->begin_writing();
         other.met = true;
-        all[count++] = {step, &other, other.over->lent(), 0, other.answered};
+        const auto answers = other.over->answer_runs();
+        all[count++] = {step, &other, other.over->lent(), answers.first(other.answered ? answers.size() : 0), 0};
     });
     const std::span contributions(all.data(), count);
     combine_lent(of, slice, contributions, done, end);
     for (const lent_slice& each : contributions)
-        if (each.from != &on && each.writable) each.from->over->end_writing();
+        if (each.from != &on && each.writable()) each.from->over->end_writing();
     return part.size();
 }
 

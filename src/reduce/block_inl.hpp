@@ -17,6 +17,7 @@
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <cstring>
@@ -183,6 +184,22 @@ struct combine_block {
     }
 };
 
+/// A bit for `own`, and one for each of `also`: whether it is written past the caches.
+template <class S>
+HWY_INLINE std::uint64_t past_caches_of(const merging& what, std::size_t begin, std::size_t lanes) {
+    if (!what.past_caches) return 0;
+    const auto may = [&](const std::byte* block) {
+        return is_aligned(block + begin * sizeof(S), lanes * sizeof(S)) &&
+               std::find(what.others.begin(), what.others.end(), block) == what.others.end();
+    };
+    std::uint64_t found = may(what.own), bit = 1;
+    for (const std::byte* const each : what.also) {
+        bit <<= 1;
+        if (may(each)) found |= bit;
+    }
+    return found;
+}
+
 /// Elements [begin, end) or nearly all of them, four vectors at a time: a sum stays in registers from its first operand to its last store.
 /// The end of what was done.
 template <reduce_op Op, class T>
@@ -190,7 +207,7 @@ HWY_INLINE std::size_t merge_vectors(const merging& what, std::size_t begin, std
     using S = stored<T>;
     const hn::ScalableTag<S> d;
     const std::size_t lanes = hn::Lanes(d);
-    const bool past_caches = what.past_caches && is_aligned(what.own + begin * sizeof(S), lanes * sizeof(S));
+    const std::uint64_t past_caches = past_caches_of<S>(what, begin, lanes);
     std::size_t at = begin;
     for (; at + 4 * lanes <= end; at += 4 * lanes) {
         const auto* first = reinterpret_cast<const S*>(what.first) + at;
@@ -203,25 +220,25 @@ HWY_INLINE std::size_t merge_vectors(const merging& what, std::size_t begin, std
             v2 = combine_stored<Op, T>(v2, hn::LoadU(d, other + 2 * lanes));
             v3 = combine_stored<Op, T>(v3, hn::LoadU(d, other + 3 * lanes));
         }
-        const auto place = [at](std::byte* block) HWY_ATTR { return reinterpret_cast<S*>(block) + at; };
-        const auto store = [&](S* target) HWY_ATTR {
-            hn::StoreU(v0, d, target);
-            hn::StoreU(v1, d, target + lanes);
-            hn::StoreU(v2, d, target + 2 * lanes);
-            hn::StoreU(v3, d, target + 3 * lanes);
+        const auto store = [&](std::byte* into, bool past) HWY_ATTR {
+            auto* const target = reinterpret_cast<S*>(into) + at;
+            if (past) {
+                hn::Stream(v0, d, target);
+                hn::Stream(v1, d, target + lanes);
+                hn::Stream(v2, d, target + 2 * lanes);
+                hn::Stream(v3, d, target + 3 * lanes);
+            } else {
+                hn::StoreU(v0, d, target);
+                hn::StoreU(v1, d, target + lanes);
+                hn::StoreU(v2, d, target + 2 * lanes);
+                hn::StoreU(v3, d, target + 3 * lanes);
+            }
         };
-        if (past_caches) {
-            S* const target = place(what.own);
-            hn::Stream(v0, d, target);
-            hn::Stream(v1, d, target + lanes);
-            hn::Stream(v2, d, target + 2 * lanes);
-            hn::Stream(v3, d, target + 3 * lanes);
-        } else {
-            store(place(what.own));
-        }
-        for (std::byte* const each : what.also) store(place(each));
+        store(what.own, (past_caches & 1) != 0);
+        std::uint64_t which = past_caches;
+        for (std::byte* const each : what.also) store(each, ((which >>= 1) & 1) != 0);
     }
-    if (past_caches) hwy::FlushStream();
+    if (past_caches != 0) hwy::FlushStream();
     return at;
 }
 

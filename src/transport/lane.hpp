@@ -35,10 +35,10 @@ class outgoing {
 public:
     frame head;
     bool soon_written = false;         // the payload's memory will be written again while it is in the caches
-    bool read_only = false;            // nobody may write there: the answer belongs elsewhere
     std::size_t copied_bytes = 0;      // of the transfer that the payload is a part of, where the other side does nothing but copy it
-    /// The place of the frame that brings what belongs into the payload's memory, which rests until then.
+    /// The place of the frame that brings what belongs into the payload's memory, or so many bytes beyond it; there nobody writes until then.
     std::optional<std::uint32_t> answer;
+    std::ptrdiff_t answer_beyond = 0;
     loan into;                         // where the other side wants the payload; without parts it has not said so
 
     // The lane's.
@@ -71,7 +71,7 @@ public:
     virtual bool taken(const frame& head, std::span<const std::byte> payload) noexcept {
         return static_cast<void>(head), static_cast<void>(payload), false;
     }
-    /// The part of a payload that begins at `offset`; `back`, if not null, is the same memory, and takes the result too. Says how many bytes it
+    /// The part of a payload that begins at `offset`; `back`, if not null, takes the result too, and may be the same memory. Says how many bytes it
     /// took, whole elements. From a spread lane without the guard.
     virtual std::size_t through(const frame& head, std::uint64_t offset, std::span<const std::byte> part, std::byte* back) noexcept;
     /// Only from a spread lane, without the guard: a payload is all there. What takes long and concerns nobody else is done here.
@@ -137,7 +137,9 @@ public:
         if (state_ != state::parked || head_.references == 0) return {};
         return lent_;
     }
-    /// The place of the frame that brings what becomes of that, where the other side wants it there.
+    /// Where it wants what becomes of that: as many runs of as many bytes, often the same.
+    std::span<const std::span<std::byte>> answer_runs() const noexcept { return answer_runs_; }
+    /// The place of the frame that brings it.
     std::optional<std::uint32_t> answer_place() const noexcept { return head_.answered ? std::optional(loan_.place) : std::nullopt; }
     /// As near_link says, for writing there.
     bool begin_writing() noexcept { return near_->begin_writing(); }
@@ -186,6 +188,7 @@ private:
     void decide(std::size_t& budget) noexcept;
     void refer(outgoing& what) noexcept;
     bool answer(const outgoing& what) noexcept;
+    bool locates_answer(const outgoing& what, std::span<const std::byte> run, reference where) noexcept;
     bool stage(outgoing& what) noexcept;
     static std::array<reference, most_references + 1> references_of(const outgoing& what) noexcept;
     bool slip_first(std::size_t& budget) noexcept;
@@ -268,6 +271,7 @@ private:
     const bool stages_;
     std::optional<slots> slots_;              // where payloads that are to be answered, and cannot be lent, lie
     std::vector<std::span<std::byte>> lent_;  // what the other side has lent
+    std::vector<std::span<std::byte>> answer_runs_;
     bool fetches_ = false;                    // or where that is in its process
     loan loan_;                               // the same, where it wants an answer
     bool through_ = false;

@@ -47,7 +47,8 @@ void lane::decide(std::size_t& budget) noexcept {
 std::array<reference, most_references + 1> lane::references_of(const outgoing& what) noexcept {
     std::array<reference, most_references + 1> all{};
     std::copy_n(what.lends.begin(), what.head.references, all.begin());
-    if (what.head.answered) all[what.head.references].offset = what.answer.value_or(0);
+    if (what.head.answered)
+        all[what.head.references] = {what.answer.value_or(0), static_cast<std::uint64_t>(what.staged ? 0 : what.answer_beyond)};
     return all;
 }
 
@@ -87,11 +88,11 @@ void lane::refer(outgoing& what) noexcept {
     if (!fetched && (what.head.payload_bytes < from || (what.soon_written && !what.answer && near_->undisturbed()))) return;
     send_runs_.clear();
     what.gather(send_runs_);
-    const bool few = send_runs_.size() <= most_references, kept = what.answer && what.read_only;
+    const bool few = send_runs_.size() <= most_references;
     std::size_t found = 0;
-    for (; few && !kept && found < send_runs_.size(); ++found) {
+    for (; few && found < send_runs_.size(); ++found) {
         const auto where = near_->locate(send_runs_[found]);
-        if (!where) break;
+        if (!where || (what.answer && !locates_answer(what, send_runs_[found], *where))) break;
         what.lends[found] = *where;
     }
     if (found < send_runs_.size() && few && fetched)
@@ -99,6 +100,15 @@ void lane::refer(outgoing& what) noexcept {
     if (found == send_runs_.size()) what.head.references = static_cast<std::uint8_t>(found);
     else what.staged = what.answer && stage(what);
     what.head.answered = what.answer && what.head.references > 0;
+}
+
+/// Whether the other side can write to where the answer to a run of a payload belongs.
+bool lane::locates_answer(const outgoing& what, std::span<const std::byte> run, reference where) noexcept {
+    if (what.answer_beyond == 0) return true;
+    const auto beyond = static_cast<std::uintptr_t>(what.answer_beyond);
+    const auto* const there = reinterpret_cast<const std::byte*>(reinterpret_cast<std::uintptr_t>(run.data()) + beyond);
+    const auto found = near_->locate({there, run.size()});
+    return found && found->offset == where.offset + beyond;
 }
 
 /// Copies a payload that cannot be lent to where it can. The answer is copied from there; see unstage.
@@ -201,15 +211,19 @@ bool lane::take_references() noexcept {
         begin_ += bytes;
     }
     lent_.clear();
+    answer_runs_.clear();
     loan_.count = head_.references;
     loan_.place = static_cast<std::uint32_t>(list[head_.references].offset);
     std::copy_n(list.begin(), most_references, loan_.parts.begin());
+    for (std::size_t each = 0; head_.answered && each < head_.references; ++each) loan_.parts[each].offset += list[head_.references].bytes;
     std::uint64_t total = 0;
     std::size_t index = 0;
     fetches_ = list[0].is_in_process();
     for (; index < head_.references && list[index].is_in_process() == fetches_; ++index) {
         if (!fetches_) lent_.push_back(near_->borrow(list[index]));
         if (!fetches_ && lent_.back().size() != list[index].bytes) break;
+        if (!fetches_ && head_.answered) answer_runs_.push_back(near_->borrow(loan_.parts[index]));
+        if (!fetches_ && head_.answered && answer_runs_.back().size() != list[index].bytes) break;
         if (list[index].bytes > head_.payload_bytes - total) break;
         total += list[index].bytes;
     }
@@ -242,11 +256,11 @@ bool lane::unstage(std::size_t& budget) noexcept {
 bool lane::read_lent(bool back) noexcept {
     std::uint64_t offset = 0;
     for (const auto part : lent_) prefetch_pages(part.data(), part.size());
-    for (auto part : lent_) {
-        while (!part.empty()) {
+    for (std::size_t run = 0; run < lent_.size(); ++run) {
+        for (auto part = lent_[run]; !part.empty();) {
             std::size_t bytes = 0;
             if (through_) {
-                bytes = owner_.through(head_, offset, part, back ? part.data() : nullptr);
+                bytes = owner_.through(head_, offset, part, back ? answer_runs_[run].data() + (part.data() - lent_[run].data()) : nullptr);
                 if (!spread_ && state_ == state::ended) return false;
             } else {
                 while (runs_[run_].empty()) ++run_;

@@ -171,13 +171,17 @@ task<> sum_shared(communicator& world) {
         return test::same_bytes(std::as_bytes(one), std::as_bytes(other));
     };
     for (const std::size_t count : {0u, 1u, 5u, 1000u, 4099u, 100'003u, 1'000'003u}) {
-        auto data = world.allocate<float>(count);
+        auto data = world.allocate<float>(count), apart = world.allocate<float>(count);
         auto parts = world.allocate<float>(count * static_cast<std::size_t>(world.size()));
         std::vector<float> plain(count);
         for (std::size_t index = 0; index < count; ++index) plain[index] = data[index] = static_cast<float>(index % 1000) + static_cast<float>(world.rank());
+        const std::vector<float> before = plain;
+        co_await world.all_reduce(data, apart, sum);
+        CHECK(same(before, data));
         co_await world.all_reduce(data, sum);
         co_await world.all_reduce(plain, sum);
         CHECK(same(plain, data));
+        CHECK(same(plain, apart));
         co_await world.all_gather(plain, parts);
         for (int each = 0; each < world.size(); ++each)
             CHECK(same(plain, std::span(parts).subspan(count * static_cast<std::size_t>(each), count)));

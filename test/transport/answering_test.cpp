@@ -30,6 +30,50 @@ TEST_CASE("an answer is written into the memory that was lent for it, and its fr
     CHECK(on.way->here.heads[0] == back.head);
 }
 
+TEST_CASE("an answer that belongs elsewhere in the arena is written there, and what was lent stays as it is") {
+    lending_road on;
+    const bytes what = random_bytes(40'001, 5), answer = random_bytes(40'001, 6);
+    lent one(*on.mine, 0, what), elsewhere(*on.mine, 0, random_bytes(40'001, 7));
+    one.answer = 17;
+    one.answer_beyond = elsewhere.data() - one.data();
+    on.send(one);
+    on.settle();
+    CHECK(one.head.references == 2);
+    REQUIRE(on.way->there.loans.size() == 1);
+    CHECK(on.way->there.payloads == std::vector<bytes>{what});
+    parcel back(1, answer, 3);
+    back.into = on.way->there.loans[0];
+    on.send_back(back);
+    on.settle();
+    CHECK(back.head.in_place);
+    CHECK(one.now() == what);
+    CHECK(elsewhere.now() == answer);
+}
+
+TEST_CASE("what is answered in memory of this process alone is not lent, but copied to where it can be answered") {
+    lending_road on;
+    const bytes what = random_bytes(40'001, 5);
+    bytes elsewhere(40'001);
+    lent one(*on.mine, 0, what);
+    one.answer = 17;
+    one.answer_beyond =
+        static_cast<std::ptrdiff_t>(reinterpret_cast<std::uintptr_t>(elsewhere.data()) - reinterpret_cast<std::uintptr_t>(one.data()));
+    on.send(one);
+    on.settle();
+    CHECK(one.staged);
+    CHECK(one.head.answered);
+    REQUIRE(on.way->there.loans.size() == 1);
+    CHECK(on.way->there.payloads == std::vector<bytes>{what});
+    parcel back(0, random_bytes(40'001, 6), 3);
+    back.head.place = 17;
+    back.into = on.way->there.loans[0];
+    on.send_back(back);
+    on.settle();
+    CHECK(back.head.in_place);
+    CHECK(one.now() == what);
+    CHECK(on.way->here.payloads == std::vector<bytes>{back.payload});
+}
+
 TEST_CASE("memory that has been taken back, or has another length, is not written to, and the frame travels as others do") {
     for (const bool revoked : {false, true}) {
         CAPTURE(revoked);

@@ -25,6 +25,7 @@ public:
     }
     void sent() noexcept override { ++times_sent; }
     bytes now() const { return bytes(memory_.begin(), memory_.end()); }
+    const std::byte* data() const noexcept { return memory_.data(); }
 
     int times_sent = 0;
 

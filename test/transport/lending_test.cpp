@@ -158,6 +158,28 @@ TEST_CASE("a reference beyond the arena or the slots, or to an arena that never 
     }
 }
 
+TEST_CASE("an answer that belongs beyond the arena or the slots ends the lane with protocol_error") {
+    for (const std::uint64_t beyond : {std::uint64_t{1} << 61, std::uint64_t{1} << 63 | slots::all_bytes, ~std::uint64_t{0} - 300'000}) {
+        CAPTURE(beyond);
+        lending_road on;
+        lent good(*on.mine, 0, random_bytes(200'000, 1));
+        on.send(good);
+        on.settle();
+        CHECK(good.times_sent == 1);
+        frame head;
+        head.references = 1;
+        head.answered = true;
+        head.payload_bytes = 100;
+        const frame_header header = encode(head);
+        const reference wrong[] = {on.near_end->near()->locate({good.data(), 100}).value(), {3, beyond}};
+        const std::span<const std::byte> parts[] = {header, std::as_bytes(std::span(wrong))};
+        CHECK(on.near_end->try_send(parts).bytes == frame_bytes + sizeof wrong);
+        on.settle();
+        CHECK(on.way->there.losses == 1);
+        CHECK(on.way->there.code == error::protocol_error);
+    }
+}
+
 TEST_CASE("a lane whose side has no descriptor for what the other one lends ends with that") {
     lending_road on;
     lent first(*on.mine, 0, random_bytes(200'000, 1)), second(*on.mine, 1, random_bytes(200'000, 2));
