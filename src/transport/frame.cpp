@@ -10,7 +10,7 @@ namespace {
 // The wire, in bytes:   0 magic   4 version   6 kind   7 references   8 epoch   12 place   16 sequence   24 slice   28 root   32 payload
 //                      40 count  48 digest   56 collective   57 type   58 operator   59 algorithm   60 opaque bytes
 constexpr std::uint32_t magic = 0x49545554;  // "TUTI" in memory
-constexpr std::uint16_t wire_version = 4;
+constexpr std::uint16_t wire_version = 5;
 // In the byte of the references.
 constexpr std::uint8_t answered_bit = 0x80, in_place_bit = 0x40, allocated_bit = 0x20;
 
