@@ -57,16 +57,17 @@ struct context_options {
     // (process_vm_readv), instead of both sides through a ring. 0: never. Which is quicker depends on the processor (docs/findings.md); the
     // system may forbid it, and the ring serves: communicator::route tells. tutti::run takes it from TUTTI_SINGLE_COPY, when that is set.
     std::size_t single_copy_from = 0;
-    // Of the last cache that the ranks of this host share: results that are longer than what it holds of them go past it to memory. 0: as the
-    // system says, which it may not know in a virtual machine. tutti::run takes it from TUTTI_CACHE, when that is set.
+    // Of the last cache that the ranks of this host share. Results that are too long to stay in it until somebody reads them are written past it. 0:
+    // as the system says, which may not know in a virtual machine. tutti::run takes it from TUTTI_CACHE, when that is set.
     std::size_t cache_bytes = 0;
     int host = 0;  // other numbers play other hosts on this one, reached over TCP; tutti::run takes it from TUTTI_HOST, when that is set
     void (*notice)(const std::string& sentence) = nullptr;  // hears, on the loop, what works otherwise than it might; null: standard error
 };
 
-/// `options` with what the environment says instead: TUTTI_TRANSPORT is auto, tcp or shm; TUTTI_HOST a number; TUTTI_SINGLE_COPY and TUTTI_CACHE ones of bytes; TUTTI_COSTS is costs as in
-/// "tcp,round=8e-6,cores=2", from the defaults of tcp or shm on (else from `costs`, or tcp's; without `cores` each rank has its own), or "measure",
-/// and counts on rank 0, as do TUTTI_DETERMINISTIC, 0 or 1, and TUTTI_TUNING, the file with `tuning`. error::invalid_argument for anything else.
+/// `options` with what the environment says instead: TUTTI_TRANSPORT is auto, tcp or shm; TUTTI_HOST a number; TUTTI_SINGLE_COPY and TUTTI_CACHE
+/// are numbers of bytes; TUTTI_COSTS is costs as in "tcp,round=8e-6,cores=2", from the defaults of tcp or shm on (else from `costs`, or tcp's;
+/// without `cores` each rank has its own), or "measure", and counts on rank 0, as do TUTTI_DETERMINISTIC, 0 or 1, and TUTTI_TUNING, the file
+/// with `tuning`. error::invalid_argument for anything else.
 result<context_options> with_environment(context_options options);
 
 /// Makes progress on a thread of its own (or on several, see `threads`), or, given a loop, on that loop and without any thread.

@@ -62,7 +62,7 @@ constexpr bool collects(collective kind) noexcept {
 // what the plan promises. A plan may never write to `input`, the user's memory, which may be read-only.
 //
 //   all_reduce      no input. output: S in N near-equal blocks, N as the algorithm likes. At the start this rank's contribution
-//                   (the engine copies it there when the call is not in place), at the end the result, bit-identical on all ranks.
+//                   (the engine sees to that when the call is not in place), at the end the result, bit-identical on all ranks.
 //   broadcast       no input. output: S in N near-equal blocks. At the start the data at the root, at the end the data everywhere.
 //   reduce          no input. output: S in N near-equal blocks. At the start the contribution; at the end the result at the root and
 //                   anything elsewhere (so a rank that is not the root gets a copy to work on).

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <cstring>
 #include <fstream>
-#include <string>
 
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -36,13 +35,11 @@ void copy_past_caches(void* target, const void* source, std::size_t bytes) noexc
 
 static std::size_t asked_of_system() {
     // sysconf tells of all such caches of a processor together, and a core has a part in one of them.
-    for (const char* const level : {"3", "2"}) {
-        std::ifstream file(std::string("/sys/devices/system/cpu/cpu0/cache/index") + level + "/size");
-        std::size_t size = 0;
-        char unit = 0;
-        if (file >> size >> unit && size > 0) return unit == 'K' ? size * KiB : unit == 'M' ? size * MiB : size;
-    }
-    return 32 * MiB;
+    std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
+    std::size_t size = 0;
+    char unit = 0;
+    if (!(file >> size >> unit) || size == 0) return 32 * MiB;
+    return unit == 'K' ? size * KiB : unit == 'M' ? size * MiB : size;
 }
 
 std::size_t last_cache_bytes() noexcept {

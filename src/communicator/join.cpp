@@ -60,7 +60,7 @@ contact contact_in(std::string_view text) {
 
 bool share_memory(const membership& all) {
     return std::all_of(all.addresses.begin(), all.addresses.end(),
-                       [](const auto& address) { return address.find("shm2:") != std::string::npos; });
+                       [](const auto& address) { return address.find("shm3:") != std::string::npos; });
 }
 
 /// As tuning has it: what joins the ranks of a host.

@@ -83,6 +83,7 @@ void operation::plan(std::shared_ptr<const program> plan, rank me, int size, con
     if (has_counts(asked.kind)) longest = std::min(longest, asked.count * asked.element_bytes());
     slices_ = std::clamp<std::size_t>((longest + how.slice_bytes - 1) / how.slice_bytes, 1, std::max<std::size_t>(elements, 1));
     segment_ = how.segment;
+    // Averages are read once more, and what is combined in place has been.
     const layout& output = space_of(space::output);
     past_caches_ = output.count * asked.element_bytes() >= how.past_caches_from &&
                    (apart_ ? asked.op.kind() != reduce_op::avg : !tutti::reduces(asked.kind));
@@ -148,9 +149,9 @@ std::optional<std::uint32_t> operation::place_of(const program::answer* frame, s
     return static_cast<std::uint32_t>(frame->place(slice, slices_, segment_));
 }
 
-bool operation::writes_soon(int step) const noexcept {
+bool operation::writes_soon() const noexcept {
     constexpr std::size_t cached_bytes = 2 * MiB;  // of a core, and a little more
-    return !from_input(step) && asked.kind == collective::all_reduce && asked.count * asked.element_bytes() < cached_bytes;
+    return asked.kind == collective::all_reduce && asked.count * asked.element_bytes() < cached_bytes;
 }
 
 void operation::count_early(int index, std::size_t slice) noexcept {

@@ -126,7 +126,7 @@ public:
     /// The place of the frame that takes to its peer what becomes of this slice of a recv_reduce, if nothing more is to come to that.
     std::optional<std::uint32_t> sum_of(int step, std::size_t slice) const noexcept { return place_of(plan_->sum_of(step), slice); }
     /// Whether memory that is sent is written again before it has left the caches: a later round, or the next operation, puts the sum there.
-    bool writes_soon(int step) const noexcept;
+    bool writes_soon() const noexcept;
     /// Whether a step takes what this rank contributes from the input, while its result goes to the output.
     bool from_input(int step) const noexcept { return apart_ && plan_->contributed().read_by(step); }
     /// So many bytes beyond what a send takes lies what answers it.
@@ -147,8 +147,8 @@ public:
         const part run = memory.slice(moved.first, slices_, slice);
         return std::span(memory.at(run.first), run.count * memory.element_bytes);
     }
-    /// Whether what a step writes is not read before it has left the caches.
-    bool past_caches(int step) const noexcept { return past_caches_ && plan_->rests(step); }
+    /// Whether what a step writes is not read before it has left the caches; a recv_reduce, and is not there because it has just been read.
+    bool past_caches(int step) const noexcept { return past_caches_ && plan_->rests(step) && (!reduces(step) || from_input(step)); }
     void runs_of(int step, std::size_t slice, std::vector<std::span<std::byte>>& into) const;
     /// Of a send.
     void runs_of(int step, std::size_t slice, std::vector<std::span<const std::byte>>& into) const;
@@ -248,7 +248,7 @@ private:
     pieces listed_;        // where the list's elements are
     bool packed_ = false;  // they are copied to the output and back
     std::unique_ptr<std::byte[]> scratch_;
-    std::size_t scratch_bytes_ = 0;  // the plan's scratch blocks, and a copy of the input where a plan overwrites what it may not
+    std::size_t scratch_bytes_ = 0;  // the plan's scratch blocks, and partial sums, packed lists or a scaled input
     bool past_caches_ = false;
     std::size_t slices_ = 1;
     std::size_t segment_ = 1;

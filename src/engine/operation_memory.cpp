@@ -44,7 +44,7 @@ void operation::place_memory() {
     const std::size_t blocks =
         like_input ? input.count : std::max(input.longest(), output.longest()) * static_cast<std::size_t>(shape.scratch);
     place_list(output);
-    // A rank that is not the root of a reduce has no output: partial sums go to a copy of its input, or nowhere if it only sends.
+    // A rank that is not the root of a reduce has no output: partial sums go to memory of its own, or nowhere if it only sends.
     // What is scaled first goes to memory of its own where the plan takes it from the input, or has no output.
     const bool no_output = asked.kind == collective::reduce && out == nullptr && in != nullptr;
     const bool needs_copy = packed_ || (no_output && (plan_->writes_output() || scales()));
@@ -68,7 +68,7 @@ void operation::place_list(layout& output) {
     if (listed_.size() > 0 && !packed_) output.scattered = &listed_;
 }
 
-/// Plans whose contribution is expected in the output: what of the input must be copied there first.
+/// Plans whose contribution is expected in the output: what of the input must be copied there first, and what is read from where it is.
 void operation::place_input_copy() noexcept {
     copied_count_ = 0;
     copied_to_ = space::output;

@@ -1,5 +1,5 @@
-// What several peers lend for the same blocks is combined where it lies, with the last that comes: in one pass, and the result is written over
-// all of it. Who comes before that waits, parked.
+// What several peers lend for the same blocks is combined where it lies, with the last that comes: in one pass, and the result is written to
+// where each wants it. Who comes before that waits, parked.
 #include "engine/engine.hpp"
 
 #include "base/prefetch.hpp"
@@ -105,7 +105,7 @@ std::size_t port::combine_together(track& on, std::uint64_t offset, std::span<co
     std::array<lent_slice, most_merged> all;
     std::size_t count = 0;
     const std::span<std::byte> own(const_cast<std::byte*>(part.data()), part.size());  // it is only read there
-    const std::span<std::byte> own_answer(back, part.size());
+    const std::span<std::byte> own_answer(back, back ? part.size() : 0);
     each_together(on.at, [&](int step, port& from) {
         track& other = *from.tracks_.front();
         if (&from == this) {
@@ -124,7 +124,7 @@ std::size_t port::combine_together(track& on, std::uint64_t offset, std::span<co
     const std::span contributions(all.data(), count);
     combine_lent(of, slice, contributions, done, end);
     for (const lent_slice& each : contributions)
-        if (each.from != &on && each.writable()) each.from->over->end_writing();
+        if (each.from != &on && each.from->answered) each.from->over->end_writing();
     return part.size();
 }
 

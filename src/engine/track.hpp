@@ -54,7 +54,7 @@ public:
     bool parked = false;
     bool due = false;       // `at` is what is parked
     bool met = false;       // what is parked has been combined already, together with what others have lent
-    bool answered = false;  // and the result has been written over it
+    bool answered = false;  // and the result has been written where the peer wants it
     bool lost_link = false;
     bool left = false;  // nothing will come any more: the peer has said goodbye
 

@@ -184,12 +184,14 @@ struct combine_block {
     }
 };
 
+inline constexpr std::size_t cache_line = 64;
+
 /// A bit for `own`, and one for each of `also`: whether it is written past the caches.
 template <class S>
 HWY_INLINE std::uint64_t past_caches_of(const merging& what, std::size_t begin, std::size_t lanes) {
     if (!what.past_caches) return 0;
-    const auto may = [&](const std::byte* block) {
-        return is_aligned(block + begin * sizeof(S), lanes * sizeof(S)) &&
+    const auto may = [&](const std::byte* block) HWY_ATTR {
+        return is_aligned(block + begin * sizeof(S), std::max(lanes * sizeof(S), cache_line)) &&
                std::find(what.others.begin(), what.others.end(), block) == what.others.end();
     };
     std::uint64_t found = may(what.own), bit = 1;
@@ -254,7 +256,8 @@ struct merge_block {
             });
         };
         if constexpr (!is_complex(data_type_of<T>)) {
-            const std::size_t head = unaligned_head<T>(what.own, count, hn::Lanes(hn::ScalableTag<stored<T>>()));
+            const std::size_t lanes = std::max(hn::Lanes(hn::ScalableTag<stored<T>>()), cache_line / sizeof(T));
+            const std::size_t head = unaligned_head<T>(what.own, count, lanes);
             in_pieces(0, head);
             in_pieces(merge_vectors<Op, T>(what, head, count), count);
         } else if constexpr (Op == prod) {

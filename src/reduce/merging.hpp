@@ -17,8 +17,8 @@ struct merging {
     std::span<const std::byte* const> others;
     std::byte* own = nullptr;
     std::span<std::byte* const> also;
-    bool past_caches =
-        false;  // `own` is another place than `first`; there, and in what of `also` is none of `others`, nobody reads it soon
+    /// Nobody reads what is written soon, but where one of `others` is.
+    bool past_caches = false;
 };
 
 /// Elements [done, end), by `combine(own, first, other, elements)`: in pieces that do not leave the first cache until they are copied.

@@ -13,7 +13,8 @@ class contribution {
 public:
     explicit contribution(const schedule& plan);
 
-    /// Whether all that a send, a copy, or a recv_reduce as the first of its round that is applied to its blocks, reads has not been written.
+    /// Whether a step reads only blocks of the output that no step before it has written: of several recv_reduce into the same blocks in one
+    /// round that is the first.
     bool read_by(int step) const noexcept { return read_by_[static_cast<std::size_t>(step)]; }
     /// Whether the output must have it from the beginning: nothing is ever written there, or a step reads it together with what was written.
     bool stays(int block) const noexcept { return stays_[static_cast<std::size_t>(block)]; }

@@ -50,7 +50,7 @@ struct frame {
     std::uint32_t place = 0;  // of data, among the frames of its operation to this rank; on control lanes the rank it is about
     std::uint32_t slice = 0;
     std::uint8_t references = 0;  // the payload lies in the sender's memory; so many references stand in its place
-    bool answered = false;        // behind them stands which frame of the operation brings back what belongs into that memory
+    bool answered = false;        // behind them stands which frame of the operation brings back what belongs there, or how far beyond
     bool in_place = false;        // the payload has been written into memory that the receiver lent before; nothing stands in its place
     std::uint64_t payload_bytes = 0;
     descriptor what;

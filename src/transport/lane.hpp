@@ -36,7 +36,8 @@ public:
     frame head;
     bool soon_written = false;         // the payload's memory will be written again while it is in the caches
     std::size_t copied_bytes = 0;      // of the transfer that the payload is a part of, where the other side does nothing but copy it
-    /// The place of the frame that brings what belongs into the payload's memory, or so many bytes beyond it; there nobody writes until then.
+    /// The place of the frame that brings what belongs into the payload's memory, or `answer_beyond` bytes further on; there nobody writes until
+    /// then.
     std::optional<std::uint32_t> answer;
     std::ptrdiff_t answer_beyond = 0;
     loan into;                         // where the other side wants the payload; without parts it has not said so
@@ -77,8 +78,8 @@ public:
     /// Only from a spread lane, without the guard: a payload is all there. What takes long and concerns nobody else is done here.
     virtual void settle(const frame& head) noexcept { static_cast<void>(head); }
     virtual void landed(const frame& head) noexcept = 0;
-    /// Whether what this rank makes of the payload, part by part, is what the frame of that place brings: then `through` writes it over the
-    /// part as well.
+    /// Whether what this rank makes of the payload, part by part, is what the frame of that place brings: then `through` writes it where the
+    /// other side wants it as well.
     virtual bool answers(const frame& head, std::uint32_t place) noexcept { return static_cast<void>(head), static_cast<void>(place), false; }
     /// The payload that is about to land was lent: the frame that stands in the loan may be written there.
     virtual void lent(const frame& head, const loan& what) noexcept { static_cast<void>(head), static_cast<void>(what); }
@@ -138,7 +139,10 @@ public:
         return lent_;
     }
     /// Where it wants what becomes of that: as many runs of as many bytes, often the same.
-    std::span<const std::span<std::byte>> answer_runs() const noexcept { return answer_runs_; }
+    std::span<const std::span<std::byte>> answer_runs() const noexcept {
+        if (lent().empty() || !head_.answered) return {};
+        return answer_runs_;
+    }
     /// The place of the frame that brings it.
     std::optional<std::uint32_t> answer_place() const noexcept { return head_.answered ? std::optional(loan_.place) : std::nullopt; }
     /// As near_link says, for writing there.

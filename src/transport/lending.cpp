@@ -88,18 +88,23 @@ void lane::refer(outgoing& what) noexcept {
     if (!fetched && (what.head.payload_bytes < from || (what.soon_written && !what.answer && near_->undisturbed()))) return;
     send_runs_.clear();
     what.gather(send_runs_);
-    const bool few = send_runs_.size() <= most_references;
+    const std::size_t runs = send_runs_.size();
+    const bool few = runs <= most_references;
+    bool answered = what.answer.has_value();
     std::size_t found = 0;
-    for (; few && found < send_runs_.size(); ++found) {
+    for (; few && found < runs; ++found) {
         const auto where = near_->locate(send_runs_[found]);
-        if (!where || (what.answer && !locates_answer(what, send_runs_[found], *where))) break;
+        if (!where) break;
         what.lends[found] = *where;
+        answered = answered && locates_answer(what, send_runs_[found], *where);
     }
-    if (found < send_runs_.size() && few && fetched)
-        for (found = 0; found < send_runs_.size(); ++found) what.lends[found] = reference::in_process(send_runs_[found]);
-    if (found == send_runs_.size()) what.head.references = static_cast<std::uint8_t>(found);
-    else what.staged = what.answer && stage(what);
-    what.head.answered = what.answer && what.head.references > 0;
+    if (found < runs && few && fetched)
+        for (found = 0, answered = false; found < runs; ++found) what.lends[found] = reference::in_process(send_runs_[found]);
+    what.staged = what.answer && (found < runs || !answered) && stage(what);
+    if (what.staged) answered = true;
+    else if (found == runs && (answered || !what.answer || what.head.payload_bytes >= lent_from))
+        what.head.references = static_cast<std::uint8_t>(found);
+    what.head.answered = answered && what.head.references > 0;
 }
 
 /// Whether the other side can write to where the answer to a run of a payload belongs.

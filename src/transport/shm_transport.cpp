@@ -21,7 +21,7 @@ result<std::unique_ptr<shm_transport>> shm_transport::listen(event_loop& loop, s
     file->release();
     acceptor.non_blocking(true, code);
     return std::unique_ptr<shm_transport>(
-        new shm_transport(loop, fmt::format("shm2:{}/", *host), std::move(name), std::move(acceptor), std::move(mine), single_copy_from));
+        new shm_transport(loop, fmt::format("shm3:{}/", *host), std::move(name), std::move(acceptor), std::move(mine), single_copy_from));
 }
 
 shm_transport::shm_transport(event_loop& loop, std::string here, std::string name, local_protocol::acceptor acceptor,

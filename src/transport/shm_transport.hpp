@@ -25,7 +25,7 @@ public:
                                                          int played = 0, std::size_t single_copy_from = no_single_copy);
     ~shm_transport() override { close(); }
 
-    /// "shm2:HOST/NAME": the version of what is shared, the host's identity, and the name of a local socket.
+    /// "shm3:HOST/NAME": the version of what is shared, the host's identity, and the name of a local socket.
     std::string address() const override { return address_; }
     /// error::invalid_argument for what is no such address, or one on another host.
     task<result<std::unique_ptr<link>>> connect(std::string address, time_point deadline) override;

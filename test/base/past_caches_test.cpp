@@ -28,8 +28,7 @@ TEST_CASE("what is copied past the caches is copied, from anywhere to anywhere, 
             }
 }
 
-TEST_CASE("the last cache is larger than a first one, and smaller than memory") {
-    CHECK(last_cache_bytes() >= 64 * KiB);
+TEST_CASE("the last cache is larger than a second one, and smaller than memory") {
+    CHECK(last_cache_bytes() >= 1 * MiB);
     CHECK(last_cache_bytes() <= 64 * GiB);
-    CHECK(last_cache_bytes() == last_cache_bytes());
 }

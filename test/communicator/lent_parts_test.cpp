@@ -47,28 +47,49 @@ void dawdle(std::minstd_rand& random) {
     for (auto turns = random() % 5; turns > 0; --turns) std::this_thread::yield();
 }
 
-/// Bit r of `lenders`: rank r works in the arena, and the others in ordinary memory.
-task<> sum_lent(communicator& world, unsigned lenders, std::size_t count, reduction op, std::minstd_rand& random) {
-    const bool lends = (lenders >> world.rank() & 1U) != 0;
-    auto arena = world.allocate<float>(lends ? count : 0);
-    std::vector<float> ordinary(lends ? 0 : count);
-    const std::span<float> data = lends ? std::span<float>(arena) : std::span<float>(ordinary);
-    for (std::size_t index = 0; index < count; ++index) data[index] = given(index, world.rank());
+/// In the arena, or ordinary.
+class some_memory {
+public:
+    some_memory(communicator& world, bool lent, std::size_t count)
+        : arena_(world.allocate<float>(lent ? count : 0)),
+          ordinary_(lent ? 0 : count) {}
+    std::span<float> all() noexcept { return ordinary_.empty() ? std::span<float>(arena_) : std::span<float>(ordinary_); }
+
+private:
+    shared_array<float> arena_;
+    std::vector<float> ordinary_;
+};
+
+/// Bit r of `lenders`: rank r works in the arena, and the others in ordinary memory; of `takers`, if there are any, the same of where the sums
+/// go; else these go where the input is.
+task<> sum_lent(communicator& world, unsigned lenders, std::optional<unsigned> takers, std::size_t count, reduction op,
+                std::minstd_rand& random) {
+    some_memory data(world, (lenders >> world.rank() & 1U) != 0, count);
+    some_memory sums(world, (takers.value_or(0) >> world.rank() & 1U) != 0, takers ? count : 0);
+    for (std::size_t index = 0; index < count; ++index) data.all()[index] = given(index, world.rank());
     dawdle(random);
-    co_await world.all_reduce(data, op);
-    if (const std::size_t wrong = count_wrong(data, op, world.size()); wrong > 0)
-        FAIL_CHECK("of ", count, " elements ", wrong, " are wrong on rank ", world.rank(), ", lenders ", lenders);
+    if (takers) co_await world.all_reduce(data.all(), sums.all(), op);
+    else co_await world.all_reduce(data.all(), op);
+    std::size_t wrong = count_wrong(takers ? sums.all() : data.all(), op, world.size());
+    for (std::size_t index = 0; takers && index < count; ++index) wrong += data.all()[index] != given(index, world.rank());
+    if (wrong > 0)
+        FAIL_CHECK("of ", count, " elements ", wrong, " are wrong on rank ", world.rank(), ", lenders ", lenders, ", takers ",
+                   takers.value_or(0));
 }
 
 task<> sum_in_many_ways(communicator& world) {
     std::minstd_rand random(static_cast<unsigned>(world.rank()) + 1);
-    for (unsigned lenders = 0; lenders < 1U << world.size(); ++lenders) {
-        for (const std::size_t count : {9'000u, 70'001u, 300'007u}) co_await sum_lent(world, lenders, count, sum, random);
-        co_await sum_lent(world, lenders, 20'011, max, random);
-        co_await sum_lent(world, lenders, 20'011, avg, random);
+    const unsigned end = 1U << world.size();
+    for (unsigned lenders = 0; lenders < end; ++lenders) {
+        for (const std::size_t count : {9'000u, 70'001u, 300'007u}) co_await sum_lent(world, lenders, std::nullopt, count, sum, random);
+        co_await sum_lent(world, lenders, std::nullopt, 20'011, max, random);
+        co_await sum_lent(world, lenders, std::nullopt, 20'011, avg, random);
+        for (unsigned takers = 0; takers < end; ++takers) co_await sum_lent(world, lenders, takers, 20'011, sum, random);
     }
-    co_await sum_lent(world, ~0U, 1'000'037, sum, random);
-    co_await sum_lent(world, ~1U, 1'000'037, sum, random);
+    for (const unsigned lenders : {~0U, ~1U}) {
+        co_await sum_lent(world, lenders, std::nullopt, 1'000'037, sum, random);
+        for (const unsigned takers : {0U, ~0U, ~1U}) co_await sum_lent(world, lenders, takers, 1'000'037, sum, random);
+    }
 }
 
 void wait_until(const std::atomic<int>& number, int is) {
@@ -76,12 +97,13 @@ void wait_until(const std::atomic<int>& number, int is) {
 }
 
 /// Rank 0 gives up while the others wait for the last, who comes when they have all heard of it. From then on nobody writes to their memory.
-task<> leave_in_the_middle(communicator& world, std::atomic<int>& called, std::atomic<int>& told) {
+task<> leave_in_the_middle(communicator& world, bool apart, std::atomic<int>& called, std::atomic<int>& told) {
     const bool last = world.rank() == world.size() - 1;
-    auto data = world.allocate<float>(400'000);
-    co_await world.all_reduce(data, sum);
+    auto data = world.allocate<float>(400'000), given = world.allocate<float>(400'000);
+    const auto call = [&] { return apart ? world.all_reduce(given, data, sum) : world.all_reduce(data, sum); };
+    co_await call();
     if (last) wait_until(told, world.size() - 1);
-    auto summing = world.all_reduce(data, sum);
+    auto summing = call();
     ++called;
     if (world.rank() == 0) {
         wait_until(called, world.size() - 1);
@@ -107,9 +129,11 @@ TEST_CASE("sums of what some lend and others do not are right, whoever comes las
 }
 
 TEST_CASE("nobody writes to the memory of a rank that has given up, though others waited with what it had lent") {
-    for (const char* algorithm : {"direct", "star"}) {
-        CAPTURE(algorithm);
-        std::atomic<int> called{0}, told{0};
-        run_in_memory(4, algorithm, [&](communicator& world) { return leave_in_the_middle(world, called, told); });
-    }
+    for (const char* algorithm : {"direct", "star"})
+        for (const bool apart : {false, true}) {
+            CAPTURE(algorithm);
+            CAPTURE(apart);
+            std::atomic<int> called{0}, told{0};
+            run_in_memory(4, algorithm, [&](communicator& world) { return leave_in_the_middle(world, apart, called, told); });
+        }
 }

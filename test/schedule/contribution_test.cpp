@@ -15,7 +15,7 @@ namespace {
 constexpr int block_count = 4;
 
 /// Of few blocks, so that steps meet on them.
-schedule random_plan(std::mt19937_64& random) {
+schedule plan_of_few_blocks(std::mt19937_64& random) {
     const auto below = [&random](int end) { return static_cast<int>(random() % static_cast<unsigned>(end)); };
     const auto some = [&below] {
         const int first = below(block_count);
@@ -33,9 +33,9 @@ schedule random_plan(std::mt19937_64& random) {
 }
 
 /// What is read, and what was written until then, step by step in the order in which a round has its effect.
-class walk {
+class reading {
 public:
-    walk(const schedule& plan, const contribution& found) : found_(found) {
+    reading(const schedule& plan, const contribution& found) : found_(found) {
         std::vector<const step*> order;
         for (int round = 0; round < plan.rounds(); ++round)
             for (const auto& when : {std::set{action::send}, std::set{action::recv}, std::set{action::recv_reduce, action::copy}})
@@ -86,8 +86,8 @@ TEST_CASE("a step reads the input as long as nothing it reads was written, and w
     std::mt19937_64 random{seed};
     int from_input = 0, needed = 0;
     for (int turn = 0; turn < 20'000; ++turn) {
-        const schedule plan = random_plan(random);
-        const walk all(plan, contribution(plan));
+        const schedule plan = plan_of_few_blocks(random);
+        const reading all(plan, contribution(plan));
         from_input += all.from_input();
         needed += all.needed();
     }

@@ -50,14 +50,32 @@ TEST_CASE("an answer that belongs elsewhere in the arena is written there, and w
     CHECK(elsewhere.now() == answer);
 }
 
-TEST_CASE("what is answered in memory of this process alone is not lent, but copied to where it can be answered") {
+/// From what is lent to memory that only this process has.
+static std::ptrdiff_t answer_beyond(const lent& one, const bytes& elsewhere) {
+    return static_cast<std::ptrdiff_t>(reinterpret_cast<std::uintptr_t>(elsewhere.data()) - reinterpret_cast<std::uintptr_t>(one.data()));
+}
+
+TEST_CASE("what is answered in memory of this process alone is lent without that where it is too long for slots") {
     lending_road on;
-    const bytes what = random_bytes(40'001, 5);
-    bytes elsewhere(40'001);
+    const bytes what = random_bytes(most_references * slots::slot_bytes + 1, 5), elsewhere(what.size());
     lent one(*on.mine, 0, what);
     one.answer = 17;
-    one.answer_beyond =
-        static_cast<std::ptrdiff_t>(reinterpret_cast<std::uintptr_t>(elsewhere.data()) - reinterpret_cast<std::uintptr_t>(one.data()));
+    one.answer_beyond = answer_beyond(one, elsewhere);
+    on.send(one);
+    CHECK(one.head.references == 2);
+    CHECK_FALSE(one.head.answered);
+    on.settle();
+    CHECK(one.times_sent == 1);
+    CHECK(on.way->there.loans.empty());
+    CHECK(on.way->there.payloads == std::vector<bytes>{what});
+}
+
+TEST_CASE("what is answered in memory of this process alone is not lent, but copied to where it can be answered") {
+    lending_road on;
+    const bytes what = random_bytes(40'001, 5), elsewhere(what.size());
+    lent one(*on.mine, 0, what);
+    one.answer = 17;
+    one.answer_beyond = answer_beyond(one, elsewhere);
     on.send(one);
     on.settle();
     CHECK(one.staged);
