@@ -147,7 +147,7 @@ public:
         const part run = memory.slice(moved.first, slices_, slice);
         return std::span(memory.at(run.first), run.count * memory.element_bytes);
     }
-    /// Whether what a step writes is not read before it has left the caches; a recv_reduce, and is not there because it has just been read.
+    /// Whether what a step writes is not read before it has left the caches, and is not where the step itself has read.
     bool past_caches(int step) const noexcept { return past_caches_ && plan_->rests(step) && (!reduces(step) || from_input(step)); }
     void runs_of(int step, std::size_t slice, std::vector<std::span<std::byte>>& into) const;
     /// Of a send.

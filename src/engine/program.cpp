@@ -120,8 +120,8 @@ void program::find_answers() {
 /// What is input counts for nothing here, though it may be the same memory: to be wrong about that costs time only.
 void program::find_rest() {
     rests_.resize(plan_.steps().size());
-    std::vector<int> here(static_cast<std::size_t>(plan_.spaces().output)),
-        later = here;  // steps that use a block, of the round and after it
+    // How many steps use a block, of the round and of those after it.
+    std::vector<int> here(static_cast<std::size_t>(plan_.spaces().output)), later = here;
     const auto count = [](std::vector<int>& users, std::span<const step> steps, int each) {
         const auto use = [&](const blocks& some) {
             for (int block = some.first; some.where == space::output && block < some.first + some.count; ++block)
