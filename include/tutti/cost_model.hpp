@@ -15,11 +15,13 @@ struct cost_model {
     double link = 0;                 // more for a message of the first slice, at both ends, for each peer of that rank on its host but one
     double moved_byte = 0.07e-9;     // sent or received: a rank does one after the other
     double reduced_byte = 0.018e-9;  // landed beside its operand, read again and added; also copied within a rank
-    double spread_byte = 0.008e-9;   // more for what is sent to others than the peer that gets most, times those: links share caches
-    double spread_from = 0;          // bytes, of the vectors of all ranks of a host, beyond which that counts: less stays in the caches
-    double answered = 0;             // a part of `moved_byte` and `spread_byte`, saved where a peer writes back into memory that was sent to
-                                     // it; and of `reduced_byte` for all but the first of what it sums in one pass and writes back to several
-    double allocated = 0;            // a part of `moved_byte`, saved with all of `spread_byte` in calls with call_options::allocated
+    double spread_byte = 0.0045e-9;  // more for what is sent, for each peer of that rank but one: links share caches
+    double forwarded_byte = 0;       // more for what came and is sent on: it has to go through the caches
+    double spread_from = 0;          // bytes, of the vectors of all ranks of a host, beyond which these two count: less stays in the caches
+    double answered = 0;             // a part of `moved_byte`, saved with all of `spread_byte` where a peer writes back into memory that was
+                                     // sent to it; and of `reduced_byte` for all but the first of what it sums in one pass and writes back
+                                     // to several
+    double allocated = 0;            // a part of `moved_byte`, saved with all of those two in calls with call_options::allocated
     double far_round = 25e-6;        // as `round`, when it comes from another host
     double far_byte = 0.85e-9;       // as `moved_byte`, to or from another host, the larger of both; all ranks of a host share one card
     double cores = 0;                // of a host, for all its ranks, 1 or more; 0: each rank has its own
@@ -35,7 +37,8 @@ inline constexpr cost_model shared_memory_costs{.round = 0.15e-6,
                                                 .link = 0.08e-6,
                                                 .moved_byte = 0.082e-9,
                                                 .reduced_byte = 0.032e-9,
-                                                .spread_byte = 0.0026e-9,
+                                                .spread_byte = 0.016e-9,
+                                                .forwarded_byte = 0.055e-9,
                                                 .spread_from = 8e6,
                                                 .answered = 0.48,
                                                 .allocated = 0.8,

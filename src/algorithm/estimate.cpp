@@ -74,7 +74,7 @@ estimate::work estimate::work_of(const cost& one) const noexcept {
     return {one.exchanges * model_.round, message_seconds(one),
             (one.bytes(one.sent + one.received, 1) - one.bytes(one.answered, 1) * model_.answered) * model_.moved_byte +
                 (one.bytes(one.reduced + one.copied, 1) - one.bytes(one.merged, 1) * model_.answered) * model_.reduced_byte,
-            spread_seconds(one, 1)};
+            beyond_seconds(one, 1)};
 }
 
 /// Cards of the hosts all of whose ranks were counted; cores of all hosts, whose other ranks are taken to be like those that were.
@@ -113,16 +113,18 @@ double estimate::message_seconds(const cost& of) const noexcept {
     return (of.sends + received_message * (of.messages - of.sends)) * model_.message;
 }
 
-double estimate::spread_seconds(const cost& of, double bytes) const noexcept {
-    return (of.bytes(of.spread, bytes) - of.bytes(of.spread_answered, bytes) * model_.answered) * model_.spread_byte;
+/// What vectors cost beyond spread_from. An answer goes through what its question went through.
+double estimate::beyond_seconds(const cost& of, double bytes) const noexcept {
+    const long spread = of.spread - (model_.answered > 0 ? of.spread_answered : 0);
+    return of.bytes(spread, bytes) * model_.spread_byte + of.bytes(of.forwarded, bytes) * model_.forwarded_byte;
 }
 
-/// Of a slice; `spread`: the part of the vector for which it matters to how many peers it goes.
-double estimate::flow_seconds(const cost& of, double bytes, double spread) const noexcept {
+/// Of a slice; `beyond`: the part of the vector that is beyond spread_from.
+double estimate::flow_seconds(const cost& of, double bytes, double beyond) const noexcept {
     const double moved = of.bytes(of.near(), bytes) - of.bytes(of.answered, bytes) * model_.answered;
     return message_seconds(of) + moved * model_.moved_byte + of.bytes(of.far_serial, bytes) * model_.far_byte +
            (of.bytes(of.reduced + of.copied, bytes) - of.bytes(of.merged, bytes) * model_.answered) * model_.reduced_byte +
-           spread * spread_seconds(of, bytes);
+           beyond * beyond_seconds(of, bytes);
 }
 
 /// Hops of a slice during which nothing of the next segment can leave.
@@ -130,24 +132,24 @@ double estimate::held_seconds(const cost& of) const noexcept {
     return (of.lane_rounds - of.far_lane_rounds) * model_.round + of.far_lane_rounds * model_.far_round;
 }
 
-double estimate::first_seconds(double slice_bytes, double spread) const noexcept {
+double estimate::first_seconds(double slice_bytes, double beyond) const noexcept {
     if (chained_) return first_.seconds(slice_bytes);
     double most = 0;
     for (const cost& one : ranks_)
         most = std::max(most, (one.exchanges - one.far_exchanges) * model_.round + one.far_exchanges * model_.far_round +
-                                  one.linked * model_.link + flow_seconds(one, slice_bytes, spread));
+                                  one.linked * model_.link + flow_seconds(one, slice_bytes, beyond));
     return most;
 }
 
 double estimate::seconds(double vector_bytes) const noexcept {
     const double slices = std::max(1.0, vector_bytes * sliced_share_), slice = vector_bytes / slices;
-    const double beyond = std::max(0.0, vector_bytes - model_.spread_from), spread = vector_bytes > 0 ? beyond / vector_bytes : 0;
+    const double beyond = std::max(0.0, vector_bytes - model_.spread_from), part = vector_bytes > 0 ? beyond / vector_bytes : 0;
     double flow = 0, held = 0;
     for (const cost& one : ranks_) {
-        flow = std::max(flow, flow_seconds(one, slice, spread));
+        flow = std::max(flow, flow_seconds(one, slice, part));
         held = std::max(held, held_seconds(one));
     }
-    double moved = first_seconds(slice, spread) + (slices - 1) * flow;
+    double moved = first_seconds(slice, part) + (slices - 1) * flow;
     if (slices > segment_) moved += (slices / segment_ - 1) * std::max(0.0, held - (segment_ - 1) * flow);
     if (card_share_ > 0) moved = std::max(moved, first_seconds(0, 0) + card_share_ * vector_bytes * model_.far_byte);
     double longest = moved;

@@ -20,7 +20,7 @@ inline std::size_t default_segment(const host_map& hosts) noexcept { return host
 
 /// The same where the memory of all ranks comes from communicator::allocate: what is sent is not copied first.
 inline cost_model costs_of_allocated(cost_model costs) noexcept {
-    if (costs.allocated > 0) costs.spread_byte = 0;
+    if (costs.allocated > 0) costs.spread_byte = costs.forwarded_byte = 0;
     costs.moved_byte *= 1 - costs.allocated;
     return costs;
 }
@@ -42,10 +42,10 @@ public:
     double seconds(double vector_bytes) const noexcept;
 
 private:
-    double first_seconds(double slice_bytes, double spread) const noexcept;
+    double first_seconds(double slice_bytes, double beyond) const noexcept;
     double message_seconds(const cost& of) const noexcept;
-    double spread_seconds(const cost& of, double bytes) const noexcept;
-    double flow_seconds(const cost& of, double bytes, double spread) const noexcept;
+    double beyond_seconds(const cost& of, double bytes) const noexcept;
+    double flow_seconds(const cost& of, double bytes, double beyond) const noexcept;
     double held_seconds(const cost& of) const noexcept;
     void count_hops(int hops, const host_map& hosts, int size);
     void count_hosts(const host_map& hosts, const std::vector<rank>& counted, int size);

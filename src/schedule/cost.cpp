@@ -8,41 +8,58 @@
 namespace tutti {
 namespace {
 
-/// Who is sent to, how much, and from which exchange to which.
+/// Who is sent to, and from which exchange to which.
 class lanes {
 public:
-    void send(rank to, long blocks, long answered, int exchange) {
+    void send(rank to, int exchange) {
         const auto peer = static_cast<std::size_t>(to);
         if (peer >= lanes_.size()) lanes_.resize(peer + 1);
         lane& over = lanes_[peer];
         if (over.first < 0) over.first = exchange, ++used_;
-        over.sent += blocks;
-        over.answered += answered;
         over.last = exchange;
     }
     /// `far_before`: by exchange, how many before it are far; the end, too.
     void tell(cost& total, const std::vector<int>& far_before) const {
-        long most = 0, most_answered = 0;
         for (const lane& over : lanes_) {
-            most = std::max(most, over.sent);
-            most_answered = std::max(most_answered, over.answered);
             if (over.last - over.first <= total.lane_rounds) continue;
             total.lane_rounds = over.last - over.first;
             total.far_lane_rounds =
                 far_before[static_cast<std::size_t>(over.last) + 1] - far_before[static_cast<std::size_t>(over.first) + 1];
         }
-        const long others = used_ - 1;
-        total.spread = (total.sent - most) * others;
-        total.spread_answered = (total.answered - most_answered) * others;
+        const long others = std::max(0L, used_ - 1);
+        total.spread = total.sent * others;
+        total.spread_answered = total.answered * others;
     }
 
 private:
     struct lane {
-        long sent = 0, answered = 0;
         int first = -1, last = -1;  // none
     };
     std::vector<lane> lanes_;  // by peer
     long used_ = 0;
+};
+
+/// Blocks that have come and were not sent since.
+class arrivals {
+public:
+    explicit arrivals(const shape& spaces)
+        : output_(static_cast<std::size_t>(spaces.output)),
+          scratch_(static_cast<std::size_t>(spaces.scratch)) {}
+
+    void recv(const blocks& what) { exchange(what, true); }
+    /// How many of them these are.
+    long send(const blocks& what) { return exchange(what, false); }
+
+private:
+    long exchange(const blocks& what, bool unsent) {
+        if (what.where == space::input) return 0;
+        const auto first = (what.where == space::output ? output_ : scratch_).begin() + what.first, last = first + what.count;
+        const auto found = std::count(first, last, true);
+        std::fill(first, last, unsent);
+        return found;
+    }
+
+    std::vector<bool> output_, scratch_;  // by block
 };
 
 }  // namespace
@@ -63,6 +80,7 @@ cost count(const schedule& plan, rank me, const host_map& hosts) {
     total.whole = std::max({1, plan.spaces().input, plan.spaces().output});
     const answers all(plan);
     lanes used;
+    arrivals came(plan.spaces());
     std::vector<int> far_before{0};
     for (int round = 0; round < plan.rounds(); ++round) {
         long sent = 0, received = 0, far_sent = 0, far_received = 0;
@@ -79,8 +97,9 @@ cost count(const schedule& plan, rank me, const host_map& hosts) {
             if (line.what == action::send) {
                 const long answered = !far && all.to(line) ? line.here.count : 0;
                 sent += line.here.count;
+                total.forwarded += came.send(line.here);
                 total.answered += answered;
-                used.send(line.peer, line.here.count, answered, total.exchanges);
+                used.send(line.peer, total.exchanges);
             }
             if (line.what == action::recv || line.what == action::recv_reduce) received += line.here.count;
             if (line.what == action::recv_reduce) {
@@ -89,6 +108,8 @@ cost count(const schedule& plan, rank me, const host_map& hosts) {
                 if (some && merged(plan, round, line, me, hosts)) total.merged += line.here.count;
             }
         }
+        for (const step& line : plan.round(round))
+            if (line.what == action::recv || line.what == action::recv_reduce) came.recv(line.here);
         total.far_exchanges += far_round;
         if (total.messages > messages) {
             ++total.exchanges;

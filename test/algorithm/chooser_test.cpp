@@ -71,14 +71,14 @@ TEST_CASE("on two cores the defaults choose what was measured to be fastest") {
         {4, all_reduce, 64 * KiB, "direct"},
         {4, all_reduce, 64 * MiB, "direct"},
         {4, broadcast, 64 * MiB, "tree"},
-        {4, all_gather, 64 * MiB, "ring"},
+        {4, all_gather, 64 * MiB, "direct"},
         {4, reduce_scatter, 64 * MiB, "direct"},
         {4, all_to_all, 64 * KiB, "direct"},
         {4, gather, 64 * KiB, "direct"},
         {4, scatter, 64 * KiB, "direct"},
         {8, all_reduce, 16 * MiB, "direct"},
         {8, all_gather, 16 * MiB, "ring"},
-        {8, reduce_scatter, 16 * MiB, "direct"},
+        {8, reduce_scatter, 16 * MiB, "ring"},
     };
     check(in_memory, on_two_cores(shared_memory_costs));
     const row in_the_arena[] = {

@@ -258,6 +258,21 @@ TEST_CASE("to how many peers bytes go counts beyond spread_from only, where slic
         only.round = only.moved_byte = answered.round = answered.moved_byte = 0;
         only.spread_byte = answered.spread_byte = 1;
         answered.answered = 0.5;
-        CHECK(seconds(answered, 1e6) == Approx(seconds(only, 1e6) * 0.75));
+        CHECK(seconds(answered, 1e6) == Approx(seconds(only, 1e6) / 2));
+    }
+}
+
+TEST_CASE("what came and is sent on costs more beyond spread_from, by the byte") {
+    const algorithm& ring = *find(collective::all_gather, "ring");
+    const algorithm& direct = *find(collective::all_gather, "direct");
+    cost_model none = simple(), more = simple();
+    more.forwarded_byte = 1;
+    more.spread_from = 4e6;  // four vectors of a million
+    for (const double bytes : {0.0, 1e6, 2e6, 1e9}) {
+        const auto extra = [&](const algorithm& entry) {
+            return estimate(entry, 4, more, 100).seconds(bytes) - estimate(entry, 4, none, 100).seconds(bytes);
+        };
+        CHECK(extra(direct) == Approx(0));
+        CHECK(extra(ring) == Approx(std::max(0.0, bytes - 1e6) / 2).epsilon(0.001));  // two blocks of four
     }
 }

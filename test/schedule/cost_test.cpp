@@ -21,9 +21,9 @@ TEST_CASE("a plan's cost is counted from its steps") {
     CHECK(total.reduced == 2);
     CHECK(total.copied == 2);
     CHECK(total.near() == 7);
-    CHECK(total.spread == 1);  // to rank 2
+    CHECK(total.spread == 4);  // to two peers
     CHECK(total.bytes(total.sent, 100) == 100);
-    CHECK(total.bytes(total.spread, 100) == 25);
+    CHECK(total.bytes(total.spread, 100) == 100);
 }
 
 TEST_CASE("an empty plan costs nothing") {
@@ -54,15 +54,26 @@ TEST_CASE("blocks that come back from a peer of the host they were sent to are a
     plan.round(send(1, output(0, 2)), send(2, output(2)), recv_reduce(1, output(3)));
     plan.round(recv(1, output(0, 2)), recv(2, output(2)), send(1, output(3)));
     CHECK(count(plan).answered == 3);
-    CHECK(count(plan).spread == 1);           // of four, three go to rank 1
-    CHECK(count(plan).spread_answered == 1);  // of three two do
+    CHECK(count(plan).spread == 4);
+    CHECK(count(plan).spread_answered == 3);
     const std::vector<int> numbers{0, 0, 1};
     CHECK(count(plan, 0, host_map(numbers)).answered == 2);
-    CHECK(count(plan, 0, host_map(numbers)).spread_answered == 0);
+    CHECK(count(plan, 0, host_map(numbers)).spread_answered == 2);
     schedule around({.output = 2});
     around.round(send(1, output(0)), recv(2, output(1)));
     around.round(send(1, output(1)), recv(2, output(0)));
     CHECK(count(around).answered == 0);
+}
+
+TEST_CASE("what comes and is sent on later is forwarded, once") {
+    schedule plan({.input = 1, .output = 4, .scratch = 1});
+    plan.round(recv(1, output(0, 2)), send(2, output(0)), send(2, input(0)));  // what was there before
+    plan.round(send(2, output(0)), recv_reduce(1, output(3)), recv(1, scratch(0)));
+    plan.round(send(3, output(0, 3)), send(2, output(3)), send(2, scratch(0)));
+    CHECK(count(plan).forwarded == 4);  // block 0, then block 1, what became of block 3, and the scratch
+    plan.round(recv(1, output(0)));
+    plan.round(send(2, output(0)));
+    CHECK(count(plan).forwarded == 5);
 }
 
 TEST_CASE("what is summed in the pass that sums others, and goes back, is merged, but for the first of it") {
