@@ -21,7 +21,8 @@ struct cost_model {
     double answered = 0;             // a part of `moved_byte`, saved with all of `spread_byte` where a peer writes back into memory that was
                                      // sent to it; and of `reduced_byte` for all but the first of what it sums in one pass and writes back
                                      // to several
-    double allocated = 0;            // a part of `moved_byte`, saved with all of those two in calls with call_options::allocated
+    double allocated = 0;            // a part of `moved_byte`, saved with all of `spread_byte` and `forwarded_byte` in calls with
+                                     // call_options::allocated
     double far_round = 25e-6;        // as `round`, when it comes from another host
     double far_byte = 0.85e-9;       // as `moved_byte`, to or from another host, the larger of both; all ranks of a host share one card
     double cores = 0;                // of a host, for all its ranks, 1 or more; 0: each rank has its own

@@ -1,0 +1,104 @@
+#include <tutti/context.hpp>
+
+#include <doctest/doctest.h>
+#include <stdlib.h>
+
+#include <optional>
+#include <string>
+
+using namespace tutti;
+
+namespace {
+
+/// What this test may have in its environment is put aside.
+class environment_of_one {
+public:
+    environment_of_one(const char* name, const char* value) : name_(name) {
+        if (const char* const before = ::getenv(name)) before_ = before;
+        ::setenv(name, value, 1);
+    }
+    environment_of_one(const environment_of_one&) = delete;
+    environment_of_one& operator=(const environment_of_one&) = delete;
+    ~environment_of_one() {
+        if (before_) ::setenv(name_, before_->c_str(), 1);
+        else ::unsetenv(name_);
+    }
+
+private:
+    const char* const name_;
+    std::optional<std::string> before_;
+};
+
+}  // namespace
+
+TEST_CASE("each variable of the environment replaces its option, and only that") {
+    struct row {
+        const char* name;
+        const char* value;
+        bool (*taken)(const context_options&);
+    };
+    const row rows[] = {
+        {"TUTTI_TRANSPORT", "tcp", [](const context_options& now) { return now.transport == transport_kind::tcp; }},
+        {"TUTTI_TRANSPORT", "shm", [](const context_options& now) { return now.transport == transport_kind::shm; }},
+        {"TUTTI_TRANSPORT", "auto", [](const context_options& now) { return now.transport == transport_kind::automatic; }},
+        {"TUTTI_HOST", "3", [](const context_options& now) { return now.host == 3; }},
+        {"TUTTI_SINGLE_COPY", "0", [](const context_options& now) { return now.single_copy_from == 0; }},
+        {"TUTTI_SINGLE_COPY", "1048576", [](const context_options& now) { return now.single_copy_from == 1048576; }},
+        {"TUTTI_CACHE", "18446744073709551615", [](const context_options& now) { return now.cache_bytes == 18446744073709551615u; }},
+        {"TUTTI_COSTS", "measure", [](const context_options& now) { return now.calibrate && now.costs == context_options().costs; }},
+        {"TUTTI_COSTS", "shm,cores=2,round=1",
+         [](const context_options& now) {
+             cost_model expected = shared_memory_costs;
+             expected.cores = 2;
+             expected.round = 1;
+             return !now.calibrate && now.costs == expected;
+         }},
+        {"TUTTI_DETERMINISTIC", "1", [](const context_options& now) { return now.deterministic; }},
+        {"TUTTI_DETERMINISTIC", "0", [](const context_options& now) { return !now.deterministic; }},
+    };
+    for (const row& each : rows) {
+        CAPTURE(each.name);
+        CAPTURE(each.value);
+        context_options before;
+        before.single_copy_from = before.cache_bytes = 77;
+        before.host = 7;
+        const environment_of_one set(each.name, each.value);
+        const auto now = with_environment(before);
+        REQUIRE(now);
+        CHECK(each.taken(*now));
+        const std::string name = each.name;
+        if (name != "TUTTI_HOST") CHECK(now->host == 7);
+        if (name != "TUTTI_SINGLE_COPY") CHECK(now->single_copy_from == 77);
+        if (name != "TUTTI_CACHE") CHECK(now->cache_bytes == 77);
+    }
+}
+
+TEST_CASE("a variable that makes no sense is refused with its name, its value and what is meant") {
+    struct row {
+        const char* name;
+        const char* value;
+        const char* says;
+    };
+    const row rows[] = {
+        {"TUTTI_TRANSPORT", "udp", "TUTTI_TRANSPORT=udp is not auto, tcp or shm"},
+        {"TUTTI_TRANSPORT", "", "TUTTI_TRANSPORT= is not auto, tcp or shm"},
+        {"TUTTI_HOST", "-1", "TUTTI_HOST=-1 is not a whole number from 0 on"},
+        {"TUTTI_HOST", "4294967296", "TUTTI_HOST=4294967296 is not a whole number from 0 on"},
+        {"TUTTI_SINGLE_COPY", "64KiB", "TUTTI_SINGLE_COPY=64KiB is not a whole number from 0 on"},
+        {"TUTTI_SINGLE_COPY", "", "TUTTI_SINGLE_COPY= is not a whole number from 0 on"},
+        {"TUTTI_CACHE", "-1", "TUTTI_CACHE=-1 is not a whole number from 0 on"},
+        {"TUTTI_CACHE", "1e6", "TUTTI_CACHE=1e6 is not a whole number from 0 on"},
+        {"TUTTI_COSTS", "round", "TUTTI_COSTS=round is not understood; measure is, and round="},
+        {"TUTTI_TUNING", "/no/such/file", "TUTTI_TUNING=/no/such/file: No such file or directory"},
+        {"TUTTI_DETERMINISTIC", "yes", "TUTTI_DETERMINISTIC=yes is not 0 or 1"},
+    };
+    for (const row& each : rows) {
+        CAPTURE(each.name);
+        CAPTURE(each.value);
+        const environment_of_one set(each.name, each.value);
+        const auto refused = with_environment({});
+        REQUIRE_FALSE(refused);
+        CHECK(refused.failure().code() == error::invalid_argument);
+        CHECK(refused.failure().details().cause.find(each.says) != std::string::npos);
+    }
+}
