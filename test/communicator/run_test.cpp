@@ -5,12 +5,12 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 using namespace tutti;
 
 namespace {
 
-/// What this test may have in its environment is put aside.
 class environment_of_one {
 public:
     environment_of_one(const char* name, const char* value) : name_(name) {
@@ -62,6 +62,8 @@ TEST_CASE("each variable of the environment replaces its option, and only that")
         context_options before;
         before.single_copy_from = before.cache_bytes = 77;
         before.host = 7;
+        before.transport = std::string_view(each.value) == "tcp" ? transport_kind::shm : transport_kind::tcp;
+        before.deterministic = std::string_view(each.value) == "0";
         const environment_of_one set(each.name, each.value);
         const auto now = with_environment(before);
         REQUIRE(now);
