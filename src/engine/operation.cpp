@@ -86,7 +86,7 @@ void operation::plan(std::shared_ptr<const program> plan, rank me, int size, con
     // Averages are read once more, and what is combined in place has been.
     const layout& output = space_of(space::output);
     past_caches_ = output.count * asked.element_bytes() >= how.past_caches_from &&
-                   (apart_ ? asked.op.kind() != reduce_op::avg : !tutti::reduces(asked.kind));
+                   (!tutti::reduces(asked.kind) || (apart_ && asked.op.kind() != reduce_op::avg));
     // Here no rank knows the longest block of all; nothing is forwarded, so nothing is lost without slices.
     if (asked.kind == collective::all_to_all_v) slices_ = 1;
     const std::size_t steps = plan_->plan().steps().size();

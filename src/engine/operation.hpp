@@ -131,13 +131,13 @@ public:
     bool from_input(int step) const noexcept { return apart_ && plan_->contributed().read_by(step); }
     /// So many bytes beyond what a send takes lies what answers it.
     std::ptrdiff_t answer_beyond(int step) const noexcept {
-        return from_input(step) ? static_cast<std::ptrdiff_t>(reinterpret_cast<std::uintptr_t>(space_of(space::output).data) -
+        return from_input(step) ? static_cast<std::ptrdiff_t>(reinterpret_cast<std::uintptr_t>(copied_over_) -
                                                               reinterpret_cast<std::uintptr_t>(copied_from_))
                                 : 0;
     }
     /// Where a step reads what it writes, or else would read, at `place` of the output.
     const std::byte* read_at(int step, const std::byte* place) const noexcept {
-        return from_input(step) ? copied_from_ + (place - space_of(space::output).data) : place;
+        return from_input(step) ? copied_from_ + (place - copied_over_) : place;
     }
     /// The memory of a slice where that is known to lie in one place.
     std::optional<std::span<std::byte>> run_of(int step, std::size_t slice) const noexcept {
@@ -257,6 +257,7 @@ private:
     int copied_first_ = 0;
     int copied_count_ = 0;
     const std::byte* copied_from_ = nullptr;
+    const std::byte* copied_over_ = nullptr;  // where in the output that belongs
     bool apart_ = false;                 // of these blocks no more is copied than must stand in the output: steps read the rest where it is
     int first_open_ = 0;                 // rounds before it have ended for all slices
     int open_transfers_ = 0;             // in that round, where there is one slice

@@ -1,5 +1,6 @@
 // Which memory an operation works on: the caller's, its own, what is copied or scaled from one to the other before a slice begins, and where
 // the transfers of a step lie in it.
+#include "base/past_caches.hpp"
 #include "base/prefetch.hpp"
 #include "engine/engine.hpp"
 #include "reduce/kernel.hpp"
@@ -84,10 +85,13 @@ void operation::place_input_copy() noexcept {
     if (!copied_from_ || asked.count == 0) return;
     if (asked.kind == collective::all_gather || asked.kind == collective::all_gather_v) {
         copied_first_ = me_;
-        copied_count_ = copied_from_ == output.at(output.block(me_).first) ? 0 : 1;
+        copied_over_ = output.at(output.block(me_).first);
+        apart_ = copied_from_ != copied_over_;
+        copied_count_ = apart_ ? 1 : 0;
     } else if (tutti::reduces(asked.kind) && !spreads(asked.kind)) {
         copied_first_ = 0;
-        apart_ = copied_from_ != output.data && !scales();
+        copied_over_ = output.data;
+        apart_ = copied_from_ != copied_over_ && !scales();
         copied_count_ = scales() || (apart_ && plan_->contributed().stays()) ? output.blocks : 0;
     } else if (scales()) {
         copied_to_ = space::input;
@@ -111,7 +115,11 @@ void operation::prepare_up_to(std::size_t slice) noexcept {
             }
             const std::byte* from = copied_from_ + (one.first - origin) * target.element_bytes;
             if (scales()) scale(asked.type, target.at(one.first), from, one.count, asked.op.factor());
-            else if (one.count > 0) std::memcpy(target.at(one.first), from, one.count * target.element_bytes);
+            else if (one.count > 0) {
+                const bool past = past_caches_ && apart_ && !plan_->contributed().mixed(index);
+                if (past) copy_past_caches(target.at(one.first), from, one.count * target.element_bytes);
+                else std::memcpy(target.at(one.first), from, one.count * target.element_bytes);
+            }
         }
     }
 }

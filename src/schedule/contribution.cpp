@@ -6,8 +6,8 @@ namespace tutti {
 
 contribution::contribution(const schedule& plan)
     : read_by_(plan.steps().size()),
-      stays_(static_cast<std::size_t>(plan.spaces().output)),
-      written_(stays_.size()) {
+      mixed_(static_cast<std::size_t>(plan.spaces().output)),
+      written_(mixed_.size()) {
     std::size_t first = 0;
     for (int round = 0; round < plan.rounds(); ++round) {
         const auto steps = plan.round(round);
@@ -23,6 +23,7 @@ contribution::contribution(const schedule& plan)
         }
         first += steps.size();
     }
+    stays_ = mixed_;
     for (std::size_t block = 0; block < stays_.size(); ++block)
         if (!written_[block]) stays_[block] = true;
     any_stays_ = std::find(stays_.begin(), stays_.end(), true) != stays_.end();
@@ -36,7 +37,7 @@ bool contribution::read(const blocks& what) {
     if (written == what.count) return false;
     for (int block = what.first; block < what.first + what.count; ++block) {
         const auto index = static_cast<std::size_t>(block);
-        if (!written_[index]) stays_[index] = written_[index] = true;
+        if (!written_[index]) mixed_[index] = written_[index] = true;
     }
     return false;
 }

@@ -8,7 +8,7 @@
 
 namespace tutti {
 
-/// For plans whose contribution stands in the output, as all_reduce, reduce and the scans have it.
+/// For plans whose contribution stands in the output, as all_reduce, reduce, the scans and all_gather have it.
 class contribution {
 public:
     explicit contribution(const schedule& plan);
@@ -19,6 +19,8 @@ public:
     /// Whether the output must have it from the beginning: nothing is ever written there, or a step reads it together with what was written.
     bool stays(int block) const noexcept { return stays_[static_cast<std::size_t>(block)]; }
     bool stays() const noexcept { return any_stays_; }
+    /// Whether a step reads it there, together with what was written.
+    bool mixed(int block) const noexcept { return mixed_[static_cast<std::size_t>(block)]; }
 
 private:
     bool read(const blocks& what);
@@ -26,6 +28,7 @@ private:
 
     std::vector<bool> read_by_;  // by step
     std::vector<bool> stays_;    // by block of the output
+    std::vector<bool> mixed_;    // the same
     std::vector<bool> written_;  // the same, up to the step that is looked at
     bool any_stays_ = false;
 };

@@ -46,6 +46,7 @@ public:
             untouched_ += !written_.contains(block);
             REQUIRE((written_.contains(block) || found_.stays(block)));  // or the result would be nothing
             REQUIRE((!found_.stays(block) || needed_.contains(block) || !written_.contains(block)));
+            REQUIRE(found_.mixed(block) == needed_.contains(block));
         }
         REQUIRE(found_.stays() == (untouched_ > 0 || !needed_.empty()));
     }
