@@ -6,7 +6,8 @@
 namespace tutti {
 
 /// What things cost on a group of hosts, in seconds. The ranks of a group use the numbers of its rank 0, so all choose alike. Memory that is
-/// in no cache costs all algorithms alike, since within a host what a slice brought is sent on while it is hot: so it is not counted. The
+/// in no cache costs all algorithms nearly alike, since within a host what a slice brought is sent on while it is hot: only that it had to come
+/// there is counted, by `forwarded_byte`. The
 /// defaults reproduce what was measured with TCP on one host, 2 and 4 ranks on two cores (docs/findings.md). What is between hosts is not
 /// measured: by default it is a network of 10 Gbit/s. No number is negative, none of seconds beyond a million.
 struct cost_model {
@@ -16,7 +17,7 @@ struct cost_model {
     double moved_byte = 0.07e-9;     // sent or received: a rank does one after the other
     double reduced_byte = 0.018e-9;  // landed beside its operand, read again and added; also copied within a rank
     double spread_byte = 0.0045e-9;  // more for what is sent, for each peer of that rank but one: links share caches
-    double forwarded_byte = 0;       // more for what came and is sent on: it has to go through the caches
+    double forwarded_byte = 0;       // more for what came, or was summed, and is sent on: it has to go through the caches
     double spread_from = 0;          // bytes, of the vectors of all ranks of a host, beyond which these two count: less stays in the caches
     double answered = 0;             // a part of `moved_byte`, saved with all of `spread_byte` where a peer writes back into memory that was
                                      // sent to it; and of `reduced_byte` for all but the first of what it sums in one pass and writes back

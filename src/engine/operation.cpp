@@ -87,6 +87,8 @@ void operation::plan(std::shared_ptr<const program> plan, rank me, int size, con
     const layout& output = space_of(space::output);
     past_caches_ = output.count * asked.element_bytes() >= how.past_caches_from &&
                    (!tutti::reduces(asked.kind) || (apart_ && asked.op.kind() != reduce_op::avg));
+    // What an all_gather contributes has to stand in the output, too, and may be lent from there.
+    apart_ = apart_ && (tutti::reduces(asked.kind) || past_caches_);
     // Here no rank knows the longest block of all; nothing is forwarded, so nothing is lost without slices.
     if (asked.kind == collective::all_to_all_v) slices_ = 1;
     const std::size_t steps = plan_->plan().steps().size();

@@ -116,7 +116,7 @@ void operation::prepare_up_to(std::size_t slice) noexcept {
             const std::byte* from = copied_from_ + (one.first - origin) * target.element_bytes;
             if (scales()) scale(asked.type, target.at(one.first), from, one.count, asked.op.factor());
             else if (one.count > 0) {
-                const bool past = past_caches_ && apart_ && !plan_->contributed().mixed(index);
+                const bool past = apart_ && !tutti::reduces(asked.kind) && !plan_->contributed().mixed(index);
                 if (past) copy_past_caches(target.at(one.first), from, one.count * target.element_bytes);
                 else std::memcpy(target.at(one.first), from, one.count * target.element_bytes);
             }

@@ -24,7 +24,7 @@ struct cost {
     long answered = 0;                    // received from a peer of the host, where nothing was done since it was sent to that peer
     long spread = 0;                      // sent, times the peers that something is sent to but one
     long spread_answered = 0;             // the same of what is answered
-    long forwarded = 0;                   // received, and later sent on
+    long forwarded = 0;                   // received, reduced or not, and later sent on from where it landed
     long far_sent = 0, far_received = 0;  // to and from other hosts
     long far_serial = 0;                  // the larger of both in each round: what a card that does both at once is busy with
     long near() const noexcept { return sent + received - far_sent - far_received; }

@@ -15,8 +15,9 @@ using numbering = std::vector<int>;
 int ranks_of(const numbering& numbers) { return static_cast<int>(numbers.size()); }
 
 /// Between hosts everything is dear; the costs of rank 0 count.
-context_options playing(const numbering& numbers, rank me, std::size_t slice_bytes = 256 * KiB) {
+context_options playing(const numbering& numbers, rank me, std::size_t slice_bytes = 256 * KiB, std::size_t cache_bytes = 0) {
     context_options options;
+    options.cache_bytes = cache_bytes;
     options.host = numbers[static_cast<std::size_t>(me)];
     options.slice_bytes = slice_bytes;
     options.small_bytes = 1000;
@@ -26,12 +27,12 @@ context_options playing(const numbering& numbers, rank me, std::size_t slice_byt
     return options;
 }
 
-void run_on(const numbering& numbers, const test::rank_body& body, std::size_t slice_bytes = 256 * KiB) {
+void run_on(const numbering& numbers, const test::rank_body& body, std::size_t slice_bytes = 256 * KiB, std::size_t cache_bytes = 0) {
     event_loop loop(event_loop::virtual_time);
     memory_network network;
     test::run_ranks(
         loop, ranks_of(numbers), [&network](event_loop& on) { return std::make_unique<memory_transport>(on, network); }, body,
-        [&](rank me) { return playing(numbers, me, slice_bytes); });
+        [&](rank me) { return playing(numbers, me, slice_bytes, cache_bytes); });
 }
 
 task<> count_hosts(communicator& world, int expected) {
@@ -130,10 +131,13 @@ TEST_CASE("every collective gives the serial result on two hosts and more, even 
             }
         }
         const programme large = test::mixed(size, {50'021}, 1);
-        run_on(
-            numbers, [&large](communicator& world) { return test::rehearse(world, large); }, 4 * KiB);
         const programme at_once = test::mixed(size, {0, 1, 100, 3001}, 2);
-        run_on(
-            numbers, [&at_once](communicator& world) { return test::rehearse_at_once(world, at_once); }, 256);
+        for (const std::size_t cache_bytes : {0, 1}) {  // as usual; all results are too long for the caches
+            CAPTURE(cache_bytes);
+            run_on(
+                numbers, [&large](communicator& world) { return test::rehearse(world, large); }, 4 * KiB, cache_bytes);
+            run_on(
+                numbers, [&at_once](communicator& world) { return test::rehearse_at_once(world, at_once); }, 256, cache_bytes);
+        }
     }
 }

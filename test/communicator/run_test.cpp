@@ -31,7 +31,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("each variable of the environment replaces its option, and only that") {
+TEST_CASE("each variable of the environment replaces its option, and no number that others replace") {
     struct row {
         const char* name;
         const char* value;
@@ -53,6 +53,7 @@ TEST_CASE("each variable of the environment replaces its option, and only that")
              expected.round = 1;
              return !now.calibrate && now.costs == expected;
          }},
+        {"TUTTI_TUNING", "/dev/null", [](const context_options& now) { return now.tuning.empty(); }},
         {"TUTTI_DETERMINISTIC", "1", [](const context_options& now) { return now.deterministic; }},
         {"TUTTI_DETERMINISTIC", "0", [](const context_options& now) { return !now.deterministic; }},
     };
@@ -62,6 +63,7 @@ TEST_CASE("each variable of the environment replaces its option, and only that")
         context_options before;
         before.single_copy_from = before.cache_bytes = 77;
         before.host = 7;
+        before.tuning = "shm all_reduce 3: 0 ring";
         before.transport = std::string_view(each.value) == "tcp" ? transport_kind::shm : transport_kind::tcp;
         before.deterministic = std::string_view(each.value) == "0";
         const environment_of_one set(each.name, each.value);
@@ -72,6 +74,7 @@ TEST_CASE("each variable of the environment replaces its option, and only that")
         if (name != "TUTTI_HOST") CHECK(now->host == 7);
         if (name != "TUTTI_SINGLE_COPY") CHECK(now->single_copy_from == 77);
         if (name != "TUTTI_CACHE") CHECK(now->cache_bytes == 77);
+        if (name != "TUTTI_TUNING") CHECK(now->tuning == before.tuning);
     }
 }
 
