@@ -132,7 +132,7 @@ TEST_CASE("every collective gives the serial result on two hosts and more, even 
         }
         const programme large = test::mixed(size, {50'021}, 1);
         const programme at_once = test::mixed(size, {0, 1, 100, 3001}, 2);
-        for (const std::size_t cache_bytes : {0, 1}) {  // as usual; all results are too long for the caches
+        for (const std::size_t cache_bytes : {0u, 1u}) {  // as usual; all results are too long for the caches
             CAPTURE(cache_bytes);
             run_on(
                 numbers, [&large](communicator& world) { return test::rehearse(world, large); }, 4 * KiB, cache_bytes);
