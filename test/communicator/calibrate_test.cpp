@@ -223,10 +223,12 @@ TEST_CASE("measured over a network that is known, costs are that network's, on a
         line.latency = std::chrono::microseconds(50);
         line.bytes_per_second = 1e9;
         line.window_bytes = 256 * KiB;
-        const seen all = join_simulated(size, line, [](rank me) { return with(me == 0); });
+        cost_model usual;
+        usual.forwarded_byte = usual.spread_byte;
+        const seen all = join_simulated(size, line, [&](rank me) { return with(me == 0, usual); });
         for (const auto& each : all.costs) CHECK(each == all.costs[0]);
         for (const auto& each : all.children) CHECK(each == all.costs[0]);
-        const cost_model found = all.costs[0], usual;
+        const cost_model found = all.costs[0];
         CHECK(found.round + 4.0 / 3 * found.message == Approx(50e-6).epsilon(0.1));  // one sent, one received
         CHECK(found.message == usual.message);                                       // what is slower than it was thought waits longer
         CHECK(found.moved_byte == Approx(0.5e-9).epsilon(0.5));
