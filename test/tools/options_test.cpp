@@ -70,6 +70,10 @@ TEST_CASE("a transport that is asked for is taken whatever the environment says"
     CHECK(std::get<options>(parsed({"barrier", "--transport", "tcp"})).transport == tutti::transport_kind::tcp);
     CHECK(std::get<options>(parsed({"barrier", "--transport", "shm"})).transport == tutti::transport_kind::shm);
     CHECK_FALSE(std::get<options>(parsed({"barrier", "--transport", "auto"})).transport.has_value());
+    CHECK_FALSE(std::get<options>(parsed({"barrier"})).alone);
+    CHECK(std::get<options>(parsed({"gather", "--alone"})).alone);
+    CHECK_FALSE(std::get<options>(parsed({"barrier"})).cold);
+    CHECK(std::get<options>(parsed({"all_reduce", "--cold"})).cold);
     CHECK(std::get<options>(parsed({"barrier"})).lanes == 1);
     CHECK(std::get<options>(parsed({"all_reduce", "--lanes", "8"})).lanes == 8);
     CHECK(std::get<options>(parsed({"barrier"})).threads == 1);
@@ -98,6 +102,7 @@ TEST_CASE("what makes no sense is refused with code 2") {
         {"all_reduce", "--overlap", "0"},
         {"all_reduce", "--overlap", "5", "--list", "resnet50"},
         {"all_reduce", "--bytes", "4", "--list", "resnet50"},
+        {"all_reduce", "--cold", "--list", "resnet50"},
         {"broadcast", "--list", "resnet50"},
         {"all_to_all", "--in-place"},
         {"send_recv", "--in-place"},

@@ -54,6 +54,25 @@ TEST_CASE("a plan fills the time, and never has less than three batches of one")
     }
 }
 
+TEST_CASE("what lies between pause and resume does not count") {
+    const plan how{1, 2};
+    stopwatch watch(how);
+    watch.begin_batch();
+    for (int op = 0; op < how.ops; ++op) {
+        watch.pause();
+        const double began = now(), cpu_began = cpu_now();
+        while (now() - began < 0.02 || cpu_now() - cpu_began < 0.01) {}
+        watch.resume();
+        watch.end_op();
+    }
+    watch.end_batch();
+    const summary all = summarize(how, 1, watch.numbers());
+    CHECK(all.median >= 0);
+    CHECK(all.p99 >= 0);
+    CHECK(all.cpu >= 0);
+    CHECK(all.cpu < 0.01);  // of the processor an operation used little, whatever else runs here
+}
+
 TEST_CASE("a stopwatch gives as many numbers as it promises, and none is negative") {
     const plan how{4, 3};
     stopwatch watch(how);

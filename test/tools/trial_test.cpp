@@ -4,6 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <set>
+
 using namespace perf;
 using namespace tutti;
 
@@ -40,6 +43,22 @@ void try_out(const options& given, int size) {
     }
 }
 
+/// Vectors of 24 bytes, which have a cache line each.
+task<> take_turns(communicator& world, const options& given, std::size_t memory_bytes) {
+    trial what(given, given.count_for(24, world.size()), world, memory_bytes);
+    std::set<const void*> inputs, outputs;
+    for (int turn = 0; turn < 6; ++turn) {
+        if (turn % 3 == 0 || given.in_place) what.fill();
+        auto work = once(world, what);
+        co_await std::move(work);
+        CHECK(what.wrong() == 0);
+        inputs.insert(what.input().data);
+        outputs.insert(what.output().data);
+    }
+    CHECK(inputs.size() == std::max<std::size_t>(1, (memory_bytes + 63) / 64));
+    CHECK(outputs.size() == inputs.size());
+}
+
 }  // namespace
 
 TEST_CASE("every operation gives what is expected, and one wrong element is seen") {
@@ -56,6 +75,18 @@ TEST_CASE("every operation gives what is expected, and one wrong element is seen
                 given.arena = size == 2;
                 try_out(given, size);
             }
+}
+
+TEST_CASE("operations take the vectors in turn, and each gives what is expected") {
+    options given;
+    given.what = &subjects().front();
+    for (const bool in_place : {false, true})
+        for (const std::size_t memory_bytes : {0u, 1u, 64u, 65u, 192u}) {
+            CAPTURE(memory_bytes);
+            given.in_place = in_place;
+            const test::rank_body body = [&](communicator& world) { return take_turns(world, given, memory_bytes); };
+            test::run_ranks(2, body);
+        }
 }
 
 TEST_CASE("every type has its expected result of every operator that it has") {

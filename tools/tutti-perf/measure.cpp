@@ -7,6 +7,7 @@
 #include "trial.hpp"
 
 #include "base/core_set.hpp"
+#include "base/past_caches.hpp"
 
 #include <algorithm>
 
@@ -121,8 +122,11 @@ task<row> measure_work(communicator& world, const options& given, trial& what, W
     co_return made;
 }
 
+/// Of a rank: what all ranks of the host read before they read something again does not fit in its last cache by far.
+std::size_t cold_bytes(int ranks) { return 4 * last_cache_bytes() / static_cast<std::size_t>(ranks); }
+
 task<> measure_size(communicator& world, const options& given, std::uint64_t bytes, shared_cores host, engine& inside, const report& tell) {
-    trial what(given, given.count_for(bytes, world.size()), world);
+    trial what(given, given.count_for(bytes, world.size()), world, given.cold ? cold_bytes(host.ranks) : 0);
     single call{world, what};
     sequel calls{world, what};
     spinning spun{world, what};

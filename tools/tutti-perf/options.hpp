@@ -35,6 +35,8 @@ struct options {
     bool in_place = false;
     bool spin = false;
     bool arena = false;  // memory from communicator::allocate
+    bool alone = false;  // a barrier before each operation
+    bool cold = false;   // each operation finds its vector in no cache
     bool check = true;
     bool deterministic = false;
     std::string json;  // a file; empty: none

@@ -44,6 +44,11 @@ tutti::task<summary> measured(tutti::communicator& world, Work& work, const opti
         co_await world.barrier();
         watch.begin_batch();
         for (int i = 0; i < how.ops; ++i) {
+            if (given.alone) {
+                watch.pause();
+                co_await world.barrier();
+                watch.resume();
+            }
             co_await work();
             watch.end_op();
         }

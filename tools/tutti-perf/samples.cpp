@@ -52,6 +52,17 @@ void stopwatch::begin_batch() noexcept {
     began_ = last_ = now();
 }
 
+void stopwatch::pause() noexcept {
+    paused_ = now();
+    cpu_paused_ = cpu_now();
+}
+
+void stopwatch::resume() noexcept {
+    cpu_began_ += cpu_now() - cpu_paused_;
+    last_ = now();
+    began_ += last_ - paused_;
+}
+
 void stopwatch::end_op() noexcept {
     const double ended = now();
     ops_.push_back(ended - last_);

@@ -24,11 +24,14 @@ double cpu_now() noexcept;
 /// A value that was measured: the least one which that part of them does not exceed. They are in order, and there is one.
 double percentile(std::span<const double> sorted, double part) noexcept;
 
-/// One rank's times. Used as: begin_batch, then end_op after each operation, then end_batch; and so on.
+/// One rank's times. Used as: begin_batch, then end_op after each operation, then end_batch; and so on. What is done between pause and resume,
+/// before an operation, does not count.
 class stopwatch {
 public:
     explicit stopwatch(plan how);
     void begin_batch() noexcept;
+    void pause() noexcept;
+    void resume() noexcept;
     void end_op() noexcept;
     void end_batch() noexcept;
 
@@ -38,7 +41,7 @@ public:
 
 private:
     plan how_;
-    double began_ = 0, last_ = 0, cpu_began_ = 0, cpu_ = 0;
+    double began_ = 0, last_ = 0, paused_ = 0, cpu_began_ = 0, cpu_paused_ = 0, cpu_ = 0;
     std::vector<double> batches_;  // seconds per operation
     std::vector<double> ops_;
 };

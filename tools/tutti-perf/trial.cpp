@@ -13,6 +13,7 @@ using namespace tutti;
 
 constexpr std::align_val_t page{4096};
 constexpr std::uint64_t period = 97;  // of the contributions along a part
+constexpr std::size_t line = 64;      // of a cache
 
 std::vector<std::size_t> counts_of(const subject& what, rank me, int size, std::uint64_t share) {
     std::vector<std::size_t> counts;
@@ -40,20 +41,27 @@ trial::memory::memory(communicator& world, bool arena, std::size_t bytes) {
     }
 }
 
-trial::trial(const options& given, std::uint64_t count, communicator& world)
+trial::trial(const options& given, std::uint64_t count, communicator& world, std::size_t memory_bytes)
     : what_(*given.what),
       type_(given.type),
       op_(given.reduce),
       in_place_(what_.in_place(given.in_place)),
+      arena_(given.arena),
       me_(world.rank()),
       size_(world.size()),
       count_(count),
       longest_(count * shares_of(what_, size_)),
       counts_(counts_of(what_, me_, size_, count)),
-      first_(world, given.arena, bytes()),
-      second_(in_place_ ? memory() : memory(world, given.arena, bytes())),
-      operands_{input(), output(), op(), counts_, {.allocated = given.arena}} {
+      stride_(std::max<std::size_t>(1, (bytes() + line - 1) / line) * line),
+      vectors_(std::max<std::size_t>(1, (memory_bytes + stride_ - 1) / stride_)),
+      first_(world, arena_, vectors_ * stride_),
+      second_(in_place_ ? memory() : memory(world, arena_, vectors_ * stride_)) {
     clear();
+}
+
+operands trial::next() noexcept {
+    last_ = (last_ + 1) % vectors_;
+    return {input(), output(), op(), counts_, {.allocated = arena_}};
 }
 
 reduction trial::op() const noexcept {
@@ -61,24 +69,24 @@ reduction trial::op() const noexcept {
     return op_;
 }
 
-std::size_t trial::mine_bytes(parts held) const noexcept {
+std::size_t trial::offset(parts held) const noexcept {
     const bool inside = in_place_ && held == parts::one && (what_.input == parts::all || what_.output == parts::all);
     std::size_t before = 0;
     for (rank each = 0; inside && each < me_; ++each) before += counts_[static_cast<std::size_t>(each)];
-    return before * size_of(type_);
+    return last_ * stride_ + before * size_of(type_);
 }
 
-const_buffer trial::input() const noexcept { return {first_.data() + mine_bytes(what_.input), elements(what_.input), type_}; }
+const_buffer trial::input() const noexcept { return {first_.data() + offset(what_.input), elements(what_.input), type_}; }
 
 buffer trial::output() const noexcept {
     std::byte* const begin = in_place_ ? first_.data() : second_.data();
-    return {begin + mine_bytes(what_.output), elements(what_.output), type_};
+    return {begin + offset(what_.output), elements(what_.output), type_};
 }
 
 void trial::clear() noexcept {
     if (bytes() == 0) return;
-    std::memset(first_.data(), 0, bytes());
-    if (!in_place_) std::memset(second_.data(), 0, bytes());
+    std::memset(first_.data(), 0, vectors_ * stride_);
+    if (!in_place_) std::memset(second_.data(), 0, vectors_ * stride_);
 }
 
 /// Small enough to be exact in every type. What is added or multiplied is 1 or 2, so that sums of hundreds of ranks are, too.
@@ -99,9 +107,11 @@ void trial::fill_input() {
 
 void trial::fill() {
     if (bytes() == 0) return;
-    std::memset(first_.data(), 0x5a, bytes());
-    if (!in_place_) std::memset(second_.data(), 0x5a, bytes());
+    std::memset(first_.data(), 0x5a, vectors_ * stride_);
+    if (!in_place_) std::memset(second_.data(), 0x5a, vectors_ * stride_);
     visit(type_, [this]<class T> { fill_input<T>(); });
+    for (std::size_t other = 0; other < vectors_; ++other)
+        if (other != last_) std::memcpy(first_.data() + other * stride_, first_.data() + last_ * stride_, bytes());
 }
 
 /// `index` within the part.
