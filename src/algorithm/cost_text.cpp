@@ -19,6 +19,7 @@ struct field {
 };
 constexpr field fields[] = {{"round", &cost_model::round},
                             {"message", &cost_model::message},
+                            {"packet", &cost_model::packet},
                             {"link", &cost_model::link},
                             {"moved_byte", &cost_model::moved_byte},
                             {"reduced_byte", &cost_model::reduced_byte},

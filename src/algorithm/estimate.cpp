@@ -8,6 +8,7 @@ namespace tutti {
 namespace {
 
 constexpr double received_message = 1.0 / 3;  // of a send, whose call carries it as far as the receiver's queue
+constexpr double packet_bytes = 65'483;       // of a stream, in a packet of the loopback interface
 
 std::size_t on_host(int number, int size, const host_map& hosts) {
     return hosts.count() == 1 ? static_cast<std::size_t>(size) : hosts.ranks(number).size();
@@ -69,12 +70,34 @@ void estimate::count_hops(int hops, const host_map& hosts, int size) {
     }
 }
 
+estimate::work& estimate::work::operator+=(const work& other) {
+    once += other.once;
+    slice += other.slice;
+    byte += other.byte;
+    beyond += other.beyond;
+    for (const auto& [length, number] : other.messages) messages[length] += number;
+    return *this;
+}
+
+estimate::work& estimate::work::operator*=(double times) {
+    once *= times;
+    slice *= times;
+    byte *= times;
+    beyond *= times;
+    for (auto& [length, number] : messages) number *= times;
+    return *this;
+}
+
 /// What a rank keeps its core busy with.
-estimate::work estimate::work_of(const cost& one) const noexcept {
-    return {one.exchanges * model_.round, message_seconds(one),
-            (one.bytes(one.sent + one.received, 1) - one.bytes(one.answered, 1) * model_.answered) * model_.moved_byte +
-                (one.bytes(one.reduced + one.copied, 1) - one.bytes(one.merged, 1) * model_.answered) * model_.reduced_byte,
-            beyond_seconds(one, 1)};
+estimate::work estimate::work_of(const cost& one) const {
+    work all{one.exchanges * model_.round,
+             message_seconds(one),
+             (one.bytes(one.sent + one.received, 1) - one.bytes(one.answered, 1) * model_.answered) * model_.moved_byte +
+                 (one.bytes(one.reduced + one.copied, 1) - one.bytes(one.merged, 1) * model_.answered) * model_.reduced_byte,
+             beyond_seconds(one, 1),
+             {}};
+    for (const auto& [blocks, number] : one.lengths) all.messages[one.bytes(blocks, 1)] += number;
+    return all;
 }
 
 /// Cards of the hosts all of whose ranks were counted; cores of all hosts, whose other ranks are taken to be like those that were.
@@ -82,7 +105,6 @@ void estimate::count_hosts(const host_map& hosts, const std::vector<rank>& count
     struct host {
         cost all;
         std::vector<work> ranks;
-        work sum;
     };
     std::vector<host> found(static_cast<std::size_t>(hosts.count()));
     for (std::size_t at = 0; at < counted.size(); ++at) {
@@ -91,22 +113,36 @@ void estimate::count_hosts(const host_map& hosts, const std::vector<rank>& count
         of.all.far_sent += one.far_sent;
         of.all.far_received += one.far_received;
         of.ranks.push_back(work_of(one));
-        of.sum = of.sum + of.ranks.back();
     }
     for (std::size_t number = 0; number < found.size(); ++number) {
         const host& of = found[number];
         if (of.ranks.empty()) continue;
         const auto there = static_cast<double>(on_host(static_cast<int>(number), size, hosts)), seen = static_cast<double>(of.ranks.size());
         if (seen == there) card_share_ = std::max(card_share_, ranks_[0].bytes(std::max(of.all.far_sent, of.all.far_received), 1));
-        if (!share_cores(on_host(static_cast<int>(number), size, hosts), model_)) continue;
-        // With each rank there / cores - 1 of the others share its core, who have the average work of others: what that is beyond an even
-        // share of all work is a part of what the rank has beyond the mean.
-        const work mean = of.sum * (1 / seen);
-        const double part = model_.uneven * there * (1 - 1 / model_.cores) / std::max(1.0, there - 1);
-        for (const work& one : of.ranks) crowds_.push_back(mean * (there / model_.cores - part) + one * part);
+        if (share_cores(on_host(static_cast<int>(number), size, hosts), model_)) count_cores(of.ranks, there);
     }
     std::sort(crowds_.begin(), crowds_.end());
     crowds_.erase(std::unique(crowds_.begin(), crowds_.end()), crowds_.end());
+}
+
+/// Of a host with so many ranks, or of those of them that were counted.
+void estimate::count_cores(const std::vector<work>& ranks, double there) {
+    const auto seen = static_cast<double>(ranks.size()), share = there / model_.cores;
+    work mean;
+    for (const work& one : ranks) mean += one;
+    mean *= 1 / seen;
+    if (seen == there && std::floor(share) == share && std::floor(model_.cores) == model_.cores) {
+        for (auto first = ranks.begin(); first != ranks.end(); first += static_cast<long>(share)) {
+            work core = mean * (share * (1 - model_.uneven));
+            for (auto one = first; one != first + static_cast<long>(share); ++one) core += *one * model_.uneven;
+            crowds_.push_back(core);
+        }
+        return;
+    }
+    // With each rank share - 1 of the others are on its core, who have the average work of others: what that is beyond an even share of all
+    // work is a part of what the rank has beyond the mean.
+    const double part = model_.uneven * there * (1 - 1 / model_.cores) / std::max(1.0, there - 1);
+    for (const work& one : ranks) crowds_.push_back(mean * (share - part) + one * part);
 }
 
 double estimate::message_seconds(const cost& of) const noexcept {
@@ -125,6 +161,16 @@ double estimate::flow_seconds(const cost& of, double bytes, double beyond) const
     return message_seconds(of) + moved * model_.moved_byte + of.bytes(of.far_serial, bytes) * model_.far_byte +
            (of.bytes(of.reduced + of.copied, bytes) - of.bytes(of.merged, bytes) * model_.answered) * model_.reduced_byte +
            beyond * beyond_seconds(of, bytes);
+}
+
+/// What the last packets of messages take beyond what they carry, and less where one packet carries all.
+double estimate::packets_seconds(const work& of, double slice_bytes) const noexcept {
+    double packets = 0;
+    for (const auto& [length, number] : of.messages) {
+        const double filled = length * slice_bytes / packet_bytes;
+        packets += number * (std::max(1.0, std::ceil(filled)) - 1 - filled);
+    }
+    return packets * model_.packet;
 }
 
 /// Hops of a slice during which nothing of the next segment can leave.
@@ -155,7 +201,8 @@ double estimate::seconds(double vector_bytes) const noexcept {
     double longest = moved;
     for (const work& all : crowds_) {
         const double waited = (1 - 1 / model_.cores) * moved;
-        longest = std::max(longest, all.once + slices * all.slice + vector_bytes * all.byte + beyond * all.beyond + waited);
+        longest = std::max(longest, all.once + slices * (all.slice + packets_seconds(all, slice)) + vector_bytes * all.byte +
+                                        beyond * all.beyond + waited);
     }
     return longest;
 }

@@ -8,6 +8,7 @@
 #include "schedule/cost.hpp"
 
 #include <compare>
+#include <map>
 #include <vector>
 
 namespace tutti {
@@ -30,7 +31,8 @@ inline cost_model costs_of_allocated(cost_model costs) noexcept {
 /// and what hops take meanwhile is hidden by the other slices of the segment only. In groups of more than `most_chained` ranks the chain is that of the busiest rank's rounds, as if
 /// it never waited, and ranks are counted at both ends only, and on the hosts of the first and the last one: every special part (root,
 /// centre, folded pair, leader) is played there. All ranks of a host share its
-/// card and its cores: nothing ends before the busiest card has moved its bytes, and the busiest core has done its ranks' work.
+/// card and its cores: nothing ends before the busiest card has moved its bytes, and the busiest core has done its ranks' work. Where each core
+/// has as many ranks as any other, these are neighbours.
 class estimate {
 public:
     static constexpr int most_chained = 64;
@@ -60,16 +62,17 @@ private:
     /// What a core does that ranks share: once, for each slice, for each byte of the vector, and for each beyond spread_from.
     struct work {
         double once = 0, slice = 0, byte = 0, beyond = 0;
-        friend work operator+(const work& one, const work& other) noexcept {
-            return {one.once + other.once, one.slice + other.slice, one.byte + other.byte, one.beyond + other.beyond};
-        }
-        friend work operator*(const work& one, double times) noexcept {
-            return {one.once * times, one.slice * times, one.byte * times, one.beyond * times};
-        }
+        std::map<double, double> messages;  // of a slice: how many are so long, in parts of it
+        work& operator+=(const work& other);
+        work& operator*=(double times);
+        friend work operator+(work one, const work& other) { return one += other; }
+        friend work operator*(work one, double times) { return one *= times; }
         friend auto operator<=>(const work&, const work&) = default;
     };
-    work work_of(const cost& of) const noexcept;
-    std::vector<work> crowds_;  // of the hosts that have more ranks than cores, for each rank; those that differ
+    work work_of(const cost& of) const;
+    void count_cores(const std::vector<work>& ranks, double there);
+    double packets_seconds(const work& of, double slice_bytes) const noexcept;
+    std::vector<work> crowds_;  // of the hosts that have more ranks than cores; those that differ
 };
 
 }  // namespace tutti

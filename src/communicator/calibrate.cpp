@@ -19,14 +19,16 @@ constexpr int batches = 3, most_repeats = 100;
 using fields = std::span<double cost_model::*const>;
 constexpr double cost_model::*latencies[] = {&cost_model::round, &cost_model::message, &cost_model::link};
 constexpr double cost_model::*waiting[] = {&cost_model::round};
-constexpr double cost_model::*moving[] = {&cost_model::moved_byte, &cost_model::spread_byte, &cost_model::forwarded_byte};
+constexpr double cost_model::*moving[] = {&cost_model::moved_byte, &cost_model::packet, &cost_model::spread_byte,
+                                          &cost_model::forwarded_byte};
 constexpr double cost_model::*far_latencies[] = {&cost_model::far_round};
 constexpr double cost_model::*far_moving[] = {&cost_model::far_byte};
 constexpr double cost_model::*reducing[] = {&cost_model::reduced_byte};
 constexpr double cost_model::*every_field[] = {
-    &cost_model::round,       &cost_model::message,     &cost_model::link,           &cost_model::moved_byte, &cost_model::reduced_byte,
-    &cost_model::spread_byte, &cost_model::spread_from, &cost_model::far_round,      &cost_model::far_byte,   &cost_model::cores,
-    &cost_model::answered,    &cost_model::allocated,   &cost_model::forwarded_byte, &cost_model::crowded,    &cost_model::uneven};
+    &cost_model::round,          &cost_model::message,     &cost_model::link,        &cost_model::moved_byte,
+    &cost_model::reduced_byte,   &cost_model::spread_byte, &cost_model::spread_from, &cost_model::far_round,
+    &cost_model::far_byte,       &cost_model::cores,       &cost_model::answered,    &cost_model::allocated,
+    &cost_model::forwarded_byte, &cost_model::crowded,     &cost_model::uneven,      &cost_model::packet};
 static_assert(sizeof(cost_model) == std::size(every_field) * sizeof(double));
 
 cost_model scaled(cost_model costs, fields which, double factor) noexcept {

@@ -93,6 +93,7 @@ cost count(const schedule& plan, rank me, const host_map& hosts) {
             total.messages += is_transfer(line);
             total.linked += is_transfer(line) && !far ? others : 0;
             total.sends += line.what == action::send;
+            if (is_transfer(line) && !far) ++total.lengths[line.here.count];
             if (line.what == action::copy) total.copied += line.here.count;
             if (line.what == action::send) {
                 const long answered = !far && all.to(line) ? line.here.count : 0;

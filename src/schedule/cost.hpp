@@ -5,6 +5,8 @@
 #include "schedule/host_map.hpp"
 #include "schedule/schedule.hpp"
 
+#include <map>
+
 namespace tutti {
 
 struct cost {
@@ -32,6 +34,8 @@ struct cost {
     /// its lane carries no other segment.
     int lane_rounds = 0;
     int far_lane_rounds = 0;  // of these: with another host
+
+    std::map<long, int> lengths;  // blocks of a message within the host, and how many sends and recvs have so many
 
     /// Of a vector of `vector_bytes`.
     double bytes(long blocks, double vector_bytes) const noexcept { return vector_bytes * static_cast<double>(blocks) / whole; }

@@ -23,7 +23,7 @@ constexpr algorithm line{collective::broadcast, "line", build_line, nullptr};
 cost_model simple() {
     cost_model costs;
     costs.round = 1;
-    costs.message = costs.reduced_byte = costs.spread_byte = 0;
+    costs.message = costs.packet = costs.reduced_byte = costs.spread_byte = 0;
     costs.moved_byte = 0.01;
     costs.crowded = 1;
     return costs;
@@ -108,23 +108,34 @@ TEST_CASE("ranks that share cores take as long as the work on the busiest core, 
     CHECK(takes(4, 4, 400) == takes(4, 0, 400));
     CHECK(takes(4, 2, 400) == Approx(4 * (3 + 6 + 2) / 2.0 + (3 + 6 + 2) / 2.0));
     CHECK(takes(4, 1, 400) == Approx(4 * (3 + 6 + 2)));
-    // Ranks stay on their cores: of a line the middle ones have two hops' work, and share a core with half of what the other three have.
+    // Where ranks stay on their cores neighbours share one. Of a line the middle ones have two hops' work, the ends one.
     const auto line_takes = [&](double cores) {
         costs.cores = cores;
         return estimate(line, 4, costs, 1000).seconds(0);
     };
     CHECK(line_takes(4) == Approx(3));
-    CHECK(line_takes(3) == Approx(2 + 4 * (4 / 3.0 - 1) / 3 + 3 * 2 / 3.0));
-    CHECK(line_takes(2) == Approx(2 + 4 / 3.0 + 3 / 2.0));
+    CHECK(line_takes(2) == Approx(2 + 1 + 3 / 2.0));
     CHECK(line_takes(1) == Approx(6));
-    costs.uneven = 0.25;  // of the way from an even share
-    CHECK(line_takes(2) == Approx(6 / 2.0 + (2 + 4 / 3.0 - 6 / 2.0) / 4 + 3 / 2.0));
+    CHECK(line_takes(3) == Approx(2 + 4 * (4 / 3.0 - 1) / 3 + 3 * 2 / 3.0));  // they move: with a third of what the other three have
+    // A root that sends a block to each of three, and copies one, shares a core with one of them; the chain is its sends and a receipt.
+    const auto root_takes = [&](double uneven) {
+        costs.cores = 2;
+        costs.uneven = uneven;
+        return estimate(*find(collective::scatter, "direct"), 4, costs, 1000).seconds(400);
+    };
+    CHECK(root_takes(1) == Approx((1 + 3 + 2) + (1 + 1) + (1 + 3 + 1) / 2.0));
+    CHECK(root_takes(0) == Approx((4 + 6 + 2) / 2.0 + (1 + 3 + 1) / 2.0));
+    CHECK(root_takes(0.25) == Approx(root_takes(0) + (root_takes(1) - root_takes(0)) / 4));
     costs.uneven = 1;
     // A rank that has half a core to itself takes twice as long.
     costs.cores = 0.5;
     costs.far_round = 0;
     const std::vector<int> apart{0, 1};
     CHECK(estimate(line, 2, costs, 1000, host_map(apart)).seconds(0) == Approx(2));
+    // Five ranks on two cores and a half are not two and two.
+    costs.far_round = 1;
+    costs.cores = 2.5;
+    CHECK(estimate(line, 5, costs, 1000).seconds(0) == Approx(2 + 6 * (2 - 1) / 4.0 + 4 * (1 - 1 / 2.5)));
     // Of two hosts with two cores each the fuller one counts.
     costs.far_round = 1;
     costs.far_byte = 0.01;
@@ -133,6 +144,26 @@ TEST_CASE("ranks that share cores take as long as the work on the busiest core, 
     // In large groups the ranks that are not counted work as those that are.
     const int size = 2 * estimate::most_chained;
     CHECK(takes(size, 1, 0) == Approx(size * (size - 1)));
+}
+
+TEST_CASE("a message that is a little too long for a packet takes another one, where cores are shared") {
+    cost_model costs = simple();
+    costs.packet = 10;
+    constexpr double packet = 65'483;
+    const auto more = [&](double cores, double bytes, std::size_t slice = MiB) {
+        cost_model without = costs;
+        without.packet = 0;
+        costs.cores = without.cores = cores;
+        return estimate(line, 2, costs, slice).seconds(bytes) - estimate(line, 2, without, slice).seconds(bytes);
+    };
+    for (const double cores : {0., 2.}) CHECK(more(cores, packet + 1) == 0);
+    // Beside what bytes take on average; at both ends.
+    CHECK(more(1, 0) == 0);
+    CHECK(more(1, packet / 2) == Approx(2 * 10 * -0.5));
+    CHECK(more(1, packet) == Approx(2 * 10 * -1));
+    CHECK(more(1, packet + 1) == Approx(2 * 10 * -1 / packet));
+    CHECK(more(1, 2.25 * packet) == Approx(2 * 10 * -0.25));
+    CHECK(more(1, 4 * packet, 2 * static_cast<std::size_t>(packet)) == Approx(2 * 2 * 10 * -1));  // of each slice
 }
 
 TEST_CASE("rounds and messages take longer where any host has more ranks than cores, and only there") {

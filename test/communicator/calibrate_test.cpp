@@ -233,6 +233,7 @@ TEST_CASE("measured over a network that is known, costs are that network's, on a
         CHECK(found.message == usual.message);                                       // what is slower than it was thought waits longer
         CHECK(found.moved_byte == Approx(0.5e-9).epsilon(0.5));
         CHECK(found.spread_byte / found.moved_byte == Approx(usual.spread_byte / usual.moved_byte));
+        CHECK(found.packet / found.moved_byte == Approx(usual.packet / usual.moved_byte));
         CHECK(found.forwarded_byte / found.moved_byte == Approx(usual.forwarded_byte / usual.moved_byte));
         CHECK(found.cores == usual.cores);
     }

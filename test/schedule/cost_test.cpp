@@ -22,6 +22,7 @@ TEST_CASE("a plan's cost is counted from its steps") {
     CHECK(total.copied == 2);
     CHECK(total.near() == 7);
     CHECK(total.spread == 4);  // to two peers
+    CHECK(total.lengths == std::map<long, int>{{1, 2}, {2, 1}, {3, 1}});
     CHECK(total.bytes(total.sent, 100) == 100);
     CHECK(total.bytes(total.spread, 100) == 100);
 }
