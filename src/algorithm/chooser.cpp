@@ -82,7 +82,7 @@ chooser::chooser(int size, const cost_model& model, std::vector<range> wanted, s
       hosts_(hosts) {}
 
 bool chooser::usable(const algorithm& entry) const noexcept {
-    return serves(entry, size_, hosts_) && (!deterministic_ || deterministic(entry, size_));
+    return entry.build != nullptr && serves(entry, size_, hosts_) && (!deterministic_ || deterministic(entry, size_));
 }
 
 chooser::known chooser::work_out(collective kind) const {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -38,6 +39,12 @@ std::optional<collective> collective_of(std::string_view text) {
     return std::nullopt;
 }
 
+constexpr auto all_by_cost = [] {
+    std::array<algorithm, collective_count> all{};
+    for (std::size_t number = 0; number < all.size(); ++number) all[number] = {static_cast<collective>(number), "auto", nullptr, nullptr};
+    return all;
+}();
+
 /// What is wrong with what stands behind the colon; empty where all is well.
 std::string read_steps(std::string_view steps, collective kind, int size, std::vector<tuned>& into) {
     std::optional<std::size_t> before;
@@ -46,7 +53,7 @@ std::string read_steps(std::string_view steps, collective kind, int size, std::v
         const auto bytes = whole<std::size_t>(word(step));
         const std::string_view called = word(step);
         if (!bytes || called.empty() || !word(step).empty()) return "behind the colon stand bytes and algorithms, as in 0 star, 65536 direct";
-        const algorithm* const choice = find(kind, called);
+        const algorithm* const choice = called == "auto" ? by_cost(kind) : find(kind, called);
         if (choice == nullptr) return fmt::format("{} has no algorithm '{}'", name(kind), called);
         if (choice->fits) return fmt::format("{} is for ranks on several hosts, and a tuning is for those of one", called);
         if (choice->serves && !choice->serves(size)) return fmt::format("{} does not serve {} ranks", called, size);
@@ -74,6 +81,8 @@ std::string read_line(std::string_view line, std::string_view transport, std::ve
 }
 
 }  // namespace
+
+const algorithm* by_cost(collective kind) noexcept { return &all_by_cost[static_cast<std::size_t>(kind)]; }
 
 result<std::vector<tuned>> tuning_in(std::string_view text, std::string_view transport) {
     std::vector<tuned> all;

@@ -16,13 +16,16 @@ namespace tutti {
 struct tuned {
     int size = 0;
     std::size_t from_bytes = 0;  // of the whole vector, up to the next of its collective and size
-    const algorithm* choice = nullptr;
+    const algorithm* choice = nullptr;  // or by_cost(kind)
 
     friend bool operator==(const tuned&, const tuned&) = default;
 };
 
-/// What `text` says of `transport`, "tcp" or "shm". A line each for a collective and a number of ranks, "shm all_reduce 4: 0 star, 65536 direct";
-/// '#' begins a comment, ';' ends a line, too. error::invalid_argument quotes the line that makes no sense, of whichever transport.
+/// Stands for what costs choose; called "auto". A chooser cannot use it, and takes what it would take without.
+const algorithm* by_cost(collective kind) noexcept;
+
+/// What `text` says of `transport`, "tcp" or "shm". A line each for a collective and a number of ranks, "shm all_reduce 4: 0 star, 65536 direct,
+/// 1048576 auto"; '#' begins a comment, ';' ends a line, too. error::invalid_argument quotes the line that makes no sense, of whichever transport.
 result<std::vector<tuned>> tuning_in(std::string_view text, std::string_view transport);
 
 /// For the chooser of a group of so many ranks: nothing where they are on several hosts.

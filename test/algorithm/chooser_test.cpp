@@ -1,4 +1,5 @@
 #include "algorithm/chooser.hpp"
+#include "algorithm/tuning.hpp"
 
 #include "algorithm/estimate.hpp"
 #include "schedule/cost.hpp"
@@ -210,6 +211,10 @@ TEST_CASE("what is wanted is taken from its bytes on, where it may be, and elsew
     // A ring keeps no order.
     CHECK(&wanting.choose(all_reduce, 4 * KiB, true) == &usual.choose(all_reduce, 4 * KiB, true));
     CHECK(&wanting.choose(all_reduce, 64 * KiB, true) == star);
+    chooser back(4, {}, {{4 * KiB, star}, {MiB, by_cost(all_reduce)}});
+    CHECK(&back.choose(all_reduce, MiB - 1) == star);
+    CHECK(&back.choose(all_reduce, MiB) == &usual.choose(all_reduce, MiB));
+    CHECK(&back.choose(all_reduce, 3 * GiB, true) == &usual.choose(all_reduce, 3 * GiB, true));
     // The last counts, and what does not serve so many ranks is not taken, nor is what was wanted before it.
     CHECK(&chooser(4, {}, {{4 * KiB, ring}, {0, star}}).choose(all_reduce, 64 * KiB) == star);
     CHECK(&chooser(3, {}, {{0, ring}, {4 * KiB, once}}).choose(all_reduce, 64 * KiB) == &chooser(3).choose(all_reduce, 64 * KiB));

@@ -23,6 +23,9 @@ TEST_CASE("a tuning is read for one transport, with comments and empty lines, an
     CHECK(to_string(shared, "shm") ==
           "shm all_reduce 4: 0 star, 65536 direct; shm broadcast 3: 17 tree; shm all_reduce 2: 0 ring, 1 recursive_doubling");
     CHECK(tuning_in(to_string(shared, "shm"), "shm").value() == shared);
+    const std::vector<tuned> back{{4, 8, find(all_reduce, "star")}, {4, 64, by_cost(all_reduce)}};
+    CHECK(tuning_in("tcp all_reduce 4: 8 star, 64 auto", "tcp").value() == back);
+    CHECK(to_string(back, "tcp") == "tcp all_reduce 4: 8 star, 64 auto");
     const std::vector<tuned> twice{{4, 8, find(all_reduce, "star")}, {4, 8, find(all_reduce, "ring")}};
     CHECK(tuning_in(to_string(twice, "tcp"), "tcp").value() == twice);
 }

@@ -18,6 +18,8 @@ KEY = "all_reduce", 4, 64
 class RingIsChosen:
     """A plan with four algorithms, of which the model takes the ring."""
 
+    tuning = None
+
     def algorithms(self, kind, ranks):
         return {name: name for name in ("ring", "star", "tree", "direct")}
 
@@ -62,7 +64,11 @@ class Confirm(unittest.TestCase):
     def test_a_tuning_keeps_the_choice_and_then_that_of_the_size_before_where_nothing_is_much_quicker(self):
         sizes = {4: (10, 10.4), 16: (11, 10), 64: (10.4, 10), 256: (20, 10), 1024: (20, 10)}
         measured = {("all_reduce", 4, size): {"ring": ring, "star": star} for size, (ring, star) in sizes.items()}
-        self.assertEqual(list(fit_costs.tuning_lines(RingIsChosen(), "shm", measured, {}, 0.05)), ["shm all_reduce 4: 0 ring, 8 star, 32 ring, 128 star"])
+        plan = RingIsChosen()
+        self.assertEqual(list(fit_costs.tuning_lines(plan, "shm", measured, {}, 0.05)), ["shm all_reduce 4: 8 star, 32 auto, 128 star"])
+        self.assertEqual(list(fit_costs.tuning_lines(plan, "shm", measured, {}, 1.5)), [])
+        plan.tuning = "an older one"
+        self.assertEqual(list(fit_costs.tuning_lines(plan, "shm", measured, {}, 0.05)), ["shm all_reduce 4: 0 ring, 8 star, 32 ring, 128 star"])
 
     def test_where_little_seems_to_be_lost_nothing_is_measured_again(self):
         stopwatch = Times()
