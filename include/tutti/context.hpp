@@ -41,8 +41,8 @@ struct context_options {
     std::optional<cost_model> costs = std::nullopt;
     bool calibrate = false;  // measure them when the job has joined, in some 30 ms; `costs` gives what cannot be measured
     // Algorithms that groups on one host take whatever they cost: a line for each collective and number of ranks, as tools/fit-costs
-    // --write-tuning has them, "shm all_reduce 4: 4096 star, 65536 auto" with bytes of the whole vector; auto is by cost. Rank 0's are used by all ranks, and by
-    // what is split from their communicator, but in calls with call_options::allocated.
+    // --write-tuning has them, "shm all_reduce 4: 4096 star, 65536 auto" with bytes of the whole vector; auto is by cost. Rank 0's are used by
+    // all ranks, and by what is split from their communicator, but in calls with call_options::allocated.
     std::string tuning = {};
     // Every element of a reduction is combined in one order and grouping of the ranks, however long the vector is and wherever in it, or in
     // which bucket, the element stands (docs/numerics.md). Rank 0 decides, for what is split from its communicator, too.

@@ -13,7 +13,7 @@ namespace tutti {
 struct cost_model {
     double round = 1.6e-6;            // a round in which something is exchanged: the partner has to be noticed
     double message = 2.25e-6;         // a send: system calls, which carry it as far as its receiver; a recv is a third of it
-    double packet = 1e-6;             // one more for a message that is just too long for so many, at both ends, where cores are shared
+    double packet = 1e-6;             // a packet of a message within a host, at both ends, where cores are shared; what its bytes fill is in `moved_byte`
     double link = 0;                  // more for a message of the first slice, at both ends, for each peer of that rank on its host but one
     double moved_byte = 0.075e-9;     // sent or received, packets included: a rank does one after the other
     double reduced_byte = 0.0165e-9;  // landed beside its operand, read again and added; also copied within a rank
@@ -29,7 +29,7 @@ struct cost_model {
     double far_byte = 0.85e-9;        // as `moved_byte`, to or from another host, the larger of both; all ranks of a host share one card
     double cores = 0;                 // of a host, for all its ranks, 1 or more; 0: each rank has its own
     double crowded = 1;               // times `round` and `message` where a host has more ranks of the group than cores: 1 or more
-    double uneven = 1;                // a part of what the busiest core of such a host has beyond its share: neighbours stay on their cores
+    double uneven = 1;                // a part of what the busiest core of such a host has beyond its share, where ranks stay on their cores
 
     friend bool operator==(const cost_model&, const cost_model&) = default;
 };

@@ -9,6 +9,7 @@ namespace {
 
 constexpr double received_message = 1.0 / 3;  // of a send, whose call carries it as far as the receiver's queue
 constexpr double packet_bytes = 65'483;       // of a stream, in a packet of the loopback interface
+constexpr double header_bytes = 64;           // of a message, in its first packet
 
 std::size_t on_host(int number, int size, const host_map& hosts) {
     return hosts.count() == 1 ? static_cast<std::size_t>(size) : hosts.ranks(number).size();
@@ -167,8 +168,8 @@ double estimate::flow_seconds(const cost& of, double bytes, double beyond) const
 double estimate::packets_seconds(const work& of, double slice_bytes) const noexcept {
     double packets = 0;
     for (const auto& [length, number] : of.messages) {
-        const double filled = length * slice_bytes / packet_bytes;
-        packets += number * (std::max(1.0, std::ceil(filled)) - 1 - filled);
+        const double bytes = length * slice_bytes;
+        packets += number * (std::ceil((header_bytes + bytes) / packet_bytes) - 1 - bytes / packet_bytes);
     }
     return packets * model_.packet;
 }

@@ -32,7 +32,7 @@ inline cost_model costs_of_allocated(cost_model costs) noexcept {
 /// it never waited, and ranks are counted at both ends only, and on the hosts of the first and the last one: every special part (root,
 /// centre, folded pair, leader) is played there. All ranks of a host share its
 /// card and its cores: nothing ends before the busiest card has moved its bytes, and the busiest core has done its ranks' work. Where each core
-/// has as many ranks as any other, these are neighbours.
+/// has as many ranks as any other, these are taken to be neighbours, as tutti-run has them.
 class estimate {
 public:
     static constexpr int most_chained = 64;

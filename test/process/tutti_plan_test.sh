@@ -14,7 +14,7 @@ expect 0 "4 of 4 correct" verify all_gather pairwise --ranks 5..8 --slices 3 --s
 expect 0 "29.63  chosen" cost all_reduce --ranks 4 --bytes 64KiB --costs tcp
 expect 0 "barrier of 0 bytes" cost barrier --ranks 4 --bytes 8
 expect 0 "halving_once from 50274 bytes" choose all_reduce --ranks 4 --costs tcp
-expect 0 "chosen: recursive_doubling from 0 bytes, tree from 29474 bytes, halving_once from 65484 bytes, tree from 130967 bytes, halving_once from 165229 bytes, ring from 1099348 bytes" cost all_reduce --ranks 4 --bytes 4 --costs tcp,cores=2
+expect 0 "chosen: recursive_doubling from 0 bytes, tree from 29474 bytes, halving_once from 65420 bytes, tree from 130839 bytes, halving_once from 165229 bytes, ring from 1099348 bytes" cost all_reduce --ranks 4 --bytes 4 --costs tcp,cores=2
 expect 0 "costs: round=1.5e-07,message=3.4e-08,packet=0,link=8e-08" choose all_reduce --ranks 4
 expect 0 "recursive_doubling from 48781 bytes" choose all_reduce --ranks 4 --bytes 48781 --costs tcp,round=20e-6
 expect 0 "deterministic all_reduce, 4 ranks" choose all_reduce --ranks 4 --deterministic

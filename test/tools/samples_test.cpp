@@ -67,9 +67,9 @@ TEST_CASE("what lies between pause and resume does not count") {
     }
     watch.end_batch();
     const summary all = summarize(how, 1, watch.numbers());
-    CHECK(all.median >= 0);
+    CHECK(all.median >= -1e-9);  // rounding
     CHECK(all.p99 >= 0);
-    CHECK(all.cpu >= 0);
+    CHECK(all.cpu >= -1e-9);
     CHECK(all.cpu < 0.01);  // of the processor an operation used little, whatever else runs here
 }
 

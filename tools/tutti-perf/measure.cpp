@@ -122,11 +122,11 @@ task<row> measure_work(communicator& world, const options& given, trial& what, W
     co_return made;
 }
 
-/// Of a rank: what all ranks of the host read before they read something again does not fit in its last cache by far.
-std::size_t cold_bytes(int ranks) { return 4 * last_cache_bytes() / static_cast<std::size_t>(ranks); }
+/// What a rank reads before it reads something again does not fit in the last cache, even if it has that for itself.
+std::size_t cold_bytes() { return 2 * last_cache_bytes(); }
 
 task<> measure_size(communicator& world, const options& given, std::uint64_t bytes, shared_cores host, engine& inside, const report& tell) {
-    trial what(given, given.count_for(bytes, world.size()), world, given.cold ? cold_bytes(host.ranks) : 0);
+    trial what(given, given.count_for(bytes, world.size()), world, given.cold ? cold_bytes() : 0);
     single call{world, what};
     sequel calls{world, what};
     spinning spun{world, what};

@@ -109,7 +109,7 @@ void add_options(CLI::App& app, words& typed, options& given) {
     app.add_flag("--arena", given.arena, "Memory from communicator::allocate, which the ranks of a host read where it is; calls say so");
     app.add_flag("--alone", given.alone, "A barrier before each operation, which is not timed: nobody is still busy with the one before");
     app.add_flag("--cold", given.cold,
-                 "Each operation takes other memory, in turn as much as fills the host's last cache four times, so none is in the caches");
+                 "Each operation takes other memory, in turn as much as fills the last cache twice, so none is in the caches");
     app.add_option("--list", given.list,
                    "Tensors instead of sizes: resnet50, or a file with an element count a line. Reduced one by one, all in flight, in "
                    "buckets of 25 MiB, and as one vector")

@@ -16,11 +16,14 @@ tutti::task<double> largest(tutti::communicator& world, double value);
 tutti::task<std::int64_t> total(tutti::communicator& world, std::int64_t value);
 tutti::task<summary> summary_of(tutti::communicator& world, const stopwatch& watch, plan how);
 
-/// Seconds of one of `repeats` turns, on the slowest rank.
+/// Seconds of one of `repeats` turns, on the slowest rank, with the barriers between them if there are any.
 template <class Work>
-tutti::task<double> repeat(tutti::communicator& world, Work& work, int repeats) {
+tutti::task<double> repeat(tutti::communicator& world, Work& work, int repeats, bool alone) {
     const double began = now();
-    for (int i = 0; i < repeats; ++i) co_await work();
+    for (int i = 0; i < repeats; ++i) {
+        if (alone) co_await world.barrier();
+        co_await work();
+    }
     co_return co_await largest(world, (now() - began) / repeats);
 }
 
@@ -29,9 +32,9 @@ template <class Work>
 tutti::task<double> warm_up(tutti::communicator& world, Work& work, const options& given, std::uint64_t bytes) {
     co_await world.barrier();
     const int first = bytes >= 64 * tutti::MiB ? 1 : bytes >= 4 * tutti::MiB ? 3 : 20;
-    const double seconds = co_await repeat(world, work, first);
+    const double seconds = co_await repeat(world, work, first, given.alone);
     if (first < 20) co_return seconds;
-    co_return co_await repeat(world, work, static_cast<int>(std::clamp(std::min(0.2, given.seconds) / seconds, 1.0, 4000.0)));
+    co_return co_await repeat(world, work, static_cast<int>(std::clamp(std::min(0.2, given.seconds) / seconds, 1.0, 4000.0)), given.alone);
 }
 
 /// `bytes`: about what the work moves, to guess how long it will take. The result is complete on every rank.
