@@ -99,6 +99,7 @@ TEST_CASE("ranks that share cores take as long as the work on the busiest core, 
     const algorithm& entry = *find(collective::all_to_all, "pairwise");
     cost_model costs = simple();
     costs.reduced_byte = 0.02;
+    costs.uneven = 1;
     const auto takes = [&](int size, double cores, double bytes, const host_map& hosts = {}) {
         costs.cores = cores;
         return estimate(entry, size, costs, 1000, hosts).seconds(bytes);
