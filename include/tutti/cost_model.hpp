@@ -7,9 +7,9 @@ namespace tutti {
 
 /// What things cost on a group of hosts, in seconds. The ranks of a group use the numbers of its rank 0, so all choose alike. Memory that is
 /// in no cache costs all algorithms nearly alike, since within a host what a slice brought is sent on while it is hot: only that it had to come
-/// there is counted, by `forwarded_byte`. The
-/// defaults reproduce what was measured with TCP on one host, 2, 4 and 8 ranks on two cores (docs/findings.md). What is between hosts is not
-/// measured: by default it is a network of 10 Gbit/s. No number is negative, none of seconds beyond a million.
+/// there is counted, by `forwarded_byte`. The defaults reproduce what was measured with TCP on one host, 2, 4 and 8 ranks on two cores
+/// (docs/findings.md). What is between hosts is not measured: by default it is a network of 10 Gbit/s. No number is negative, none of seconds
+/// beyond a million.
 struct cost_model {
     double round = 1.8e-6;            // a round in which something is exchanged: the partner has to be noticed
     double message = 2.25e-6;         // a send: system calls, which carry it as far as its receiver; a recv is a third of it
