@@ -8,8 +8,9 @@
 namespace tutti {
 namespace {
 
-/// How much is copied before the other side hears of it: it can work on the first part while the next is copied.
-constexpr std::size_t chunk_bytes = 32 * KiB;
+/// How much is copied before the other side hears of it: it can work on the first part while the next is copied. Of a short message a
+/// quarter, for the other side can only end a part later.
+constexpr std::size_t chunk_bytes = 32 * KiB, least_chunk_bytes = 4 * KiB;
 /// A sender that found the ring full is woken when this much is free, not for every few bytes.
 constexpr std::size_t worthwhile_bytes = ring_bytes / 4;
 static_assert(untold_bytes + worthwhile_bytes <= ring_bytes, "who waits for room must be told of it in the end");
@@ -42,12 +43,15 @@ void ring_sender::rewind_if_empty() noexcept {
 
 moved ring_sender::send(std::span<const std::span<const std::byte>> parts) noexcept {
     rewind_if_empty();
+    std::size_t whole = 0;
+    for (const auto& part : parts) whole += part.size();
+    const std::size_t chunk = std::clamp(whole / 4, least_chunk_bytes, chunk_bytes);
     std::size_t free = ring_bytes - static_cast<std::size_t>(sent_ - received_), total = 0, unpublished = 0;
     for (auto part : parts) {
         while (!part.empty()) {
             if (free < std::min(part.size(), grain)) free = room();
             const std::size_t at = place();
-            std::size_t bytes = std::min({part.size(), free, ring_bytes - at, chunk_bytes});
+            std::size_t bytes = std::min({part.size(), free, ring_bytes - at, chunk});
             if (bytes == free && bytes < part.size()) bytes = bytes / grain * grain;
             if (bytes == 0) break;
             std::memcpy(over_.bytes + at, part.data(), bytes);
@@ -56,7 +60,7 @@ moved ring_sender::send(std::span<const std::span<const std::byte>> parts) noexc
             free -= bytes;
             total += bytes;
             unpublished += bytes;
-            if (unpublished >= chunk_bytes) {
+            if (unpublished >= chunk) {
                 over_.state->sent.store(sent_, std::memory_order_release);
                 unpublished = 0;
             }
