@@ -8,8 +8,8 @@
 namespace tutti {
 namespace {
 
-/// How much is copied before the other side hears of it: it can work on the first part while the next is copied. Of a short message a
-/// quarter, for the other side can only end a part later.
+/// How much is copied before the other side hears of it: it can work on the first part while the next is copied. A quarter of a short message:
+/// its receiver still has the last part to copy when the sender is through.
 constexpr std::size_t chunk_bytes = 32 * KiB, least_chunk_bytes = 4 * KiB;
 /// A sender that found the ring full is woken when this much is free, not for every few bytes.
 constexpr std::size_t worthwhile_bytes = ring_bytes / 4;
