@@ -17,7 +17,7 @@ struct cost_model {
     double link = 0;                  // more for a message of the first slice, at both ends, for each peer of that rank on its host but one
     double moved_byte = 0.075e-9;     // sent or received, packets included: a rank does one after the other
     double reduced_byte = 0.0175e-9;  // landed beside its operand, read again and added; also copied within a rank
-    double spread_byte = 0.006e-9;    // more for what is sent, for each peer of that rank but one: links share caches
+    double spread_byte = 0.0012e-9;   // more for what is sent within a host, for each link there more than ranks: they share caches
     double forwarded_byte = 0;        // more for what came, or was summed, and is sent on: it has to go through the caches
     double spread_from = 0;           // bytes, of the vectors of all ranks of a host, beyond which these two count: less stays in the caches
     double answered = 0;              // a part of `moved_byte`, saved with all of `spread_byte` where a peer writes back into memory that was
@@ -41,7 +41,7 @@ inline constexpr cost_model shared_memory_costs{.round = 0.15e-6,
                                                 .link = 0.08e-6,
                                                 .moved_byte = 0.082e-9,
                                                 .reduced_byte = 0.032e-9,
-                                                .spread_byte = 0.016e-9,
+                                                .spread_byte = 0.003e-9,
                                                 .forwarded_byte = 0.055e-9,
                                                 .spread_from = 8e6,
                                                 .answered = 0.48,

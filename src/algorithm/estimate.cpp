@@ -50,6 +50,7 @@ estimate::estimate(const algorithm& entry, int size, const cost_model& model, st
                 sliced_share_ =
                     std::max(sliced_share_, one.here.count / (static_cast<double>(ranks_.back().whole) * static_cast<double>(slice_bytes)));
     }
+    count_links(hosts, counted, size);
     count_hosts(hosts, counted, size);
     if (entry.hops && !chained_) count_hops(entry.hops(size), hosts, size);
     ranks_.erase(std::unique(ranks_.begin(), ranks_.end()), ranks_.end());
@@ -99,6 +100,23 @@ estimate::work estimate::work_of(const cost& one) const {
              {}};
     for (const auto& [blocks, number] : one.lengths) all.messages[one.bytes(blocks, 1)] += number;
     return all;
+}
+
+/// Of the host with most, whose other ranks are taken to be like those that were counted.
+void estimate::count_links(const host_map& hosts, const std::vector<rank>& counted, int size) {
+    struct host {
+        double links = 0, ranks = 0;
+    };
+    std::vector<host> found(static_cast<std::size_t>(hosts.count()));
+    for (std::size_t at = 0; at < counted.size(); ++at) {
+        host& of = found[static_cast<std::size_t>(hosts.host(counted[at]))];
+        of.links += ranks_[at].links;
+        ++of.ranks;
+    }
+    for (std::size_t number = 0; number < found.size(); ++number) {
+        const auto there = static_cast<double>(on_host(static_cast<int>(number), size, hosts));
+        if (found[number].ranks > 0) more_links_ = std::max(more_links_, (found[number].links / found[number].ranks - 1) * there);
+    }
 }
 
 /// Cards of the hosts all of whose ranks were counted; cores of all hosts, whose other ranks are taken to be like those that were.
@@ -152,8 +170,8 @@ double estimate::message_seconds(const cost& of) const noexcept {
 
 /// What vectors cost beyond spread_from. An answer goes through what its question went through.
 double estimate::beyond_seconds(const cost& of, double bytes) const noexcept {
-    const long spread = of.spread - (model_.answered > 0 ? of.spread_answered : 0);
-    return of.bytes(spread, bytes) * model_.spread_byte + of.bytes(of.forwarded, bytes) * model_.forwarded_byte;
+    const long sent = of.sent - of.far_sent - (model_.answered > 0 ? of.answered : 0);
+    return of.bytes(sent, bytes) * more_links_ * model_.spread_byte + of.bytes(of.forwarded, bytes) * model_.forwarded_byte;
 }
 
 /// Of a slice; `beyond`: the part of the vector that is beyond spread_from.

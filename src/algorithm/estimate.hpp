@@ -50,6 +50,7 @@ private:
     double flow_seconds(const cost& of, double bytes, double beyond) const noexcept;
     double held_seconds(const cost& of) const noexcept;
     void count_hops(int hops, const host_map& hosts, int size);
+    void count_links(const host_map& hosts, const std::vector<rank>& counted, int size);
     void count_hosts(const host_map& hosts, const std::vector<rank>& counted, int size);
 
     cost_model model_;
@@ -58,6 +59,7 @@ private:
     double segment_;  // slices
     chain first_;
     double sliced_share_ = 0;  // of the vector's bytes: the longest transfer, in slices
+    double more_links_ = 0;    // that are in use on a host than it has ranks
     double card_share_ = 0;    // of the vector's bytes: what the busiest host sends to others, or receives
     /// What a core does that ranks share: once, for each slice, for each byte of the vector, and for each beyond spread_from.
     struct work {

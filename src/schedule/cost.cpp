@@ -11,24 +11,22 @@ namespace {
 /// Who is sent to, and from which exchange to which.
 class lanes {
 public:
-    void send(rank to, int exchange) {
+    void send(rank to, int exchange, bool far) {
         const auto peer = static_cast<std::size_t>(to);
         if (peer >= lanes_.size()) lanes_.resize(peer + 1);
         lane& over = lanes_[peer];
-        if (over.first < 0) over.first = exchange, ++used_;
+        if (over.first < 0) over.first = exchange, near_ += !far;
         over.last = exchange;
     }
     /// `far_before`: by exchange, how many before it are far; the end, too.
     void tell(cost& total, const std::vector<int>& far_before) const {
+        total.links = near_;
         for (const lane& over : lanes_) {
             if (over.last - over.first <= total.lane_rounds) continue;
             total.lane_rounds = over.last - over.first;
             total.far_lane_rounds =
                 far_before[static_cast<std::size_t>(over.last) + 1] - far_before[static_cast<std::size_t>(over.first) + 1];
         }
-        const long others = std::max(0L, used_ - 1);
-        total.spread = total.sent * others;
-        total.spread_answered = total.answered * others;
     }
 
 private:
@@ -36,7 +34,7 @@ private:
         int first = -1, last = -1;  // none
     };
     std::vector<lane> lanes_;  // by peer
-    long used_ = 0;
+    int near_ = 0;             // of them
 };
 
 /// Blocks that have come and were not sent since.
@@ -100,7 +98,7 @@ cost count(const schedule& plan, rank me, const host_map& hosts) {
                 sent += line.here.count;
                 total.forwarded += came.send(line.here);
                 total.answered += answered;
-                used.send(line.peer, total.exchanges);
+                used.send(line.peer, total.exchanges, far);
             }
             if (line.what == action::recv || line.what == action::recv_reduce) received += line.here.count;
             if (line.what == action::recv_reduce) {

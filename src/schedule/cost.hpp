@@ -16,6 +16,7 @@ struct cost {
     int steps = 0;
     int messages = 0;   // sends and recvs
     int sends = 0;      // of these
+    int links = 0;      // peers of the host that something is sent to
     int linked = 0;     // messages within the host, times the peers there but one
     int whole = 1;      // blocks of the whole vector: the larger of input and output
     long sent = 0;      // blocks, as all that follow
@@ -24,8 +25,6 @@ struct cost {
     long merged = 0;  // of these: where memory is shared they are combined in the pass that combines others
     long copied = 0;
     long answered = 0;                    // received from a peer of the host, where nothing was done since it was sent to that peer
-    long spread = 0;                      // sent, times the peers that something is sent to but one
-    long spread_answered = 0;             // the same of what is answered
     long forwarded = 0;                   // received, reduced or not, and later sent on from where it landed
     long far_sent = 0, far_received = 0;  // to and from other hosts
     long far_serial = 0;                  // the larger of both in each round: what a card that does both at once is busy with

@@ -42,7 +42,8 @@ TEST_CASE("on two cores the defaults choose what was measured to be fastest over
         {2, all_reduce, 64 * KiB, "recursive_doubling"},
         {2, all_reduce, 512 * KiB, "recursive_doubling"},
         {2, all_reduce, 64 * MiB, "ring"},
-        {4, all_reduce, 8 * KiB, "recursive_doubling"},
+        {4, all_reduce, 4 * KiB, "recursive_doubling"},
+        {4, all_reduce, 8 * KiB, "star"},
         {4, all_reduce, 16 * KiB, "star"},
         {4, all_reduce, 48 * KiB, "tree"},
         {4, all_reduce, 65'000, "tree"},
@@ -59,7 +60,7 @@ TEST_CASE("on two cores the defaults choose what was measured to be fastest over
         {4, all_to_all, 64, "bruck"},
         {4, gather, 64 * MiB, "direct"},
         {4, scatter, 4 * KiB, "direct"},  // a tree is a twentieth quicker
-        {4, scatter, 1 * MiB, "direct"},  // and a quarter here: what 8 ranks gained cost that
+        {4, scatter, 1 * MiB, "direct"},  // and a tenth to a quarter here
         {8, scatter, 64, "direct"},
         {8, scatter, 64 * KiB, "direct"},
         {8, scatter, 4 * MiB, "direct"},
@@ -89,8 +90,10 @@ TEST_CASE("on two cores the defaults choose what was measured to be fastest in s
         {4, gather, 64 * KiB, "direct"},
         {4, scatter, 64 * KiB, "direct"},
         {8, all_reduce, 64 * KiB, "star"},
-        {8, all_reduce, 16 * MiB, "direct"},
+        {8, all_reduce, 1 * MiB, "direct"},
+        {8, all_reduce, 16 * MiB, "halving_doubling"},
         {8, all_gather, 16 * MiB, "ring"},
+        {8, reduce_scatter, 1 * MiB, "direct"},
         {8, reduce_scatter, 16 * MiB, "ring"},
     };
     check(in_memory, on_two_cores(shared_memory_costs));

@@ -294,6 +294,25 @@ TEST_CASE("to how many peers bytes go counts beyond spread_from only, where slic
     }
 }
 
+TEST_CASE("what is sent costs more for each link that a host has more than ranks") {
+    cost_model none = simple(), spread = simple();
+    none.cores = spread.cores = 1;
+    spread.spread_byte = 1;
+    const auto extra = [&](collective kind, const char* name, int size, const host_map& hosts = {}) {
+        const algorithm& entry = *find(kind, name);
+        return (estimate(entry, size, spread, 1 << 30, hosts).seconds(1e6) - estimate(entry, size, none, 1 << 30, hosts).seconds(1e6)) /
+               1e6;
+    };
+    CHECK(extra(collective::all_gather, "direct", 4) == Approx(4 * 0.75 * (12 - 4)).epsilon(0.001));
+    CHECK(extra(collective::all_gather, "direct", 8) == Approx(8 * 0.875 * (56 - 8)).epsilon(0.001));
+    CHECK(extra(collective::all_gather, "recursive_doubling", 8) == Approx(8 * 0.875 * (24 - 8)).epsilon(0.001));
+    CHECK(extra(collective::all_gather, "ring", 8) == Approx(0));
+    CHECK(extra(collective::scatter, "direct", 8) == Approx(0));  // seven links
+    // Two hosts of three ranks, each of which sends half a sixth's worth of its links to its own host.
+    CHECK(extra(collective::all_gather, "direct", 6, host_map(std::vector<int>{0, 0, 0, 1, 1, 1})) ==
+          Approx(3 * 2.0 / 6 * (6 - 3)).epsilon(0.001));
+}
+
 TEST_CASE("what came and is sent on costs more beyond spread_from, by the byte") {
     const algorithm& ring = *find(collective::all_gather, "ring");
     const algorithm& direct = *find(collective::all_gather, "direct");

@@ -14,7 +14,7 @@ expect 0 "4 of 4 correct" verify all_gather pairwise --ranks 5..8 --slices 3 --s
 expect 0 "30.29  chosen" cost all_reduce --ranks 4 --bytes 64KiB --costs tcp
 expect 0 "barrier of 0 bytes" cost barrier --ranks 4 --bytes 8
 expect 0 "halving_once from 51892 bytes" choose all_reduce --ranks 4 --costs tcp
-expect 0 "chosen: recursive_doubling from 0 bytes, star from 14524 bytes, tree from 32958 bytes, halving_once from 65420 bytes, tree from 130839 bytes, halving_once from 186705 bytes, ring from 1086756 bytes" cost all_reduce --ranks 4 --bytes 4 --costs tcp,cores=2
+expect 0 "chosen: recursive_doubling from 0 bytes, star from 7418 bytes, tree from 35880 bytes, halving_once from 65420 bytes, tree from 130839 bytes, halving_once from 193266 bytes, ring from 1114227 bytes" cost all_reduce --ranks 4 --bytes 4 --costs tcp,cores=2
 expect 0 "costs: round=1.5e-07,message=3.4e-08,packet=0,link=8e-08" choose all_reduce --ranks 4
 expect 0 "recursive_doubling from 48781 bytes" choose all_reduce --ranks 4 --bytes 48781 --costs tcp,round=20e-6
 expect 0 "deterministic all_reduce, 4 ranks" choose all_reduce --ranks 4 --deterministic

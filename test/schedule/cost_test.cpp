@@ -21,10 +21,9 @@ TEST_CASE("a plan's cost is counted from its steps") {
     CHECK(total.reduced == 2);
     CHECK(total.copied == 2);
     CHECK(total.near() == 7);
-    CHECK(total.spread == 4);  // to two peers
+    CHECK(total.links == 2);
     CHECK(total.lengths == std::map<long, int>{{1, 2}, {2, 1}, {3, 1}});
     CHECK(total.bytes(total.sent, 100) == 100);
-    CHECK(total.bytes(total.spread, 100) == 100);
 }
 
 TEST_CASE("an empty plan costs nothing") {
@@ -55,11 +54,10 @@ TEST_CASE("blocks that come back from a peer of the host they were sent to are a
     plan.round(send(1, output(0, 2)), send(2, output(2)), recv_reduce(1, output(3)));
     plan.round(recv(1, output(0, 2)), recv(2, output(2)), send(1, output(3)));
     CHECK(count(plan).answered == 3);
-    CHECK(count(plan).spread == 4);
-    CHECK(count(plan).spread_answered == 3);
+    CHECK(count(plan).links == 2);
     const std::vector<int> numbers{0, 0, 1};
     CHECK(count(plan, 0, host_map(numbers)).answered == 2);
-    CHECK(count(plan, 0, host_map(numbers)).spread_answered == 2);
+    CHECK(count(plan, 0, host_map(numbers)).links == 1);
     schedule around({.output = 2});
     around.round(send(1, output(0)), recv(2, output(1)));
     around.round(send(1, output(1)), recv(2, output(0)));
