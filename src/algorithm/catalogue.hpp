@@ -68,7 +68,8 @@ constexpr bool collects(collective kind) noexcept {
 //                   anything elsewhere (so a rank that is not the root gets a copy to work on).
 //   all_gather      no input. output: `size` blocks. At the start only block `me` is filled, at the end block r holds
 //                   what rank r contributed.
-//   reduce_scatter  input: `size` equal blocks, the contribution. output: one block; at the end block `me` of the result.
+//   reduce_scatter  input: `size` equal blocks, the contribution. output: one block; at the start block `me` of the contribution, at the end
+//                   of the result.
 //   all_to_all      input: `size` equal blocks, block p for rank p. output: `size` equal blocks, at the end block p from rank p.
 //   gather          input: one block. output: `size` blocks; at the end at the root block r is what rank r contributed, elsewhere there is
 //                   no output.
@@ -83,8 +84,8 @@ constexpr bool collects(collective kind) noexcept {
 //
 // A scratch block holds nothing at the start. It is as large as the largest block of the other spaces, so in collectives with equal blocks
 // a transfer from or to scratch has the size of every other; in ..._v it is as large as the input's block of its number. Near-equal blocks
-// differ, so a plan that cuts S in several has no scratch. With one rank the plan is empty, except where input must become output: there it
-// is one copy.
+// differ, so a plan that cuts S in several has no scratch. With one rank the plan is empty, except where input must become output and nothing is
+// reduced: there it is one copy. Input and output may be the same memory in what is this rank's own (reduce_scatter, gather, scatter).
 
 /// Who builds a plan for: this rank, of that many, with that root (0 where there is none). `hosts` tells who shares one, to those
 /// algorithms that serve only some maps; it outlives the call.

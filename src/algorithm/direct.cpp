@@ -35,7 +35,6 @@ schedule direct_all_gather(place at) {
 // Textbook. 1 round, S (P-1)/P bytes sent and reduced per rank in P-1 messages. In the order of ranks.
 schedule direct_reduce_scatter(place at) {
     schedule plan({.input = at.size, .output = 1});
-    plan.add(copy(output(0), input(at.me)));
     for (int k = 1; k < at.size; ++k) plan.add(send(wrap(at.me + k, at.size), input(wrap(at.me + k, at.size))));
     add_parts_of_others(plan, at, output(0));
     plan.end_round();

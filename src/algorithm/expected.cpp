@@ -33,7 +33,9 @@ void all_gather(terms& mine, rank me, int k) {
 }
 void reduce_scatter(terms& mine, rank me, int k) {
     mine.begins.push_back({input(k), {me, k}});
-    if (k == me) mine.ends.push_back({output(0), {every_rank, k}});
+    if (k != me) return;
+    mine.begins.push_back({output(0), {me, k}});
+    mine.ends.push_back({output(0), {every_rank, k}});
 }
 void all_to_all(terms& mine, rank me, int k) {
     mine.begins.push_back({input(k), {me, k}});

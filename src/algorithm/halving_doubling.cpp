@@ -117,7 +117,6 @@ schedule halving_reduce_scatter(place at) {
     const parts of{at.size, all};
     const int core = all.folded.core;
     schedule plan({.input = at.size, .output = 1, .scratch = at.size > 1 ? at.size : 0});
-    if (at.size == 1) plan.round(copy(output(0), input(0)));
     if (all.paired)
         plan.round(send(all.twin, of.of(space::input, 1 - all.from, 0, core)),
                    copy(of.of(space::scratch, all.from, 0, core), of.of(space::input, all.from, 0, core)),
@@ -134,7 +133,8 @@ schedule halving_reduce_scatter(place at) {
             const blocks total = last ? output(0) : kept;
             done |= last;
             if (given.count > 0) plan.add(send(partner, given));
-            if (kept.count > 0 && (last || source == space::input)) plan.add(copy(total, {source, kept.first, kept.count}));
+            const bool stands = last && source == space::input;  // what is kept, where its sum will be
+            if (kept.count > 0 && !stands && (last || source == space::input)) plan.add(copy(total, {source, kept.first, kept.count}));
             if (kept.count > 0) plan.add(recv_reduce(partner, total));
         }
         plan.end_round();

@@ -14,15 +14,13 @@ schedule pairwise_all_gather(place at) {
     return plan;
 }
 
-// Textbook. P-1 rounds (one copy when alone), S (P-1)/P bytes sent and reduced per rank.
+// Textbook. P-1 rounds, S (P-1)/P bytes sent and reduced per rank.
 schedule pairwise_reduce_scatter(place at) {
     schedule plan({.input = at.size, .output = 1});
-    plan.add(copy(output(0), input(at.me)));
     for (int k = 1; k < at.size; ++k) {
         const rank to = wrap(at.me + k, at.size), from = wrap(at.me - k, at.size);
         plan.round(send(to, input(to)), recv_reduce(from, output(0)));
     }
-    plan.end_round();
     return plan;
 }
 

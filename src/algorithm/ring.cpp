@@ -51,12 +51,13 @@ schedule ring_all_gather(place at) {
 // The first half of the ring all-reduce, with the partial sum in one scratch block. P-1 rounds, S (P-1)/P bytes sent and reduced.
 schedule ring_reduce_scatter(place at) {
     schedule plan({.input = at.size, .output = 1, .scratch = at.size > 2 ? 1 : 0});
-    if (at.size == 1) plan.round(copy(output(0), input(0)));
     const rank next = wrap(at.me + 1, at.size), previous = wrap(at.me - 1, at.size);
     for (int k = 1; k < at.size; ++k) {
-        const blocks total = k == at.size - 1 ? output(0) : scratch(0);  // of block me - k - 1; the last one is ours
-        plan.round(send(next, k == 1 ? input(previous) : scratch(0)), copy(total, input(wrap(at.me - k - 1, at.size))),
-                   recv_reduce(previous, total));
+        const bool last = k == at.size - 1;
+        plan.add(send(next, k == 1 ? input(previous) : scratch(0)));
+        if (!last) plan.add(copy(scratch(0), input(wrap(at.me - k - 1, at.size))));
+        plan.add(recv_reduce(previous, last ? output(0) : scratch(0)));  // of block me - k - 1; the last one is ours
+        plan.end_round();
     }
     return plan;
 }

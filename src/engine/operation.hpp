@@ -132,12 +132,12 @@ public:
     /// So many bytes beyond what a send takes lies what answers it.
     std::ptrdiff_t answer_beyond(int step) const noexcept {
         return from_input(step) ? static_cast<std::ptrdiff_t>(reinterpret_cast<std::uintptr_t>(copied_over_) -
-                                                              reinterpret_cast<std::uintptr_t>(copied_from_))
+                                                              reinterpret_cast<std::uintptr_t>(contributed_))
                                 : 0;
     }
     /// Where a step reads what it writes, or else would read, at `place` of the output.
     const std::byte* read_at(int step, const std::byte* place) const noexcept {
-        return from_input(step) ? copied_from_ + (place - copied_over_) : place;
+        return from_input(step) ? contributed_ + (place - copied_over_) : place;
     }
     /// The memory of a slice where that is known to lie in one place.
     std::optional<std::span<std::byte>> run_of(int step, std::size_t slice) const noexcept {
@@ -206,6 +206,7 @@ private:
     layout one_space(bool whole, std::byte* data, int blocks, std::span<const std::size_t> counts, std::vector<std::size_t>& starts) const;
     void place_list(layout& output);
     void place_input_copy() noexcept;
+    void place_own_part() noexcept;
     std::byte* scratch(std::size_t bytes);
     bool scales() const noexcept { return asked.op.kind() == reduce_op::premul; }
     int rounds() const noexcept { return plan_->plan().rounds(); }
@@ -257,6 +258,7 @@ private:
     int copied_first_ = 0;
     int copied_count_ = 0;
     const std::byte* copied_from_ = nullptr;
+    const std::byte* contributed_ = nullptr;  // what stands there, or of a reduce_scatter its own part, scaled where that has to be
     const std::byte* copied_over_ = nullptr;  // where in the output that belongs
     bool apart_ = false;                 // of these blocks no more is copied than must stand in the output: steps read the rest where it is
     int first_open_ = 0;                 // rounds before it have ended for all slices

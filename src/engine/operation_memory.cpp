@@ -75,7 +75,7 @@ void operation::place_input_copy() noexcept {
     copied_to_ = space::output;
     apart_ = false;
     const layout& output = space_of(space::output);
-    copied_from_ = static_cast<const std::byte*>(asked.input);
+    contributed_ = copied_from_ = static_cast<const std::byte*>(asked.input);
     if (packed_ || (output.scattered && scales())) {
         copied_first_ = 0;
         copied_count_ = output.blocks;
@@ -93,10 +93,26 @@ void operation::place_input_copy() noexcept {
         copied_over_ = output.data;
         apart_ = copied_from_ != copied_over_ && !scales();
         copied_count_ = scales() || (apart_ && plan_->contributed().stays()) ? output.blocks : 0;
+    } else if (tutti::reduces(asked.kind)) {
+        place_own_part();
+    }
+}
+
+/// Of a reduce_scatter, whose plans find it in the output, too. A scaled input is scaled as a whole, and only the part is where nothing else is read.
+void operation::place_own_part() noexcept {
+    const layout& input = space_of(space::input);
+    const std::size_t before = input.block(me_).first * input.element_bytes;
+    const bool alone = plan_->contributed().stays();
+    copied_first_ = 0;
+    copied_over_ = space_of(space::output).data;
+    contributed_ = input.data + before;
+    apart_ = contributed_ != copied_over_;
+    if (alone) {
+        copied_from_ += before;
+        copied_count_ = apart_ || scales() ? 1 : 0;
     } else if (scales()) {
         copied_to_ = space::input;
-        copied_first_ = 0;
-        copied_count_ = space_of(space::input).blocks;
+        copied_count_ = input.blocks;
     }
 }
 
@@ -105,7 +121,7 @@ void operation::prepare_up_to(std::size_t slice) noexcept {
         const layout& target = space_of(copied_to_);
         const std::size_t origin = target.block(copied_first_).first;
         for (int index = copied_first_; index < copied_first_ + copied_count_; ++index) {
-            if (apart_ && !plan_->contributed().stays(index)) continue;
+            if (apart_ && copied_to_ == space::output && !plan_->contributed().stays(index)) continue;
             const part one = target.slice(index, slices_, prepared_);
             if (packed_) pack(one);
             if (packed_ || target.scattered) {

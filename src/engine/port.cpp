@@ -112,6 +112,7 @@ void port::describe(outgoing& made, send_channel& from, const cursor& at, std::u
     const operation& of = at.of();
     if (bytes >= prefetched_from) of.prefetch(at.step(), at.slice());
     made.soon_written = of.writes_soon();
+    made.summed = of.plan().sums_together(at.round());
     made.answer_beyond = of.answer_beyond(at.step());
     // From and to a root a ring is as quick: each side copies once there, too, and both at the same time.
     made.copied_bytes = reduces(of.asked.kind) || has_root(of.asked.kind) ? 0 : bytes * of.slices();

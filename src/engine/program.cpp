@@ -38,6 +38,7 @@ program::program(schedule plan, int largest) : plan_(std::move(plan)), contribut
             at_once_.push_back(each.what == action::recv_reduce && alone_in(steps, each));
             together_.push_back(each.what == action::recv_reduce && among_equals(steps, each));
         }
+        sums_together_.push_back(std::find(together_.begin() + first_step(round), together_.end(), true) != together_.end());
     }
     first_step_.push_back(index);
     sort(action::send, action::send, senders_);

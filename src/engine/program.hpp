@@ -57,6 +57,8 @@ public:
     /// Whether what arrives for a recv_reduce is one of several things for the same blocks, one from each of several peers, which no other step
     /// of the round touches: all of them may be combined at once when all are there.
     bool reduces_together(int step) const noexcept { return together_[static_cast<std::size_t>(step)]; }
+    /// Whether any recv_reduce of the round does.
+    bool sums_together(int round) const noexcept { return sums_together_[static_cast<std::size_t>(round)]; }
     /// Whether a recv_reduce is all there is to apply at the end of its round.
     bool applies_alone(int step) const noexcept { return applied_alone_[static_cast<std::size_t>(step)]; }
     /// The receive from the same peer into the blocks of a send, when no other step touches them from that send on; null when there is none.
@@ -91,6 +93,7 @@ private:
     std::vector<bool> applied_alone_;  // by step
     std::vector<bool> at_once_;        // by step
     std::vector<bool> together_;       // by step
+    std::vector<bool> sums_together_;  // by round
     std::vector<answer> answers_;      // by step
     std::vector<answer> sums_;         // by step
     std::vector<bool> is_answer_;      // by step

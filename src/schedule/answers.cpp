@@ -11,8 +11,7 @@ namespace {
 /// Which steps of a round, and of those after it, use a block. Rounds come in the order from last to first.
 class block_users {
 public:
-    explicit block_users(const schedule& plan) : round_(plan.rounds()) {
-        used_in_.fill(plan.rounds());
+    explicit block_users(const schedule& plan) {
         for (const step& each : plan.steps()) {
             make_room(each.here);
             if (each.what == action::copy) make_room(each.from);
@@ -20,10 +19,8 @@ public:
     }
 
     void begin_round() noexcept {
-        --round_;
         for (block* each : used_) {
             each->later = each->here == 1 ? each->first : none;
-            each->later_round = round_ + 1;
             each->here = 0;
         }
         used_.clear();
@@ -39,17 +36,13 @@ public:
         const block first = of(some)[0];
         for (const block& each : of(some))
             if (each.here > 1 || each.later != first.later) return none;
-        // What is input here and output there may be the same memory.
-        if (some.where == space::scratch || used_in_[place(some.where == space::input ? space::output : space::input)] > first.later_round)
-            return first.later;
-        return none;
+        return first.later;
     }
 
 private:
     static constexpr int none = -1;
     struct block {
-        int later = none;  // a step
-        int later_round = none;
+        int later = none;               // a step
         int first = none, last = none;  // of this round
         int here = 0;                   // so many
     };
@@ -63,7 +56,6 @@ private:
         all.resize(std::max(all.size(), static_cast<std::size_t>(some.first + some.count)));
     }
     void use(const blocks& some, int number) {
-        used_in_[place(some.where)] = round_;
         for (block& each : of(some)) {
             if (each.here > 0 && each.last == number) continue;
             each.last = number;
@@ -73,9 +65,7 @@ private:
         }
     }
 
-    int round_;
     std::array<std::vector<block>, 3> blocks_;  // by space
-    std::array<int, 3> used_in_;                // the round, this one or the next; behind the last when none
     std::vector<block*> used_;                  // in this round
 };
 
@@ -108,7 +98,7 @@ const step* returning(const schedule& plan, int round, const step& reduced) noex
         for (const step& each : steps)
             if (each.what == action::send && each.peer == reduced.peer && each.here == reduced.here) return &each;
         for (const step& each : steps)
-            if (each.what != action::send && may_overlap(each.here, reduced.here)) return nullptr;
+            if (each.what != action::send && intersect(each.here, reduced.here)) return nullptr;
     }
     return nullptr;
 }
@@ -116,14 +106,19 @@ const step* returning(const schedule& plan, int round, const step& reduced) noex
 bool merged(const schedule& plan, int round, const step& reduced, rank me, const host_map& hosts) noexcept {
     const step* parts[most_merged]{};
     std::size_t count = 0;
-    for (const step& each : plan.round(round)) {
+    const auto steps = plan.round(round);
+    for (const step& each : steps) {
         if (&each != &reduced && !touches(each, reduced)) continue;
         if (each.what != action::recv_reduce || each.here != reduced.here || hosts.host(each.peer) != hosts.host(me)) return false;
         if ((&each != &reduced && each.peer == reduced.peer) || count == most_merged) return false;
         parts[count++] = &each;
     }
-    // Last, for it looks at all rounds that follow.
-    return parts[0] != &reduced && std::all_of(parts, parts + count, [&](const step* each) { return returning(plan, round, *each); });
+    const auto lends = [&](const step* part) {
+        const auto sends = [part](const step& each) { return each.what == action::send && each.peer == part->peer; };
+        return std::any_of(steps.begin(), steps.end(), sends) ||
+               returning(plan, round, *part);  // the latter looks at all rounds that follow
+    };
+    return parts[0] != &reduced && std::all_of(parts, parts + count, lends);
 }
 
 }  // namespace tutti

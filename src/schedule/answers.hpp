@@ -9,15 +9,9 @@
 
 namespace tutti {
 
-/// Whether blocks may share memory: input and output may be the same.
-inline bool may_overlap(const blocks& one, const blocks& other) noexcept {
-    if (one.where != other.where) return one.where != space::scratch && other.where != space::scratch;
-    return one.first < other.first + other.count && other.first < one.first + one.count;
-}
-
 /// Whether `other` uses memory of what `which` writes or sends.
 inline bool touches(const step& other, const step& which) noexcept {
-    return may_overlap(other.here, which.here) || (other.what == action::copy && may_overlap(other.from, which.here));
+    return intersect(other.here, which.here) || (other.what == action::copy && intersect(other.from, which.here));
 }
 
 /// Which recvs of a plan answer its sends, found in one pass over its steps and their blocks.
@@ -45,8 +39,9 @@ const step* returning(const schedule& plan, int round, const step& reduced) noex
 
 inline constexpr std::size_t most_merged = 15;  // parts from peers
 
-/// Whether all that is reduced in that round into the blocks of `reduced`, a recv_reduce, comes from peers of rank `me`'s host, and what becomes of
-/// it is returned to each, and `reduced` is not the first of these: where memory is shared all of it is combined in one pass.
+/// Whether all that is reduced in that round into the blocks of `reduced`, a recv_reduce, comes from peers of rank `me`'s host, each of which is
+/// sent something in that round, as who sums as this rank does, or gets what becomes of it, and `reduced` is not the first of these: where memory
+/// is shared all of it is lent then, and combined in one pass.
 bool merged(const schedule& plan, int round, const step& reduced, rank me, const host_map& hosts) noexcept;
 
 }  // namespace tutti

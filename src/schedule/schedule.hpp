@@ -26,6 +26,12 @@ constexpr blocks input(int first, int count = 1) noexcept { return {space::input
 constexpr blocks output(int first, int count = 1) noexcept { return {space::output, first, count}; }
 constexpr blocks scratch(int first, int count = 1) noexcept { return {space::scratch, first, count}; }
 
+/// Whether blocks share memory. Input and output may be the same where they hold what is this rank's own: a plan reads that in the input before
+/// anything is written to it in the output, if at all, and the verifier sees to it.
+constexpr bool intersect(const blocks& one, const blocks& other) noexcept {
+    return one.where == other.where && one.first < other.first + other.count && other.first < one.first + one.count;
+}
+
 enum class action : std::uint8_t { send, recv, recv_reduce, copy };
 
 /// One line of a plan. `recv_reduce` combines what arrives with what stands in `here`; the lower rank's operand goes

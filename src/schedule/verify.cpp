@@ -16,17 +16,13 @@ bool inside(const shape& spaces, const blocks& which) noexcept {
     return which.first >= 0 && which.count >= 1 && which.first <= limit - which.count;
 }
 
-bool overlap(const blocks& one, const blocks& other) noexcept {
-    return one.where == other.where && one.first < other.first + other.count && other.first < one.first + one.count;
-}
-
 verdict check_step(const step& line, const shape& spaces, rank me, int size) {
     if (!inside(spaces, line.here) || (line.what == action::copy && !inside(spaces, line.from)))
         return {flaw::bad_step, to_string(line) + ": no such block"};
     if (is_transfer(line) && (line.peer < 0 || line.peer >= size || line.peer == me))
         return {flaw::bad_step, to_string(line) + ": no such peer"};
     if (line.what != action::send && line.here.where == space::input) return {flaw::input_written, to_string(line) + " writes to input"};
-    if (line.what == action::copy && overlap(line.here, line.from)) return {flaw::race, to_string(line) + " overlaps itself"};
+    if (line.what == action::copy && intersect(line.here, line.from)) return {flaw::race, to_string(line) + " overlaps itself"};
     return {};
 }
 
@@ -35,8 +31,30 @@ verdict check_races(std::span<const step> round) {
     for (const step& landing : round) {
         if (landing.what != action::recv) continue;
         for (const step& other : round)
-            if (&other != &landing && (other.what == action::send || other.what == action::recv) && overlap(landing.here, other.here))
+            if (&other != &landing && (other.what == action::send || other.what == action::recv) && intersect(landing.here, other.here))
                 return {flaw::race, to_string(landing) + " and " + to_string(other) + " touch the same block at the same time"};
+    }
+    return {};
+}
+
+// What is the rank's own may be the same memory in input and output. Once something may have been written to it here nobody reads it there, and
+// sums are written while they arrive; but to copy it from there to here changes nothing.
+verdict check_own(const schedule& plan, rank me) {
+    const shape& spaces = plan.spaces();
+    const blocks here = output(spaces.output > 1 ? me : 0), there = input(spaces.input > 1 ? me : 0);
+    const auto stays = [&](const step& line) { return line.what == action::copy && line.from == there && line.here == here; };
+    const auto writes = [&](const step& line) { return line.what != action::send && intersect(line.here, here) && !stays(line); };
+    const auto reads = [&](const step& line) {
+        return intersect(line.what == action::copy ? line.from : line.here, there) && !stays(line);
+    };
+    const step* written = nullptr;
+    for (int round = 0; round < plan.rounds(); ++round) {
+        const auto steps = plan.round(round);
+        for (const step& line : steps)
+            if (writes(line) && !written) written = &line;
+        for (const step& line : steps)
+            if (written && reads(line))
+                return {flaw::race, place_of(me, round) + to_string(line) + " reads what " + to_string(*written) + " may have written"};
     }
     return {};
 }
@@ -58,7 +76,7 @@ verdict check_plan(const schedule& plan, const contract& promise, rank me, int s
         if (found.correct()) found = check_races(plan.round(round));
         if (!found.correct()) return {found.what, place_of(me, round) + found.why};
     }
-    return {};
+    return check_own(plan, me);
 }
 
 // Blocks with one number have one size.

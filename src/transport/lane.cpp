@@ -167,7 +167,7 @@ void lane::sent_bytes(std::size_t bytes) noexcept {
         outgoing& done = *first_;
         first_ = done.next_in_lane;
         if (done.head.references > 0) done.number = ++lent_count_;
-        if (done.staged) slots_->sent(done.head.sequence, *done.answer, done.number);
+        if (done.staged) slots_->sent(done.staged, done.number);
         if (done.head.references > 0 && !done.staged) {
             done.next_in_lane = nullptr;
             (lent_first_ ? lent_last_->next_in_lane : lent_first_) = &done;
@@ -196,7 +196,7 @@ void lane::pump_send() noexcept {
             break;
         }
         decide(budget);
-        if (state_ == state::ended) break;
+        if (state_ == state::ended || first_ == undecided_) break;  // when it waits for slots nothing goes
         if (near_ && slip_first(budget)) continue;
         gather_batch();
         const auto [bytes, code] = outside([this] { return link_->try_send(send_runs_); });

@@ -35,6 +35,7 @@ class outgoing {
 public:
     frame head;
     bool soon_written = false;         // the payload's memory will be written again while it is in the caches
+    bool summed = false;               // with what others send there for the same blocks, as far as this rank can tell
     std::size_t copied_bytes = 0;      // of the transfer that the payload is a part of, where the other side does nothing but copy it
     /// The place of the frame that brings what belongs into the payload's memory, or `answer_beyond` bytes further on; there nobody writes until
     /// then.
@@ -45,7 +46,7 @@ public:
     // The lane's.
     outgoing* next_in_lane = nullptr;
     std::array<reference, most_references> lends{};  // what stands in place of the payload
-    bool staged = false;                             // the payload was copied to where these lead
+    const std::byte* staged = nullptr;               // the first slot, if the payload was copied to where these lead
     std::uint64_t number = 0;                        // among the frames that lend
 
     /// Appends the runs of the payload, head.payload_bytes in all. Asked again after a partial send: the answer must be the same.
@@ -265,15 +266,17 @@ private:
 
     // Lending: frames whose payload the other side reads where it lies, until it gives them back, in order.
     static constexpr std::size_t lent_from = 128 * KiB;    // to copy less costs no more than to wait until it is given back
-    static constexpr std::size_t answered_from = 8 * KiB;  // so little, where the answer is not copied either
+    static constexpr std::size_t answered_from =
+        8 * KiB;  // so little, where the answer is not copied either, or all that is summed is read once
     outgoing* lent_first_ = nullptr;
     outgoing* lent_last_ = nullptr;
     std::uint64_t lent_count_ = 0;
     std::uint64_t returned_ = 0;  // as last seen
     bool waiting_returned_ = false;
     std::uint64_t waited_beyond_ = 0;
+    bool slots_awaited_ = false;  // by what is undecided
     const bool stages_;
-    std::optional<slots> slots_;              // where payloads that are to be answered, and cannot be lent, lie
+    std::optional<slots> slots_;              // where payloads lie that are to be answered or summed, and cannot be lent
     std::vector<std::span<std::byte>> lent_;  // what the other side has lent
     std::vector<std::span<std::byte>> answer_runs_;
     bool fetches_ = false;                    // or where that is in its process

@@ -29,7 +29,8 @@ void lane::decide(std::size_t& budget) noexcept {
     while (undecided_ && budget > 0) {
         outgoing& what = *undecided_;
         what.head.references = 0;
-        what.head.answered = what.head.in_place = what.staged = false;
+        what.head.answered = what.head.in_place = false;
+        what.staged = nullptr;
         if (near_ && what.into.count > 0) {
             const bool before = what.into.answered, written = before || outside([&] { return answer(what); });
             if (state_ == state::ended) return;
@@ -37,6 +38,7 @@ void lane::decide(std::size_t& budget) noexcept {
             if (written && !before) budget -= std::min(budget, static_cast<std::size_t>(what.head.payload_bytes));
         } else if (near_) {
             refer(what);
+            if (slots_awaited_) return;
             if (what.staged) budget -= std::min(budget, static_cast<std::size_t>(what.head.payload_bytes));
         }
         undecided_ = what.next_in_lane;
@@ -81,10 +83,12 @@ bool lane::answer(const outgoing& what) noexcept {
 }
 
 /// What the other side only reads stays in its cache, and is slow to write here as long as it does; what it answers moves to and fro as a
-/// whole.
+/// whole, and where ranks share cores the next one to run fills the cache anew.
 void lane::refer(outgoing& what) noexcept {
+    slots_awaited_ = false;
     const bool fetched = what.copied_bytes > 0 && what.copied_bytes >= near_->single_copy_from();
-    const std::size_t from = what.answer ? answered_from : lent_from;
+    const bool summed = what.summed && !what.answer && !near_->undisturbed();
+    const std::size_t from = what.answer || summed ? answered_from : lent_from;
     if (!fetched && (what.head.payload_bytes < from || (what.soon_written && !what.answer && near_->undisturbed()))) return;
     send_runs_.clear();
     what.gather(send_runs_);
@@ -100,8 +104,8 @@ void lane::refer(outgoing& what) noexcept {
     }
     if (found < runs && few && fetched)
         for (found = 0, answered = false; found < runs; ++found) what.lends[found] = reference::in_process(send_runs_[found]);
-    what.staged = what.answer && (found < runs || !answered) && stage(what);
-    if (what.staged) answered = true;
+    const bool may_stage = what.answer ? found < runs || !answered : summed && found < runs;
+    if (may_stage && stage(what)) answered = what.answer.has_value();
     else if (found == runs && (answered || !what.answer || what.head.payload_bytes >= lent_from))
         what.head.references = static_cast<std::uint8_t>(found);
     what.head.answered = answered && what.head.references > 0;
@@ -116,7 +120,8 @@ bool lane::locates_answer(const outgoing& what, std::span<const std::byte> run, 
     return found && found->offset == where.offset + beyond;
 }
 
-/// Copies a payload that cannot be lent to where it can. The answer is copied from there; see unstage.
+/// Copies a payload that cannot be lent to where it can. An answer is copied from there; see unstage. What is summed waits for slots, since
+/// with one part that comes in another way all would; they are held by frames that went before it.
 bool lane::stage(outgoing& what) noexcept {
     if (!stages_) return false;
     if (!slots_) {
@@ -124,8 +129,11 @@ bool lane::stage(outgoing& what) noexcept {
         if (memory.empty()) return false;
         slots_.emplace(memory);
     }
-    const slots::stay* const in = slots_->take(what.head.sequence, *what.answer, static_cast<std::size_t>(what.head.payload_bytes));
+    slots_->free_returned(near_->returned());
+    const slots::stay* const in = slots_->take(what.head.sequence, what.answer, static_cast<std::size_t>(what.head.payload_bytes));
+    slots_awaited_ = !in && !what.answer && slots_->to_be_returned() && what.head.payload_bytes <= slots::longest_stay;
     if (!in) return false;
+    what.staged = in->parts[0].data();
     copy_runs<const std::byte>(in->where(), send_runs_);
     for (std::size_t index = 0; index < in->count; ++index) what.lends[index] = near_->locate(in->parts[index]).value_or(reference());
     what.head.references = static_cast<std::uint8_t>(in->count);
@@ -133,7 +141,7 @@ bool lane::stage(outgoing& what) noexcept {
 }
 
 void lane::take_returned() noexcept {
-    if (!lent_first_) return;
+    if (!lent_first_ && !slots_awaited_) return;
     returned_ = near_->returned();
     for (const std::uint64_t until = returned_; lent_first_ && lent_first_->number <= until;) {
         outgoing& done = *lent_first_;
@@ -146,7 +154,7 @@ void lane::repaid() noexcept {
     const std::lock_guard lock(guard_);
     waiting_returned_ = false;
     if (state_ == state::ended) return;
-    if (lent_first_ && near_->returned() == waited_beyond_) return send_failed(error::peer_died);
+    if ((lent_first_ || slots_awaited_) && near_->returned() == waited_beyond_) return send_failed(error::peer_died);
     take_returned();
     if (!waiting_writable_) pump_send();
     await_return();
@@ -154,7 +162,7 @@ void lane::repaid() noexcept {
 
 /// Once for all that is lent.
 void lane::await_return() noexcept {
-    if (!lent_first_ || waiting_returned_) return;
+    if ((!lent_first_ && !slots_awaited_) || waiting_returned_) return;
     waiting_returned_ = true;
     waited_beyond_ = returned_;
     near_->when_returned(returned_, repaid_);
@@ -176,6 +184,7 @@ void lane::look() noexcept {
     if (!near_ || !waiting_readable_ || spread_ || !near_->end_wait()) return;
     waiting_readable_ = false;
     take_returned();
+    if (slots_awaited_ && !waiting_writable_) pump_send();
     pump_recv();
 }
 

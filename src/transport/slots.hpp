@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace tutti {
@@ -18,11 +19,13 @@ public:
     static constexpr std::size_t slot_bytes = 128 * KiB;
     static constexpr std::size_t most_slots = 8;
     static constexpr std::size_t all_bytes = most_slots * slot_bytes;
+    static constexpr std::size_t longest_stay = most_references * slot_bytes;
 
-    /// A payload that lies in slots until the frame comes that answers it: the one of that place of its operation.
+    /// A payload that lies in slots until the frame comes that answers it, the one of that place of its operation; without one until it has been
+    /// given back.
     struct stay {
         std::uint64_t sequence = 0;
-        std::uint32_t place = 0;
+        std::optional<std::uint32_t> place;
         std::uint64_t number = 0;  // of its frame among those that lend; 0: not sent
         std::size_t bytes = 0;
         std::size_t count = 0;
@@ -35,11 +38,15 @@ public:
     explicit slots(std::span<std::byte> memory) noexcept;
 
     /// Null when there is not enough room. Valid until the next call.
-    const stay* take(std::uint64_t sequence, std::uint32_t place, std::size_t bytes) noexcept;
-    /// Its frame has gone, as number so and so of those that lend.
-    void sent(std::uint64_t sequence, std::uint32_t place, std::uint64_t number) noexcept;
+    const stay* take(std::uint64_t sequence, std::optional<std::uint32_t> place, std::size_t bytes) noexcept;
+    /// The frame of what begins there has gone, as number so and so of those that lend.
+    void sent(const std::byte* begin, std::uint64_t number) noexcept;
     const stay* find(std::uint64_t sequence, std::uint32_t place) const noexcept;
     void free(const stay& what) noexcept;
+    /// Whether anything is there that nobody answers.
+    bool to_be_returned() const noexcept;
+    /// Frees all of that which has gone in frames up to that number.
+    void free_returned(std::uint64_t number) noexcept;
     bool empty() const noexcept { return stays_ == 0; }
 
 private:

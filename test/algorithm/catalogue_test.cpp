@@ -199,12 +199,12 @@ TEST_CASE("the algorithms marked as grouped combine in the one order and groupin
     }
 }
 
-TEST_CASE("with one rank a plan is empty, or one copy where input becomes output") {
+TEST_CASE("with one rank a plan is empty, or one copy where input becomes output and nothing is reduced") {
     for (const algorithm& entry : catalogue()) {
         if (!serves(entry, 1)) continue;
         CAPTURE(entry.name);
         const schedule plan = entry.build({0, 1, 0});
-        const bool copies = plan.spaces().input > 0;
+        const bool copies = plan.spaces().input > 0 && !reduces(entry.kind);  // a part to be reduced stands there
         CHECK(plan.rounds() == (copies ? 1 : 0));
         if (copies) CHECK(plan.steps().size() == 1);
         if (copies) CHECK(plan.steps()[0] == copy(output(0), input(0)));

@@ -259,7 +259,7 @@ TEST_CASE("what several peers send for the same blocks of a round is combined to
                 ++found;
                 std::set<rank> peers;
                 for (const step& other : plan.round(round)) {
-                    if (!may_overlap(other.here, one.here)) continue;
+                    if (!intersect(other.here, one.here)) continue;
                     CHECK(other == recv_reduce(other.peer, one.here));
                     CHECK(peers.insert(other.peer).second);
                 }
@@ -280,7 +280,7 @@ TEST_CASE("what several peers send for the same blocks of a round is combined to
 /// Whether a later step than `index`, or another one of its round, uses a block that it writes; but those do not count to which `taken` leads.
 static bool is_used(const program& made, std::size_t index, const std::set<int>& taken) {
     const auto steps = made.plan().steps();
-    const auto meets = [](const blocks& one, const blocks& other) { return one.where == other.where && may_overlap(one, other); };
+    const auto meets = [](const blocks& one, const blocks& other) { return one.where == other.where && intersect(one, other); };
     int round = 0;
     while (made.first_step(round + 1) <= static_cast<int>(index)) ++round;
     for (auto other = static_cast<std::size_t>(made.first_step(round)); other < steps.size(); ++other) {

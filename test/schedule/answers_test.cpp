@@ -110,11 +110,11 @@ TEST_CASE("it answers only from the same peer, into the same blocks, and when no
     CHECK(answer_in(same) == nullptr);
 }
 
-TEST_CASE("input and output may be the same memory, scratch is none of theirs") {
-    CHECK(may_overlap(input(1), output(1)));
-    CHECK(may_overlap(input(0), output(1)));
-    CHECK(may_overlap(output(0, 2), output(1)));
-    CHECK_FALSE(may_overlap(output(0), output(1)));
-    CHECK_FALSE(may_overlap(scratch(0), output(0)));
-    CHECK_FALSE(may_overlap(scratch(0), input(0)));
+TEST_CASE("blocks intersect within a space") {
+    CHECK(intersect(output(0, 2), output(1)));
+    CHECK(intersect(output(1), output(0, 2)));
+    CHECK_FALSE(intersect(output(0), output(1)));
+    CHECK_FALSE(intersect(output(0, 2), output(2, 2)));
+    CHECK_FALSE(intersect(input(1), output(1)));
+    CHECK_FALSE(intersect(scratch(0), output(0)));
 }

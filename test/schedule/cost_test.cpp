@@ -75,7 +75,8 @@ TEST_CASE("what comes and is sent on later is forwarded, once") {
     CHECK(count(plan).forwarded == 5);
 }
 
-TEST_CASE("what is summed in the pass that sums others, and goes back, is merged, but for the first of it") {
+TEST_CASE(
+    "what is summed in the pass that sums others, and goes back or comes from who does the same, is merged, but for the first of it") {
     schedule plan({.output = 4});
     plan.round(recv_reduce(1, output(0, 2)), recv_reduce(2, output(0, 2)), recv_reduce(3, output(0, 2)), recv_reduce(3, output(2)));
     plan.round(send(1, output(0, 2)), send(2, output(0, 2)), send(3, output(0, 2)), send(3, output(2)));
@@ -87,6 +88,9 @@ TEST_CASE("what is summed in the pass that sums others, and goes back, is merged
     kept.round(recv_reduce(1, output(0)), recv_reduce(2, output(0)));
     kept.round(send(1, output(0)));
     CHECK(count(kept).merged == 0);  // rank 2 does not get the sum
+    schedule both({.input = 3, .output = 1});
+    both.round(send(1, input(1)), send(2, input(2)), recv_reduce(1, output(0)), recv_reduce(2, output(0)));
+    CHECK(count(both).merged == 1);  // but sums, too
     schedule written({.input = 1, .output = 1});
     written.round(recv_reduce(1, output(0)), recv_reduce(2, output(0)));
     written.round(copy(output(0), input(0)));

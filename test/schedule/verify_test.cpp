@@ -93,6 +93,29 @@ TEST_CASE("each flaw is told from the others and named with its place") {
     }
 }
 
+TEST_CASE("what is the rank's own is not read in the input once it may have been overwritten in the output") {
+    schedule idle({.input = 1, .output = 1, .scratch = 1}), late = idle, meanwhile = idle, kept = idle, taken = idle;
+    late.round(recv(1, output(0)));
+    late.round(send(1, input(0)));
+    meanwhile.round(send(1, input(0)), recv_reduce(1, output(0)));
+    kept.round(copy(scratch(0), input(0)), recv_reduce(1, output(0)));
+    taken.round(copy(output(0), input(0)), send(1, input(0)));
+    taken.round(copy(output(0), input(0)), recv_reduce(1, output(0)));
+    const auto why = [&idle](const schedule& plan) {
+        const verdict found = verify(std::vector{plan, idle}, sum_everywhere(2, 1, 1));
+        CHECK((found.what == flaw::race) == (found.why.find("may have written") != std::string::npos));
+        return found.why;
+    };
+    CHECK(why(late) == "rank 0, round 1: send to 1 input[0] reads what recv from 1 output[0] may have written");
+    CHECK(why(meanwhile) == "rank 0, round 0: send to 1 input[0] reads what recv_reduce from 1 output[0] may have written");
+    CHECK(why(kept) == "rank 0, round 0: copy input[0] to scratch[0] reads what recv_reduce from 1 output[0] may have written");
+    CHECK(why(taken).find("may have written") == std::string::npos);  // to copy it there changes nothing
+    schedule parts({.input = 2, .output = 1});
+    parts.round(recv_reduce(1, output(0)));
+    parts.round(send(1, input(1)));
+    CHECK(why(parts).find("may have written") == std::string::npos);  // the other's part is not in the output
+}
+
 TEST_CASE("plans whose spaces are not the collective's are bad, and so is a missing plan") {
     const schedule right({.output = 1}), wrong({.output = 2});
     CHECK(verify(std::vector{right, wrong}, sum_everywhere(2)).what == flaw::bad_step);

@@ -65,4 +65,28 @@ TEST_CASE("slots are found by operation and place, and what was freed last is ta
     CHECK(all.empty());
 }
 
+TEST_CASE("what nobody answers is found under no place, and its slots are free when its frame has been given back") {
+    std::vector<std::byte> memory(slots::all_bytes);
+    slots all(memory);
+    CHECK_FALSE(all.to_be_returned());
+    REQUIRE(all.take(1, 0, slots::slot_bytes));
+    CHECK_FALSE(all.to_be_returned());
+    for (std::uint64_t number = 1; number < slots::most_slots; ++number) {
+        const auto* const in = all.take(1, std::nullopt, 100);
+        REQUIRE(in);
+        all.sent(in->parts[0].data(), number);
+    }
+    CHECK(all.to_be_returned());
+    CHECK(all.take(2, std::nullopt, 100) == nullptr);
+    all.free_returned(3);
+    for (int count = 0; count < 3; ++count) REQUIRE(all.take(2, std::nullopt, 100));  // not sent
+    CHECK(all.take(2, std::nullopt, 100) == nullptr);
+    all.free_returned(slots::most_slots);
+    for (std::size_t count = 3; count < slots::most_slots - 1; ++count) REQUIRE(all.take(3, std::nullopt, 100));
+    CHECK(all.take(3, std::nullopt, 100) == nullptr);
+    REQUIRE(all.find(1, 0));
+    all.free(*all.find(1, 0));
+    CHECK(all.to_be_returned());
+}
+
 }  // namespace tutti::test

@@ -108,6 +108,53 @@ TEST_CASE("where no slot is free a payload is copied as ever, and frames keep th
     }
 }
 
+/// From ordinary memory, to be summed with what others send.
+static parcel summed(std::uint64_t sequence, bytes what) {
+    parcel made(sequence, std::move(what), 1);
+    made.summed = true;
+    return made;
+}
+
+TEST_CASE(
+    "what is to be summed is lent in the link's memory until it is given back, where ranks share cores, and waits for slots that will be") {
+    for (const bool crowded : {false, true}) {
+        CAPTURE(crowded);
+        lending_road on;
+        on.near_end->alone = !crowded;
+        std::deque<parcel> all;
+        for (std::uint64_t index = 0; index < 3 * slots::most_slots; ++index) {
+            all.push_back(summed(index, random_bytes(50'000, index + 1)));
+            on.send(all.back());
+        }
+        for (int turn = 0; turn < 200 && on.way->there.heads.size() < all.size(); ++turn) on.settle();
+        REQUIRE(on.way->there.heads.size() == all.size());
+        CHECK(on.way->there.loans.empty());
+        for (std::uint64_t index = 0; index < all.size(); ++index) {
+            CHECK(on.way->there.heads[index].sequence == index);
+            CHECK(on.way->there.payloads[index] == all[index].payload);
+            CHECK(all[index].head.references == crowded);
+            CHECK(all[index].times_sent == 1);
+        }
+    }
+}
+
+TEST_CASE("what is to be summed goes through the ring where it is short, fits no slots, or those are full of what is answered") {
+    lending_road on;
+    on.near_end->alone = false;
+    const auto references = [&on](parcel one) {
+        on.send(one);
+        for (int turn = 0; turn < 200 && one.times_sent == 0; ++turn) on.settle();
+        CHECK(one.times_sent == 1);
+        return static_cast<int>(one.head.references);
+    };
+    CHECK(references(summed(0, random_bytes(8'191, 1))) == 0);
+    CHECK(references(summed(1, random_bytes(8'192, 2))) == 1);
+    CHECK(references(summed(2, random_bytes(slots::longest_stay, 3))) == most_references);
+    CHECK(references(summed(3, random_bytes(slots::longest_stay + 1, 4))) == 0);
+    for (std::uint32_t place = 0; place < slots::most_slots; ++place) CHECK(references(asking(4, place, random_bytes(8'192, 5))) == 1);
+    CHECK(references(summed(5, random_bytes(8'192, 6))) == 0);
+}
+
 TEST_CASE("beside other lanes, which may bring the answer, and where none is wanted, nothing is copied to slots") {
     for (const bool alone : {false, true}) {
         CAPTURE(alone);
