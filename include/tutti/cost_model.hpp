@@ -21,8 +21,8 @@ struct cost_model {
     double forwarded_byte = 0;        // more for what came, or was summed, and is sent on: it has to go through the caches
     double spread_from = 0;           // bytes, of the vectors of all ranks of a host, beyond which these two count: less stays in the caches
     double answered = 0;              // a part of `moved_byte`, saved with all of `spread_byte` where a peer writes back into memory that was
-                                      // sent to it; and of `reduced_byte` for all but the first of what it sums in one pass and writes back
-                                      // to several
+                                      // sent to it; and of `reduced_byte` for all but the first of what a rank sums in one pass, to write it
+                                      // back to several or because they do alike
     double allocated = 0;             // a part of `moved_byte`, saved with all of `spread_byte` and `forwarded_byte` in calls with
                                       // call_options::allocated
     double far_round = 25e-6;         // as `round`, when it comes from another host

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace tutti {
 
@@ -102,20 +103,19 @@ estimate::work estimate::work_of(const cost& one) const {
     return all;
 }
 
-/// Of the host with most, whose other ranks are taken to be like those that were counted.
+/// Of the host with most. Those of its ranks that were not counted are taken to be like most of the others: a root is always counted.
 void estimate::count_links(const host_map& hosts, const std::vector<rank>& counted, int size) {
-    struct host {
-        double links = 0, ranks = 0;
-    };
-    std::vector<host> found(static_cast<std::size_t>(hosts.count()));
-    for (std::size_t at = 0; at < counted.size(); ++at) {
-        host& of = found[static_cast<std::size_t>(hosts.host(counted[at]))];
-        of.links += ranks_[at].links;
-        ++of.ranks;
-    }
+    std::vector<std::vector<int>> found(static_cast<std::size_t>(hosts.count()));  // by rank of each host
+    for (std::size_t at = 0; at < counted.size(); ++at)
+        found[static_cast<std::size_t>(hosts.host(counted[at]))].push_back(ranks_[at].links);
     for (std::size_t number = 0; number < found.size(); ++number) {
-        const auto there = static_cast<double>(on_host(static_cast<int>(number), size, hosts));
-        if (found[number].ranks > 0) more_links_ = std::max(more_links_, (found[number].links / found[number].ranks - 1) * there);
+        auto& links = found[number];
+        if (links.empty()) continue;
+        const auto middle = links.begin() + static_cast<long>(links.size() / 2);
+        std::nth_element(links.begin(), middle, links.end());
+        const auto there = static_cast<double>(on_host(static_cast<int>(number), size, hosts)), seen = static_cast<double>(links.size());
+        const double all = std::accumulate(links.begin(), links.end(), 0.0) + (there - seen) * *middle;
+        more_links_ = std::max(more_links_, all - there);
     }
 }
 

@@ -86,7 +86,7 @@ void operation::plan(std::shared_ptr<const program> plan, rank me, int size, con
     // Averages are read once more, and what is combined in place has been.
     const layout& output = space_of(space::output);
     past_caches_ = output.count * asked.element_bytes() >= how.past_caches_from &&
-                   (!tutti::reduces(asked.kind) || (apart_ && asked.op.kind() != reduce_op::avg));
+                   (!tutti::reduces(asked.kind) || (apart_ && !scales() && asked.op.kind() != reduce_op::avg));
     // What an all_gather contributes has to stand in the output, too, and may be lent from there.
     apart_ = apart_ && (tutti::reduces(asked.kind) || past_caches_);
     // Here no rank knows the longest block of all; nothing is forwarded, so nothing is lost without slices.

@@ -8,7 +8,7 @@
 
 namespace tutti {
 
-/// For plans whose contribution stands in the output, as all_reduce, reduce, the scans and all_gather have it.
+/// For plans whose contribution stands in the output, as all_reduce, reduce, the scans and all_gather have it, and reduce_scatter the own part of it.
 class contribution {
 public:
     explicit contribution(const schedule& plan);

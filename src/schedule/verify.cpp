@@ -1,5 +1,6 @@
 #include "schedule/verify.hpp"
 
+#include "schedule/answers.hpp"
 #include "schedule/execution.hpp"
 #include "schedule/grouping.hpp"
 #include "schedule/print.hpp"
@@ -37,24 +38,36 @@ verdict check_races(std::span<const step> round) {
     return {};
 }
 
-// What is the rank's own may be the same memory in input and output. Once something may have been written to it here nobody reads it there, and
-// sums are written while they arrive; but to copy it from there to here changes nothing.
+// What is the rank's own may be the same memory in input and output. Once something may have been written to it here nobody reads it there: sums
+// are written while they arrive, answers as soon as what they answer has been sent. To copy it from there to here changes nothing as long as
+// nothing has landed or been applied.
 verdict check_own(const schedule& plan, rank me) {
     const shape& spaces = plan.spaces();
+    if (spaces.input == 0 || spaces.output == 0) return {};
+    const answers all(plan);
     const blocks here = output(spaces.output > 1 ? me : 0), there = input(spaces.input > 1 ? me : 0);
     const auto stays = [&](const step& line) { return line.what == action::copy && line.from == there && line.here == here; };
-    const auto writes = [&](const step& line) { return line.what != action::send && intersect(line.here, here) && !stays(line); };
-    const auto reads = [&](const step& line) {
-        return intersect(line.what == action::copy ? line.from : line.here, there) && !stays(line);
+    const auto writes = [&](const step& line) {
+        return intersect(line.here, here) && !stays(line) && (line.what != action::send || all.to(line));
     };
-    const step* written = nullptr;
+    const auto reads = [&](const step& line) { return intersect(line.what == action::copy ? line.from : line.here, there); };
+    const step* written = nullptr;  // in the rounds before
     for (int round = 0; round < plan.rounds(); ++round) {
         const auto steps = plan.round(round);
-        for (const step& line : steps)
-            if (writes(line) && !written) written = &line;
-        for (const step& line : steps)
-            if (written && reads(line))
-                return {flaw::race, place_of(me, round) + to_string(line) + " reads what " + to_string(*written) + " may have written"};
+        const auto first = [&](auto which) {
+            const auto found = std::find_if(steps.begin(), steps.end(), which);
+            return written ? written : found == steps.end() ? nullptr : &*found;
+        };
+        const step* const meanwhile = first(writes);
+        const step* before =
+            first([&](const step& line) { return writes(line) && line.what != action::recv_reduce && line.what != action::copy; });
+        for (const step& line : steps) {
+            const step* const spoilt = stays(line) ? before : meanwhile;
+            if (spoilt && reads(line))
+                return {flaw::race, place_of(me, round) + to_string(line) + " reads what " + to_string(*spoilt) + " may have written"};
+            if (!before && writes(line)) before = &line;
+        }
+        written = meanwhile;
     }
     return {};
 }

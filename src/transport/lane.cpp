@@ -43,6 +43,7 @@ void lane::drop_frames() noexcept {
     if (near_) near_->revoke();  // whoever lent memory may use it for something else from now on
     first_ = last_ = undecided_ = nullptr;
     lent_first_ = lent_last_ = nullptr;
+    slots_awaited_ = false;
 }
 
 void lane::close_soon() noexcept {
@@ -196,7 +197,7 @@ void lane::pump_send() noexcept {
             break;
         }
         decide(budget);
-        if (state_ == state::ended || first_ == undecided_) break;  // when it waits for slots nothing goes
+        if (state_ == state::ended || first_ == undecided_) break;  // it waits for slots
         if (near_ && slip_first(budget)) continue;
         gather_batch();
         const auto [bytes, code] = outside([this] { return link_->try_send(send_runs_); });

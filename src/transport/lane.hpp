@@ -129,7 +129,7 @@ public:
     void close_soon() noexcept;
     /// Sends what can be sent at once, and closes.
     void part() noexcept;
-    /// Whether every queued byte is with the kernel, or with the other side.
+    /// Whether every queued byte is with the kernel, or with the other side, or lies in slots for it.
     bool flushed() const noexcept { return first_ == nullptr && lent_first_ == nullptr; }
     /// Whether the other side shares memory with this one.
     bool near() const noexcept { return near_ != nullptr; }

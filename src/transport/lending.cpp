@@ -314,8 +314,9 @@ bool lane::take_lent(std::size_t& budget) noexcept {
         return (at_once ? read_and_answer() : read_lent(false)) ? std::error_code() : error::protocol_error;
     });
     if (state_ == state::ended) return false;
-    // Of what has been revoked the bytes that were read may have been something else already.
-    const bool gone = wrong == std::errc::no_such_process || ((!wrong || fetches_) && near_->revoked());
+    // Of what has been revoked the bytes that were read may have been something else already; not in slots, which nobody writes to any more.
+    const bool kept = std::all_of(loan_.where().begin(), loan_.where().end(), [](const reference& each) { return each.is_of_link(); });
+    const bool gone = wrong == std::errc::no_such_process || (!kept && (!wrong || fetches_) && near_->revoked());
     if (wrong || gone) {
         fail(gone ? make_error_code(error::peer_died) : wrong);
         return false;

@@ -23,6 +23,7 @@ struct reference {
     static reference in_process(std::span<const std::byte> run) noexcept {
         return {reinterpret_cast<std::uintptr_t>(run.data()) | of_process, run.size()};
     }
+    bool is_of_link() const noexcept { return (offset & of_link) != 0; }
     bool is_in_process() const noexcept { return (offset & (of_link | of_process)) == of_process; }
     std::uint64_t address() const noexcept { return offset & ~of_process; }
 

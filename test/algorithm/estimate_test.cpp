@@ -308,6 +308,7 @@ TEST_CASE("what is sent costs more for each link that a host has more than ranks
     CHECK(extra(collective::all_gather, "recursive_doubling", 8) == Approx(8 * 0.875 * (24 - 8)).epsilon(0.001));
     CHECK(extra(collective::all_gather, "ring", 8) == Approx(0));
     CHECK(extra(collective::scatter, "direct", 8) == Approx(0));  // seven links
+    CHECK(extra(collective::scatter, "direct", 128) == Approx(0));
     // Two hosts of three ranks, each of which sends half a sixth's worth of its links to its own host.
     CHECK(extra(collective::all_gather, "direct", 6, host_map(std::vector<int>{0, 0, 0, 1, 1, 1})) ==
           Approx(3 * 2.0 / 6 * (6 - 3)).epsilon(0.001));

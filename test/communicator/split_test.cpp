@@ -1,5 +1,10 @@
+#include "communicator/over_each.hpp"
 #include "communicator/rehearsal.hpp"
 #include "support/ranks.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <thread>
 
 using namespace tutti;
 using test::programme;
@@ -45,6 +50,23 @@ task<> work_beside_children(communicator& world, const programme& four, const pr
     }
     co_await near->close();
     co_await far->close();
+}
+
+/// All but rank 1 leave the child as soon as they have their parts, before that one has looked for its own.
+task<> leave_when_done(communicator& world, std::atomic<int>& left) {
+    const std::size_t count = 20'000;
+    auto splitting = world.split(0, world.rank());
+    auto child = co_await std::move(splitting);
+    const std::vector<float> mine(4 * count, 1);
+    std::vector<float> sums(count);
+    auto summing = child->reduce_scatter(mine, sums, sum);
+    for (int waited = 0; world.rank() == 1 && left < 3 && waited < 1000; ++waited)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    co_await std::move(summing);
+    CHECK(sums == std::vector<float>(count, 4));
+    child.reset();
+    ++left;
+    co_await world.barrier();
 }
 
 task<> split_a_child(communicator& world) {
@@ -145,6 +167,16 @@ TEST_CASE("children and parent work at the same time, in another order on every 
 }
 
 TEST_CASE("a child can be split again") { run_ranks(8, split_a_child); }
+
+TEST_CASE("ranks that leave a child when they are done have left their parts to those that are not") {
+    for (const auto& each : test::transports) {
+        CAPTURE(each.name);
+        for (int turn = 0; turn < 3; ++turn) {
+            std::atomic<int> left = 0;
+            test::run_over(each, 4, [&left](communicator& world) { return leave_when_done(world, left); });
+        }
+    }
+}
 
 TEST_CASE("a child outlives its parent") {
     std::vector<std::unique_ptr<communicator>> children(3);

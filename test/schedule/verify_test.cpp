@@ -110,6 +110,16 @@ TEST_CASE("what is the rank's own is not read in the input once it may have been
     CHECK(why(meanwhile) == "rank 0, round 0: send to 1 input[0] reads what recv_reduce from 1 output[0] may have written");
     CHECK(why(kept) == "rank 0, round 0: copy input[0] to scratch[0] reads what recv_reduce from 1 output[0] may have written");
     CHECK(why(taken).find("may have written") == std::string::npos);  // to copy it there changes nothing
+    schedule again = idle, over = idle, answered = idle;
+    again.round(recv_reduce(1, output(0)));
+    again.round(copy(output(0), input(0)));
+    over.round(recv_reduce(1, output(0)), copy(output(0), input(0)));
+    answered.round(send(1, output(0)));
+    answered.round(send(1, input(0)));
+    answered.round(recv(1, output(0)));
+    CHECK(why(again) == "rank 0, round 1: copy input[0] to output[0] reads what recv_reduce from 1 output[0] may have written");
+    CHECK(why(over) == "rank 0, round 0: copy input[0] to output[0] reads what recv_reduce from 1 output[0] may have written");
+    CHECK(why(answered) == "rank 0, round 1: send to 1 input[0] reads what send to 1 output[0] may have written");
     schedule parts({.input = 2, .output = 1});
     parts.round(recv_reduce(1, output(0)));
     parts.round(send(1, input(1)));

@@ -138,6 +138,25 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("what lies in slots is there still when who sent it has gone") {
+    lending_road on;
+    on.near_end->alone = false;
+    on.way->there.parks_from = 0;
+    parcel one = summed(0, random_bytes(300'000, 1));
+    on.send(one);
+    CHECK(one.times_sent == 1);
+    on.settle();
+    CHECK(on.way->there.heads.empty());
+    {
+        const std::lock_guard lock(on.way->guard);
+        on.way->near.close();
+    }
+    on.way->there.parks_from = ~std::uint64_t{0};
+    on.way->resume();
+    on.settle();
+    CHECK(on.way->there.payloads == std::vector<bytes>{one.payload});
+}
+
 TEST_CASE("what is to be summed goes through the ring where it is short, fits no slots, or those are full of what is answered") {
     lending_road on;
     on.near_end->alone = false;
