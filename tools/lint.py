@@ -256,6 +256,16 @@ class tree:
             if name not in ASIO_FILES and name.startswith("src/"):
                 self.report(name, line_of(code, match.start()), "floors", "boost::asio: its names come through runtime/asio.hpp")
 
+    def check_threads(self, name, code):
+        """A thread of the library that takes signals takes them from the program."""
+        if not name.startswith("src/") or name.startswith("src/base/quiet_thread"):
+            return
+        for match in re.finditer(r"\bstd\s*::\s*(j?thread|async)\b|\bpthread_create\b", code):
+            self.report(name, line_of(code, match.start()), "threads", "a thread of the library is a quiet_thread")
+        resolves = re.search(r"\basync_resolve\b", code)  # Asio starts a thread for it
+        if resolves and not re.search(r"\bsignals_blocked\b", code):
+            self.report(name, line_of(code, resolves.start()), "threads", "async_resolve starts a thread: signals_blocked before it")
+
     def check_sizes(self, name, code):
         lines = self.files[name].count("\n")
         if lines > MAX_FILE_LINES:
@@ -329,6 +339,7 @@ class tree:
             code = without_text(self.files[name])
             self.check_floors(name)
             self.check_asio_names(name, code)
+            self.check_threads(name, code)
             self.check_sizes(name, code)
             self.check_coroutines(name, code)
             self.check_names(name)

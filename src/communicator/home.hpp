@@ -2,6 +2,7 @@
 #pragma once
 
 #include "algorithm/catalogue.hpp"
+#include "base/quiet_thread.hpp"
 #include "communicator/doorman.hpp"
 #include "runtime/background.hpp"
 #include "runtime/mailbox.hpp"
@@ -14,7 +15,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <thread>
 #include <vector>
 
 namespace tutti {
@@ -31,7 +31,7 @@ public:
 
 private:
     event_loop loop_;
-    std::thread thread_;
+    quiet_thread thread_;
 };
 
 class context::state : public std::enable_shared_from_this<context::state> {
@@ -91,7 +91,7 @@ private:
     mailbox letters_;
     background work_;
     std::atomic<bool> stopped_{false};
-    std::thread thread_;
+    quiet_thread thread_;
 };
 
 }  // namespace tutti

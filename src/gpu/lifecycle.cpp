@@ -1,5 +1,6 @@
 #include "gpu/lifecycle.hpp"
 
+#include "base/quiet_thread.hpp"
 #include "gpu/stuck.hpp"
 
 #include <tutti/detail/future_source.hpp>
@@ -10,7 +11,6 @@
 #include <atomic>
 #include <chrono>
 #include <iterator>
-#include <thread>
 #include <utility>
 
 namespace tutti::gpu {
@@ -65,7 +65,7 @@ future<> lifecycle::run(std::string what, std::function<result<>()> call) {
 void lifecycle::later(std::string what, std::function<void()> call) { add({std::move(what), std::move(call), {}}); }
 
 void lifecycle::beside(std::string what, std::function<void()> call) {
-    if (place_.has_thread()) std::thread(std::move(call)).detach();
+    if (place_.has_thread()) quiet_thread(std::move(call)).detach();
     else later(std::move(what), std::move(call));
 }
 
@@ -76,7 +76,7 @@ void lifecycle::add(job what) {
         jobs_.push_back(std::move(what));
         if (!std::exchange(posted_, true)) place_.loop().post(*this);
         if (behind && place_.has_thread() && !std::exchange(watching_, true))
-            std::thread([self = shared_from_this()] { self->watch(); }).detach();
+            quiet_thread([self = shared_from_this()] { self->watch(); }).detach();
         return;
     }
     lock.unlock();

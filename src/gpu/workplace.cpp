@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace tutti::gpu {
 
@@ -10,7 +11,7 @@ event_loop& workplace::loop() {
     const std::lock_guard lock(guard_);
     if (!room_) {
         room_ = std::make_shared<room>();
-        thread_ = std::thread([here = room_] {
+        thread_ = quiet_thread([here = room_] {
             here->loop.run();
             const std::lock_guard leaving(here->guard);
             here->empty = true;
@@ -29,11 +30,11 @@ bool workplace::stop(duration patience) {
 }
 
 bool workplace::await_end(duration patience) {
-    std::thread thread;
+    quiet_thread thread;
     std::shared_ptr<room> here;
     {
         const std::lock_guard lock(guard_);
-        thread.swap(thread_);
+        std::swap(thread, thread_);
         here = room_;
     }
     if (!thread.joinable()) return true;

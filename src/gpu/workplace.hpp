@@ -3,10 +3,11 @@
 
 #include <tutti/event_loop.hpp>
 
+#include "base/quiet_thread.hpp"
+
 #include <condition_variable>
 #include <memory>
 #include <mutex>
-#include <thread>
 
 namespace tutti::gpu {
 
@@ -39,7 +40,7 @@ private:
     event_loop* const given_;
     std::mutex guard_;
     std::shared_ptr<room> room_;
-    std::thread thread_;
+    quiet_thread thread_;
 };
 
 }  // namespace tutti::gpu

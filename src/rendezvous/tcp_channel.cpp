@@ -1,6 +1,7 @@
 #include "runtime/asio.hpp"
 #include "rendezvous/tcp_channel.hpp"
 
+#include "base/quiet_thread.hpp"
 #include "rendezvous/bell.hpp"
 #include "rendezvous/frame_socket.hpp"
 
@@ -30,6 +31,7 @@ public:
         const asio::ip::address address = asio::ip::make_address(host, named);
         // Only a name needs the resolver and its thread.
         if (!named) return connect(tcp::resolver::results_type::create(tcp::endpoint(address, port), host, ""));
+        const signals_blocked in_the_thread_it_starts;
         resolver_.async_resolve(host, std::to_string(port), tcp::resolver::numeric_service,
                                 [self = shared_from_this()](boost::system::error_code wrong, const tcp::resolver::results_type& found) {
                                     if (wrong || self->ended_ == nullptr) return self->finish(wrong);

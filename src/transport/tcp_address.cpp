@@ -1,5 +1,7 @@
 #include "transport/tcp_address.hpp"
 
+#include "base/quiet_thread.hpp"
+
 #include <tutti/event_loop.hpp>
 
 #include <fmt/format.h>
@@ -57,6 +59,7 @@ void lookup::start(event_loop& loop, const host_and_port& what, detail::runnable
         if (failed) asked->owner->reason_ = failed.message();
         asked->work->run();
     };
+    const signals_blocked in_the_thread_it_starts;
     asked_->resolver.async_resolve(what.host, std::to_string(what.port), tcp::resolver::numeric_service, std::move(answer));
 }
 

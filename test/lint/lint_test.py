@@ -36,6 +36,9 @@ BAD = [
     ("src/runtime/a.hpp", "task<> f() {\n    co_await g({.bucket = 3});\n}\n", "coroutine", 2),
     ("src/runtime/a.hpp", "struct a {\n    void await_suspend(handle h) { h.destroy(); }\n};\n", "coroutine", 2),
     ("src/runtime/a.hpp", "\ntask<> f(std::unique_ptr<int> memory,\n         future<> end);\n", "coroutine", 2),
+    ("src/transport/a.hpp", "\nauto thread = std::thread([] {});\n", "threads", 2),
+    ("src/gpu/a.hpp", "std::jthread thread;\n", "threads", 1),
+    ("src/rendezvous/a.hpp", "\nresolver.async_resolve(host, port, done);\n", "threads", 2),
     ("src/base/string_utils.hpp", "", "name", 1),
     ("src/base/manager.hpp", "", "name", 1),
     ("src/base/BadName.hpp", "", "name", 1),
@@ -59,6 +62,8 @@ GOOD = [
     ("src/base/a.hpp", "class a {\n" + "    void f() {}\n" * 70 + "};\n"),
     ("src/base/a.hpp", "const char* text = \"[&] { co_await x; }\";\nconst char quote = '\"';\nint n = 1'000'000;\n"),
     ("src/base/a.hpp", "struct impl;\n"),
+    ("src/runtime/a.hpp", "std::this_thread::yield();\nquiet_thread thread;\n"),
+    ("src/transport/a.hpp", "const signals_blocked guard;\nresolver.async_resolve(host, port, done);\n"),
     ("src/algorithm/ring.cpp", ""),
     ("subprojects/a.wrap", "[wrap-file]\ndirectory = b\npatch_directory = a\n"),
 ]

@@ -1,6 +1,7 @@
 // How a task is started by an Asio completion token: the task's end becomes a call of the handler on the handler's executor.
 #pragma once
 
+#include <tutti/detail/completion.hpp>
 #include <tutti/detail/family.hpp>
 #include <tutti/when_all.hpp>
 
@@ -81,6 +82,13 @@ private:
     std::shared_ptr<asked> what_;
 };
 
+/// Runs `call` on the executor. Where any thread will do it is this one: posting would start the threads of Asio's pool.
+template <class Executor, class Call>
+void post_soon(const Executor& executor, Call call) {
+    if constexpr (runs_anywhere<Executor>) boost::asio::dispatch(executor, std::move(call));
+    else boost::asio::post(executor, std::move(call));
+}
+
 /// On the handler's executor, where its slot may be asked meanwhile.
 template <class Handler>
 void clear_slot_of(const Handler& handler) {
@@ -96,13 +104,13 @@ void call_soon(Handler handler, const boost::asio::any_io_executor& fallback, st
             clear_slot_of(handler);
             std::move(handler)(std::move(why));
         };
-        boost::asio::post(executor, std::move(call));
+        post_soon(executor, std::move(call));
     } else {
         auto call = [handler = std::move(handler), why = std::move(why), value = std::move(value)]() mutable {
             clear_slot_of(handler);
             std::move(handler)(std::move(why), value ? std::move(*value) : T());
         };
-        boost::asio::post(executor, std::move(call));
+        post_soon(executor, std::move(call));
     }
 }
 
