@@ -4,6 +4,7 @@
 #include <tutti/detail/runnable.hpp>
 
 #include <atomic>
+#include <cstdint>
 
 namespace tutti {
 
@@ -59,7 +60,7 @@ class cancel_source final : private detail::cancel_callback, private detail::run
 public:
     /// Belongs to the loop this thread runs; outside of any, `request` must be called where the loop is.
     cancel_source() noexcept;
-    explicit cancel_source(event_loop& loop) noexcept : loop_(&loop) {}
+    explicit cancel_source(event_loop& loop) noexcept;
     ~cancel_source();
 
     /// From any thread: off the loop it takes effect there soon. Asking twice, or too late, does nothing.
@@ -67,6 +68,8 @@ public:
     /// On the loop only.
     bool requested() const noexcept { return requested_; }
     cancel_token token() noexcept { return cancel_token(*this); }
+    /// For the library: whether it was made by the process that forked this one, where its watchers are.
+    bool foreign() const noexcept;
 
     /// Also asks when `parent` is cancelled. Replaces the parent it had.
     void follow(cancel_token parent) noexcept;
@@ -81,6 +84,7 @@ private:
     event_loop* loop_;
     std::atomic<bool> posted_{false};
     bool requested_ = false;
+    const std::uint32_t process_;
     detail::cancel_callback* first_ = nullptr;  // the longest watcher, announced first
     detail::cancel_callback* last_ = nullptr;
 };

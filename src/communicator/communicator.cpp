@@ -30,6 +30,10 @@ namespace detail {
 
 /// Groups are destroyed on their loop. Until then the engine touches no user's memory any more.
 void group_deleter::operator()(group* which) const noexcept {
+    if (!which->made().here()) {
+        leave_alone(std::unique_ptr<group>(which));
+        return;
+    }
     const auto home = which->shared_home();
     which->engine().drop();
     // A letter that is never read destroys the group too.
@@ -38,6 +42,15 @@ void group_deleter::operator()(group* which) const noexcept {
 }
 
 }  // namespace detail
+
+report detail::aborted(tutti::rank me, std::string_view reason) {
+    report why;
+    why.code = error::aborted;
+    why.root = me;
+    why.peers = {me};
+    why.cause = fmt::format("rank {} aborted: {}", me, reason);
+    return why;
+}
 
 communicator::communicator(std::unique_ptr<detail::group, detail::group_deleter> formed) : group_(std::move(formed)) {}
 communicator::~communicator() = default;
@@ -50,10 +63,12 @@ void detail::arena_deleter::operator()(std::byte* memory) const noexcept { from-
 
 detail::arena_memory communicator::allocate_bytes(std::size_t count, std::size_t element_bytes) {
     if (count > std::numeric_limits<std::size_t>::max() / 2 / element_bytes) throw std::bad_alloc();
+    if (!group_->made().here()) throw group_->foreign();
     return group_->home().allocate(count * element_bytes);
 }
 
 void communicator::check_spin() const {
+    if (!group_->made().here()) throw group_->foreign();
     if (detail::waits_for_itself(group_->home().loop()))
         throw failure(error::invalid_argument, fmt::format("rank {} of {} called spin on the loop that makes the progress; co_await there", rank(), name()));
 }
@@ -95,6 +110,7 @@ void refuse(detail::group& group, std::string_view what, error code, std::string
 
 /// Issues `what`, or keeps it for later.
 future<> issue(detail::group& group, const request& what, complaint wrong) {
+    if (!group.made().here()) return detail::failed_future(group.foreign());
     // Of an operator of the library that is defined for the type neither check_op nor check_defined complains.
     if (wrong || what.op.user() || !defined(what.op.kind(), what.type) || what.deadline < duration{}) {
         if (!wrong) wrong = first_of(detail::check_op(what), detail::check_deadline(what.deadline));
@@ -135,6 +151,7 @@ future<> communicator::all_reduce(std::span<const buffer> list, reduction op, ca
     request what = make(collective::all_reduce, list.empty() ? nothing_for(op) : const_buffer(list.front()), nullptr, nullptr, options);
     what.count = 0;
     what.op = op;
+    if (!group_->made().here()) return detail::failed_future(group_->foreign());
     complaint wrong = group_->lists()(list, what.count);
     what.list = list;
     what.digest = digest_of_list(list);
@@ -351,6 +368,7 @@ future<> communicator::all_to_all_v(const_buffer from, buffer to, std::span<cons
 future<> communicator::monitored_barrier(call_options options) {
     if (options.keep)
         throw failure(error::invalid_argument, "a persistent call is that of a collective in their order, not monitored_barrier");
+    if (!group_->made().here()) return detail::failed_future(group_->foreign());
     if (const complaint wrong = detail::check_deadline(options.deadline))
         refuse(*group_, "monitored_barrier", error::invalid_argument, fmt::format(" with a wrong argument: {}", *wrong));
     return group_->enter(options);
@@ -361,12 +379,7 @@ future<> communicator::barrier(call_options options) {
 }
 
 void communicator::abort(std::string reason) {
-    report why;
-    why.code = error::aborted;
-    why.root = rank();
-    why.peers = {rank()};
-    why.cause = fmt::format("rank {} aborted: {}", rank(), reason);
-    group_->engine().fail_and_tell(std::move(why));
+    group_->engine().fail_and_tell(detail::aborted(rank(), reason));
 }
 
 future<> communicator::watch() { return group_->watch(); }

@@ -15,12 +15,6 @@
 
 namespace tutti::detail {
 
-/// Who may look into a communicator from outside.
-class inside_of {
-public:
-    static group& get(communicator& which) noexcept { return *which.group_; }
-};
-
 struct device_joining {
     result<gpu::device> card;
     const gpu::loaded<gpu::nccl_table>& nccl;  // tests fill their own; it outlives the communicator

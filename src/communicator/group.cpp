@@ -38,6 +38,13 @@ group::~group() {
     home_->remove(*this, *this);
 }
 
+failure group::foreign() const {
+    report why = made().foreign("communicator").details();
+    why.local = who_.me;
+    why.communicator = who_.name;
+    return failure(std::move(why));
+}
+
 hello group::hello_to(rank peer, lane_id which) const noexcept { return {who_.job, who_.id, who_.epoch, who_.me, peer, static_cast<int>(who_.addresses.size()), which}; }
 
 /// Further bulk lanes stand behind the first of each kind.
@@ -153,6 +160,7 @@ void group::heard_failure(report why) noexcept {
 }
 
 future<> group::watch() {
+    if (!made().here()) return failed_future(foreign());
     auto ends = std::make_shared<watcher>();
     // Who no longer wants to know is told on the loop, like everybody else.
     auto made = make_future<void>([home = home_, asked = std::weak_ptr(ends)] {
@@ -174,6 +182,7 @@ future<> group::watch() {
 }
 
 future<> group::enter(const call_options& options) {
+    if (!made().here()) return failed_future(foreign());
     auto call = std::make_shared<monitor::call>();
     // Told on the loop, when the barrier may be over, and this group with it.
     auto made = make_future<void>([home = home_, asked = std::weak_ptr(call)] {
@@ -284,6 +293,7 @@ task<> group::until_all_left(time_point limit) {
 }
 
 future<> group::start_close(duration within) {
+    if (!made().here()) return failed_future(foreign());
     closes_.store(true, std::memory_order_relaxed);
     auto ends = make_future<void>();
     auto closing = std::make_shared<task<>>(fulfil(close(within), std::move(ends.second)));

@@ -1,6 +1,7 @@
 // What stands behind a communicator: its members, its control tree, its engine, and the links it opens when they are needed.
 #pragma once
 
+#include "base/process.hpp"
 #include "communicator/control.hpp"
 #include "communicator/doorman.hpp"
 #include "communicator/list_check.hpp"
@@ -15,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tutti::detail {
@@ -65,6 +67,9 @@ public:
     }
 
     // Any thread.
+    const birthplace& made() const noexcept { return made_; }
+    /// For a call that is made in a process which was forked since.
+    failure foreign() const;
     const membership& who() const noexcept { return who_; }
     int size() const noexcept { return static_cast<int>(who_.addresses.size()); }
     class engine& engine() noexcept { return *engine_; }
@@ -136,6 +141,7 @@ private:
     std::optional<report> uneven_calls() const;
     std::pair<std::string, std::string> missing(const std::vector<bool>& there) const;
 
+    const birthplace made_;
     const std::shared_ptr<context::state> home_;
     membership who_;
     std::shared_ptr<class engine> engine_;
@@ -158,5 +164,14 @@ private:
     callback<&group::announce_departures> on_departure_{*this};
     background work_;
 };
+
+/// Who may look into a communicator from outside.
+class inside_of {
+public:
+    static group& get(communicator& which) noexcept { return *which.group_; }
+};
+
+/// What abort() on rank `me` tells.
+report aborted(rank me, std::string_view reason);
 
 }  // namespace tutti::detail

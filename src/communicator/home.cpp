@@ -63,7 +63,9 @@ context::state::state(event_loop& progress, std::unique_ptr<transport> network, 
       own_network_(!network),
       network_(std::move(network)),
       letters_(*loop_),
-      work_(*loop_) {}
+      work_(*loop_) {
+    with_loop_.emplace(progress, *this);
+}
 
 context::state::~state() { TUTTI_CHECK(stopped_ && groups_.empty(), "a context stops before its state is destroyed"); }
 
@@ -116,6 +118,7 @@ void context::state::stop() noexcept {
     groups_.clear();
     letters_.close();
     network_.reset();
+    with_loop_.reset();
 }
 
 // ---- context
@@ -123,7 +126,10 @@ void context::state::stop() noexcept {
 context::context(context_options options) : state_(std::make_shared<state>(options)) {}
 context::context(event_loop& progress, std::unique_ptr<transport> network, context_options options)
     : state_(std::make_shared<state>(progress, std::move(network), options)) {}
-context::~context() { state_->stop(); }
+context::~context() {
+    if (state_->made().here()) state_->stop();
+    else leave_alone(std::move(state_));
+}
 
 event_loop& context::progress() noexcept { return state_->loop(); }
 

@@ -2,9 +2,11 @@
 #pragma once
 
 #include "algorithm/catalogue.hpp"
+#include "base/process.hpp"
 #include "base/quiet_thread.hpp"
 #include "communicator/doorman.hpp"
 #include "runtime/background.hpp"
+#include "runtime/dependent.hpp"
 #include "runtime/mailbox.hpp"
 #include "transport/arena.hpp"
 
@@ -15,6 +17,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace tutti {
@@ -41,6 +44,11 @@ public:
     ~state();
 
     event_loop& loop() noexcept { return *loop_; }
+    /// Where it was made: in a process that was forked since, it is left alone.
+    const birthplace& made() const noexcept { return made_; }
+    void check_process() const {
+        if (!made_.here()) throw made_.foreign("context");
+    }
     /// Of the further threads that were asked for; they run for as long as groups do.
     std::vector<event_loop*> further_loops();
     bool embedded() const noexcept { return !own_loop_; }
@@ -49,7 +57,7 @@ public:
     void force(std::vector<const algorithm*> which) { forced_ = std::move(which); }
     const std::vector<const algorithm*>& forced() const noexcept { return forced_; }
     /// From any thread; runs on the loop, or says false.
-    bool send(std::function<void()> letter) { return letters_.send(std::move(letter)); }
+    bool send(std::function<void()> letter) { return made_.here() && letters_.send(std::move(letter)); }
 
     /// From any thread: memory that ranks of this host can read, where they can.
     detail::arena_memory allocate(std::size_t bytes);
@@ -74,8 +82,20 @@ public:
     bool stopped() const noexcept { return stopped_; }
 
 private:
+    /// Stops a context whose loop, or the host of that, is destroyed first.
+    class end_with_loop final : detail::dependent {
+    public:
+        end_with_loop(event_loop& loop, state& of) : dependent(loop), of_(of) {}
+
+    private:
+        void loop_goes() noexcept override { of_.stop(); }
+
+        state& of_;
+    };
+
     void end_all() noexcept;
 
+    const birthplace made_;
     const context_options options_;
     const std::shared_ptr<arena> arena_;
     std::atomic<bool> told_of_arena_{false};
@@ -91,6 +111,7 @@ private:
     mailbox letters_;
     background work_;
     std::atomic<bool> stopped_{false};
+    std::optional<end_with_loop> with_loop_;  // where the loop is that of its user
     quiet_thread thread_;
 };
 

@@ -353,12 +353,14 @@ task<std::unique_ptr<communicator>> join_launched(std::shared_ptr<context::state
 }  // namespace
 
 task<std::unique_ptr<communicator>> context::join(world who, std::shared_ptr<store> meeting, std::string job) {
+    state_->check_process();
     auto work = join_at(state_, std::move(who), std::move(meeting), std::move(job));
     auto joining = detail::spawn_cancellable(*state_, std::move(work));
     co_return co_await std::move(joining);
 }
 
 task<std::unique_ptr<communicator>> context::join(world who) {
+    state_->check_process();
     auto work = join_launched(state_, std::move(who));
     auto joining = detail::spawn_cancellable(*state_, std::move(work));
     co_return co_await std::move(joining);

@@ -45,22 +45,29 @@ void fail_if(detail::group& group, const message_call& what, const complaint& wr
     group.engine().fail_and_tell(std::move(why));
 }
 
-message& issue(detail::group& group, const message_call& what) {
+template <class T>
+future<T> issue(detail::group& group, const message_call& what) {
+    if (!group.made().here()) return detail::failed_future<T>(group.foreign());
     fail_if(group, what, check(what, group.size()));
-    return group.engine().messages().issue(what, group.home().options().operation);
+    return future<T>(group.engine().messages().issue(what, group.home().options().operation));
+}
+
+void check_process(const detail::group& group) {
+    if (!group.made().here()) throw group.foreign();
 }
 
 }  // namespace
 
 future<> communicator::send(const_buffer data, tutti::rank to, message_tag tag, call_options options) {
-    return future<>(issue(*group_, with(options, call_of(send_to(data, to, tag)))));
+    return issue<void>(*group_, with(options, call_of(send_to(data, to, tag))));
 }
 
 future<received> communicator::recv(buffer data, tutti::rank from, message_tag tag, call_options options) {
-    return future<received>(issue(*group_, with(options, call_of(recv_from(data, from, tag)))));
+    return issue<received>(*group_, with(options, call_of(recv_from(data, from, tag))));
 }
 
 std::optional<future<received>> communicator::try_recv(buffer data, tutti::rank from, message_tag tag, call_options options) {
+    check_process(*group_);
     const message_call what = with(options, call_of(recv_from(data, from, tag)));
     fail_if(*group_, what, check(what, size()));
     message* const made = group_->engine().messages().try_recv(what, group_->home().options().operation);
@@ -69,16 +76,18 @@ std::optional<future<received>> communicator::try_recv(buffer data, tutti::rank 
 }
 
 future<received> communicator::probe(tutti::rank from, message_tag tag, call_options options) {
-    return future<received>(issue(*group_, with(options, probe_of(from, tag))));
+    return issue<received>(*group_, with(options, probe_of(from, tag)));
 }
 
 std::optional<received> communicator::try_probe(tutti::rank from, message_tag tag) {
+    check_process(*group_);
     const message_call what = probe_of(from, tag);
     fail_if(*group_, what, check(what, size()));
     return group_->engine().messages().try_probe(from, tag).value();
 }
 
 future<> communicator::exchange(std::span<const transfer> parts, call_options options) {
+    if (!group_->made().here()) return detail::failed_future(group_->foreign());
     const message_call whole = with(options, exchange_of(parts.size()));
     for (const transfer& each : parts) {
         const message_call what = call_of(each);

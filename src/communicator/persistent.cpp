@@ -1,3 +1,4 @@
+#include <tutti/detail/future_source.hpp>
 #include <tutti/persistent.hpp>
 
 #include "engine/engine.hpp"
@@ -5,10 +6,14 @@
 
 namespace tutti {
 
-void detail::repeated_call_deleter::operator()(repeated_call* which) const noexcept { delete which; }
+void detail::repeated_call_deleter::operator()(repeated_call* which) const noexcept {
+    std::unique_ptr<repeated_call> call(which);
+    if (!call->engine().made().here()) leave_alone(std::move(call));
+}
 
 future<> persistent::start() {
     if (!call_) throw failure(error::invalid_argument, "a persistent call that is empty was started");
+    if (const birthplace& made = call_->engine().made(); !made.here()) return detail::failed_future(made.foreign("persistent call"));
     return future<>(call_->engine().issue(*call_));
 }
 

@@ -3,6 +3,7 @@
 #include "communicator/agreement.hpp"
 #include "communicator/bucket.hpp"
 #include "communicator/flight.hpp"
+#include "communicator/group.hpp"
 #include "communicator/steps.hpp"
 
 #include <fmt/format.h>
@@ -10,6 +11,17 @@
 #include <cstring>
 
 namespace tutti {
+
+namespace {
+
+/// Ends the communicator on all ranks, also when it goes before the reducer.
+std::function<void(std::string)> abort_of(communicator& over) {
+    return [engine = detail::inside_of::get(over).engine().shared_from_this(), me = over.rank()](const std::string& why) {
+        engine->fail_and_tell(detail::aborted(me, why));
+    };
+}
+
+}  // namespace
 
 class reducer::state final : bucket_carrier {
 public:
@@ -19,7 +31,7 @@ public:
           parameters_(std::move(parameters)),
           plan_(plan_buckets(parameters_, caps_of(how), how.op)),
           agreement_(std::make_shared<agreement>(over, lines_of(parameters_, plan_.buckets, how.op))),
-          steps_({over.name(), over.rank(), [this](std::string why) { over_.abort(std::move(why)); }}, parameters_, plan_) {
+          steps_({over.name(), over.rank(), abort_of(over)}, parameters_, plan_) {
         for (const bucket& each : plan_.buckets) {
             memory_.emplace_back(each, fmt::format("bucket {}", memory_.size()));
             bytes_ += each.bytes();
@@ -37,6 +49,7 @@ public:
     buffer place_of(std::size_t which) const;
     const bucket_plan& plan() const noexcept { return plan_; }
     const reducer_stats& stats() const noexcept { return stats_; }
+    const birthplace& made() const noexcept { return made_; }
 
 private:
     struct cargo {
@@ -51,10 +64,14 @@ private:
     future<> leave(std::size_t bucket) override;
     void landed(duration busy, duration) noexcept override { busy_ = busy; }
 
+    void check_process() const {
+        if (!made_.here()) throw made_.foreign("reducer");
+    }
     void pack(std::size_t which);
     void copy_back();
     task<> check_agreement();
 
+    const birthplace made_;
     communicator& over_;
     const reducer_options how_;
     const std::vector<parameter> parameters_;
@@ -71,6 +88,7 @@ private:
 // ---- gradients
 
 void reducer::state::set(std::size_t which, steps::mark how) {
+    check_process();
     if (steps_.set(which, how) != steps::consequence::goes) return;
     pack(which);
     if (steps_.fills(which)) flight_.full(plan_.places[which].bucket);
@@ -107,6 +125,7 @@ future<> reducer::state::leave(std::size_t bucket) {
 }
 
 task<> reducer::state::finish() {
+    check_process();
     steps::ending here(steps_);
     if (!steps_.complete()) {
         here.succeed();
@@ -128,6 +147,7 @@ task<> reducer::state::finish() {
 }
 
 task<> reducer::state::agree() {
+    check_process();
     steps::ending here(steps_);
     steps_.check();
     auto comparison = flight_.compared();
@@ -148,7 +168,9 @@ task<> reducer::state::check_agreement() {
 
 reducer::reducer(communicator& over, std::vector<parameter> parameters, reducer_options options)
     : state_(std::make_unique<state>(over, std::move(parameters), options)) {}
-reducer::~reducer() = default;
+reducer::~reducer() {
+    if (!state_->made().here()) leave_alone(std::move(state_));
+}
 
 void reducer::ready(std::size_t parameter) { state_->set(parameter, steps::mark::ready); }
 void reducer::mark_unused(std::size_t parameter) { state_->set(parameter, steps::mark::unused); }

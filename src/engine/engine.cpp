@@ -296,6 +296,7 @@ void engine::peer_left(rank peer, lane_id which) {
 }
 
 std::string engine::route(rank peer) noexcept {
+    if (!made_.here()) return {};
     const std::lock_guard lock(guard_);
     if (peer < 0 || peer >= who_.size || shut_) return {};
     for (const lane_kind kind : {lane_kind::bulk, lane_kind::small}) {

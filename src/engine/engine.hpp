@@ -5,6 +5,7 @@
 #include <tutti/event_loop.hpp>
 
 #include "algorithm/tuning.hpp"
+#include "base/process.hpp"
 #include "engine/admission.hpp"
 #include "engine/messenger.hpp"
 #include "engine/operation_list.hpp"
@@ -118,6 +119,9 @@ public:
     const algorithm& chosen(collective kind, std::size_t vector_bytes, bool allocated = false);
     /// On all ranks between the same two operations, while nothing is under way: algorithms are chosen by other costs from now on.
     void reprice(const cost_model& costs);
+
+    /// Where it was made: in a process that was forked since, it does nothing.
+    const birthplace& made() const noexcept { return made_; }
 
     // For operations and ports.
     void cancel(operation& which, const char* reason) noexcept;
@@ -238,6 +242,7 @@ private:
     bool has_news() const noexcept { return !shut_ && (failure_ || !wanted_.empty() || !lost_.empty()); }
     void tell_observer() noexcept;
 
+    const birthplace made_;
     event_loop& loop_;
     const std::vector<event_loop*> further_;
     const engine_identity who_;

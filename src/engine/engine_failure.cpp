@@ -10,11 +10,13 @@
 namespace tutti {
 
 void engine::fail_and_tell(report why) noexcept {
+    if (!made_.here()) return;
     const std::lock_guard lock(guard_);
     fail_locked(std::move(why), true);
 }
 
 void engine::fail(report why) noexcept {
+    if (!made_.here()) return;
     const std::lock_guard lock(guard_);
     fail_locked(std::move(why), false);
 }
@@ -36,6 +38,7 @@ std::optional<report> engine::failed() noexcept {
 }
 
 void engine::drop() noexcept {
+    if (!made_.here()) return;
     const std::lock_guard lock(guard_);
     if (failure_ || shut_ || (pending_ == 0 && !messages_.first_under_way())) return;
     report why;
@@ -87,6 +90,7 @@ report engine::report_of(const operation& which) const {
 }
 
 void engine::cancel(operation& which, const char* reason) noexcept {
+    if (!made_.here()) return;
     const std::lock_guard lock(guard_);
     if (which.ended) return;
     report why;

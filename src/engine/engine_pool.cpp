@@ -90,6 +90,7 @@ bool engine::take_back(operation& which) noexcept {
 }
 
 void engine::put_back(operation& which) noexcept {
+    if (!made_.here()) return;
     std::shared_ptr<engine> self;  // destroyed when the guard is free
     const std::lock_guard lock(guard_);
     put(which);

@@ -386,6 +386,7 @@ void messenger::finish_ended() noexcept {
 }
 
 void messenger::take_back(message& which) noexcept {
+    if (!engine_.made().here()) return;
     const std::lock_guard lock(engine_.guard_);
     while (message* const part = which.parts) {
         which.parts = part->next_part;

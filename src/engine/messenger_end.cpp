@@ -161,6 +161,7 @@ report messenger::told_by(const message& which, report why) const {
 }
 
 void messenger::cancel(message& which, const char* reason) noexcept {
+    if (!engine_.made().here()) return;
     const std::lock_guard lock(engine_.guard_);
     if (which.ended) return;
     report why;

@@ -1,4 +1,5 @@
 // The one store: checks what is asked, asks its channel, and says in words what went wrong.
+#include "base/process.hpp"
 #include "rendezvous/channel.hpp"
 
 #include <tutti/sleep.hpp>
@@ -25,6 +26,9 @@ std::string seconds(duration time) { return fmt::format("{:.3g} s", std::chrono:
 class final_store final : public store {
 public:
     final_store(std::unique_ptr<request_channel> channel, rank me) : channel_(std::move(channel)), me_(me) {}
+    ~final_store() override {
+        if (!made_.here()) leave_alone(std::move(channel_));
+    }
 
     task<result<std::string>> get(std::string key, time_point deadline) override {
         store_request request(store_op::get, std::move(key));
@@ -62,6 +66,7 @@ public:
         co_return reply->number != 0;
     }
     task<result<>> close(time_point deadline) override {
+        if (!made_.here()) co_return tell("store close", made_.foreign("store").details(), {});
         if (closed_) co_return result<>();
         closed_ = true;
         result<> ended = co_await channel_->close(deadline);
@@ -74,6 +79,7 @@ private:
         const char* operation = word(request.op);
         const std::string key = request.key;
         if (std::string wrong = refusal(request); !wrong.empty()) co_return tell(operation, error::invalid_argument, std::move(wrong), {});
+        if (!made_.here()) co_return tell(operation, made_.foreign("store").details(), {});
         if (closed_) co_return tell(operation, error::closed, channel_->name() + " was closed before", {});
         event_loop& loop = co_await this_loop;
         const time_point begin = loop.now();
@@ -113,6 +119,7 @@ private:
         return failure(std::move(what));
     }
 
+    const birthplace made_;
     std::unique_ptr<request_channel> channel_;
     rank me_;
     bool closed_ = false;

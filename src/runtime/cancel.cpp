@@ -2,6 +2,7 @@
 #include <tutti/detail/promise.hpp>
 
 #include "base/check.hpp"
+#include "base/process.hpp"
 
 #include <utility>
 
@@ -30,9 +31,13 @@ void cancel_callback::unwatch() noexcept {
 
 }  // namespace detail
 
-cancel_source::cancel_source() noexcept : loop_(event_loop::current()) {}
+cancel_source::cancel_source() noexcept : loop_(event_loop::current()), process_(this_process()) {}
+cancel_source::cancel_source(event_loop& loop) noexcept : loop_(&loop), process_(this_process()) {}
+
+bool cancel_source::foreign() const noexcept { return process_ != this_process(); }
 
 cancel_source::~cancel_source() {
+    if (foreign()) return;
     TUTTI_CHECK(first_ == nullptr || detail::forsaking::going_on(), "a cancel_source dies before the tasks that watch it");
     while (first_ != nullptr) first_->unwatch();
     if (posted_.load(std::memory_order_acquire)) loop_->withdraw(*this);

@@ -19,11 +19,11 @@ event_loop::event_loop(const host& where) : impl_(std::make_unique<impl>(*this))
 }
 
 event_loop::~event_loop() {
-    {
-        const detail::forsaking guard;
-        impl_->residents.reset();
+    if (!impl_->made.here()) {
+        leave_alone(std::move(impl_));
+        return;
     }
-    impl_->lodgings.clear();
+    impl_->vacate();
     help(nullptr);
     if (impl_->place) impl_->place->leave();
     const std::lock_guard lock(impl_->mutex);  // a thread that posted last may still be on its way out
@@ -31,6 +31,7 @@ event_loop::~event_loop() {
 
 void event_loop::run() {
     impl& state = *impl_;
+    state.check_process();
     if (state.place) throw failure(error::invalid_argument, "a guest loop is run by its host");
     if (here()) throw failure(error::invalid_argument, "a loop is run from its own work");
     const detail::presence guard(*this);
@@ -39,6 +40,7 @@ void event_loop::run() {
         else if (state.wanted.load(std::memory_order_relaxed)) state.give_the_wheel();
         else if (!state.virtual_time) state.turn(nullptr);
         else if (!state.virtual_turn()) break;
+        state.check_process();  // a task may have forked
     }
     std::unique_lock lock(state.mutex);
     state.rest.wait(lock, [&state] { return state.driven_by == impl::driver::owner || state.take(impl::driver::owner); });
@@ -47,7 +49,7 @@ void event_loop::run() {
 }
 
 void event_loop::stop() noexcept {
-    if (impl_->place) return;
+    if (impl_->place || !impl_->made.here()) return;
     const std::lock_guard lock(impl_->mutex);
     impl_->stopping = true;
     impl_->wake();
@@ -55,6 +57,7 @@ void event_loop::stop() noexcept {
 }
 
 void event_loop::post(detail::runnable& work) noexcept {
+    if (!impl_->made.here()) return;
     if (here()) {
         impl_->take_remote();  // it was posted before
         impl_->local.push(work);
@@ -66,17 +69,23 @@ void event_loop::post(detail::runnable& work) noexcept {
     impl_->wake();
 }
 
+/// A loop that has gone has let go of all work, and is not looked at.
 void event_loop::withdraw(detail::runnable& work) noexcept {
+    if (!detail::work_list::queued(work)) return;
     const std::lock_guard lock(impl_->mutex);  // its neighbours may be posted by other threads
     detail::work_list::remove(work);
 }
 
 void event_loop::start_timer(detail::timer& work, time_point when) {
+    if (!impl_->made.here()) return;
     impl_->timers.push(work, when);
     if (impl_->place && !here()) impl_->place->arm();
 }
 
-void event_loop::stop_timer(detail::timer& work) noexcept { impl_->timers.remove(work); }
+/// As for what is queued.
+void event_loop::stop_timer(detail::timer& work) noexcept {
+    if (detail::timer_heap::started_here(work)) impl_->timers.remove(work);
+}
 
 bool event_loop::has_virtual_time() const noexcept { return impl_->virtual_time; }
 
@@ -87,6 +96,58 @@ time_point event_loop::now() const noexcept {
 bool event_loop::here() const noexcept { return detail::current_loop == this; }
 
 event_loop* event_loop::current() noexcept { return detail::current_loop; }
+
+void event_loop::impl::check_process() const {
+    if (!made.here()) throw made.foreign("event loop");
+}
+
+// ---- what lives on a loop
+
+void event_loop::impl::vacate() noexcept {
+    for (;;) {
+        std::unique_lock lock(mutex);
+        if (dependents.empty()) break;
+        detail::dependent* const last = dependents.back();
+        dependents.pop_back();
+        lock.unlock();
+        last->let_go();
+    }
+    {
+        const detail::forsaking guard;
+        residents.reset();
+    }
+    lodgings.clear();
+}
+
+void event_loop::impl::add(detail::dependent& one) {
+    const std::lock_guard lock(mutex);
+    dependents.push_back(&one);
+}
+
+void event_loop::impl::remove(detail::dependent& one) noexcept {
+    const std::lock_guard lock(mutex);
+    std::erase(dependents, &one);
+}
+
+namespace detail {
+
+dependent::dependent(event_loop& loop) : loop_(&loop) {
+    loop.inner().check_process();
+    loop.inner().add(*this);
+}
+
+dependent::~dependent() {
+    if (loop_ != nullptr) loop_->inner().remove(*this);
+}
+
+std::exception_ptr foreignness_of(event_loop& loop) {
+    const birthplace& made = loop.inner().made;
+    return made.here() ? nullptr : std::make_exception_ptr(made.foreign("event loop"));
+}
+
+}  // namespace detail
+
+// ---- turns
 
 asio::io_context& event_loop::impl::own_io() {
     if (!io) {
@@ -120,6 +181,7 @@ void event_loop::impl::turn(impl* visitor) {
     hastened = begun = 0;
     take_remote();
     run_batch();
+    if (!made.here()) return;
     look_at_clock(visitor ? until_clock : 0);
     if (!visitor && idle() && helped && !waits() && drive_helped()) return;
     turns += whole_turn;
@@ -144,7 +206,7 @@ bool event_loop::impl::virtual_turn() {
 }
 
 void event_loop::impl::run_batch() noexcept {
-    for (int i = 0; i < batch && !stopping.load(std::memory_order_relaxed); ++i) {
+    for (int i = 0; i < batch && !stopping.load(std::memory_order_relaxed) && made.here(); ++i) {
         detail::runnable* work = local.pop();
         if (work == nullptr) return;
         work->run();
@@ -174,7 +236,7 @@ void event_loop::impl::poll_io(int limit) {
     if (!io) return;
     arm_lazy();
     io->restart();
-    for (int i = 0; i < limit && io->poll_one() != 0; ++i) {}
+    for (int i = 0; i < limit && made.here() && io->poll_one() != 0; ++i) {}
 }
 
 /// Virtual time: asks the sockets, then moves the clock to the next timer. False when nothing can ever run again.

@@ -32,6 +32,7 @@ bool says_cancelled(const std::exception_ptr& why) noexcept {
 family::family(event_loop& loop, frames owner, ends_with rule) noexcept : loop_(loop), owner_(owner), rule_(rule), source_(loop) {}
 
 family::~family() {
+    if (source_.foreign()) return;  // the tasks are the other process's
     if (reaping_) loop_.withdraw(reaper_);
     reap();
     if (forsaking::going_on()) {

@@ -3,6 +3,7 @@
 #include <tutti/future.hpp>
 
 #include "base/check.hpp"
+#include "base/process.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -11,6 +12,14 @@
 #include <thread>
 
 namespace tutti::detail {
+
+future_state::future_state() noexcept : process_(this_process()) {}
+
+bool future_state::foreign() const noexcept { return process_ != this_process(); }
+
+failure future_state::foreignness() const {
+    return failure(error::closed, "the operation belongs to the process from which this one was forked: nothing ends it here");
+}
 
 void future_state::finish() noexcept {
     auto* waiter = waiter_.exchange(done_mark(), std::memory_order_acq_rel);
@@ -57,7 +66,7 @@ void future_state::renew() noexcept {
 }
 
 future_wait::~future_wait() {
-    if (!waiting_ || state_->stop_waiting(finished_)) return;
+    if (!waiting_ || state_->foreign() || state_->stop_waiting(finished_)) return;
     state_->settle();
     if (loop_) loop_->withdraw(resume_);
 }
@@ -69,6 +78,7 @@ bool future_wait::start(const promise_base& task) noexcept {
 }
 
 bool future_wait::start(event_loop* loop) noexcept {
+    if (state_->foreign()) return false;
     loop_ = loop;
     waiting_ = true;
     if (state_->wait(finished_)) return true;  // without a loop the coroutine may be over by now: nothing here may be touched
@@ -97,12 +107,13 @@ failure emptiness() {
 
 void check_awaitable(const state_reference& state) {
     if (!state) throw emptiness();
+    if (!state->done() && state->foreign()) throw state->foreignness();
 }
 
 state_reference told_if_empty(state_reference state) {
-    if (state) return state;
+    if (state && (state->done() || !state->foreign())) return state;
     auto [none, source] = make_future<>();
-    source.fail(emptiness());
+    source.fail(state ? state->foreignness() : emptiness());
     return none.take_state();
 }
 

@@ -23,7 +23,7 @@ constexpr int looks_between_wishes = 1024;
 
 void event_loop::help(event_loop* other) noexcept {
     impl& state = *impl_;
-    if (state.place || state.virtual_time) return;
+    if (state.place || state.virtual_time || !state.made.here()) return;
     if (impl* before = std::exchange(state.helped, nullptr)) {
         const std::lock_guard lock(before->mutex);
         before->helper = nullptr;
@@ -193,6 +193,7 @@ bool event_loop::impl::hasten(const detail::future_state& end) noexcept {
 namespace detail {
 
 bool hasten(const future_state& end) noexcept {
+    if (end.foreign()) return false;
     event_loop* const loop = event_loop::current();
     return loop && loop->inner().hasten(end);
 }

@@ -3,8 +3,10 @@
 
 #include <tutti/detail/family.hpp>
 
+#include "base/process.hpp"
 #include "runtime/asio.hpp"
 #include "runtime/attempt.hpp"
+#include "runtime/dependent.hpp"
 #include "runtime/lodging.hpp"
 #include "runtime/shift.hpp"
 #include "runtime/timer_heap.hpp"
@@ -20,25 +22,50 @@
 namespace tutti {
 namespace detail {
 
+class guest;
+
+/// The guests of one execution context, which are told when that is destroyed: after it nothing of Asio's may be touched.
+class hospitality final : public asio::execution_context::service {
+public:
+    static asio::execution_context::id id;
+    explicit hospitality(asio::execution_context& of) : service(of) {}
+
+    void add(guest& one);
+    void remove(guest& one) noexcept;
+
+private:
+    void shutdown() noexcept override;
+
+    std::mutex guard_;
+    std::vector<guest*> guests_;
+};
+
 /// A loop's place in a host program. Shared with the handlers the host's executor holds, which may outlive the loop.
 class guest : public std::enable_shared_from_this<guest> {
 public:
-    guest(event_loop& loop, asio::any_io_executor executor) : loop_(&loop), executor_(std::move(executor)), alarm_(executor_) {}
+    guest(event_loop& loop, asio::any_io_executor executor);
+    ~guest() { leave(); }
 
+    /// Empty when the host has gone.
     const asio::any_io_executor& executor() const noexcept { return executor_; }
     /// Asks the host for a turn, unless one is coming already. The loop's mutex is held.
     void schedule();
     /// Lets the host's clock wake us for the soonest timer.
     void arm();
+    /// The loop goes.
     void leave() noexcept;
+    /// The host's context goes. What uses the loop ends, as if the loop went.
+    void host_goes() noexcept;
     bool hosted_here() const noexcept;
 
 private:
     void turn();
 
+    const birthplace made_;
     event_loop* loop_;  // null when it is gone
-    const asio::any_io_executor executor_;
-    asio::steady_timer alarm_;
+    asio::any_io_executor executor_;
+    std::optional<asio::steady_timer> alarm_;
+    hospitality* host_;  // null when it has gone, or the loop has
     time_point armed_for_ = no_deadline;
     bool scheduled_ = false;  // under the loop's mutex
 };
@@ -57,6 +84,7 @@ struct event_loop::impl {
 
     explicit impl(event_loop& whose) noexcept : self(whose) {}
     event_loop& self;
+    const birthplace made;
 
     // For every thread, under the mutex. Whoever posts wakes the loop before it lets go, so the loop may end right after.
     std::mutex mutex;
@@ -102,7 +130,14 @@ struct event_loop::impl {
     std::shared_ptr<detail::guest> place;
     std::vector<detail::lodging> lodgings;
     std::optional<detail::family> residents;  // started from outside of any task, destroyed with the loop
+    std::vector<detail::dependent*> dependents;  // under the mutex
 
+    /// Throws in a process that was forked after the loop was made: the kernel's part of the loop is that of the other process.
+    void check_process() const;
+    /// Ends what lives here: the loop goes, or its host.
+    void vacate() noexcept;
+    void add(detail::dependent& one);
+    void remove(detail::dependent& one) noexcept;
     asio::io_context& own_io();
     bool idle() const noexcept { return local.empty() && !remote_waiting.load(std::memory_order_relaxed); }
     /// For what only its own turns see.

@@ -12,6 +12,7 @@ void timer_heap::push(timer& work, time_point when) {
     TUTTI_CHECK(!work.started(), "a timer is started twice");
     timers_.push_back(&work);
     work.when_ = when;
+    work.started_in_ = this_process();
     work.order_ = started_++;
     rise(timers_.size() - 1, work);
 }

@@ -3,6 +3,8 @@
 
 #include <tutti/detail/timer.hpp>
 
+#include "base/process.hpp"
+
 #include <vector>
 
 namespace tutti::detail {
@@ -18,6 +20,8 @@ public:
     /// When the soonest fires; no_deadline when there is none.
     time_point next() const noexcept { return empty() ? no_deadline : timers_.front()->when_; }
 
+    /// Whether this process has started it.
+    static bool started_here(const timer_node& work) noexcept { return work.started() && work.started_in_ == this_process(); }
     void push(timer& work, time_point when);
     void remove(timer_node& work) noexcept;
 

@@ -4,6 +4,7 @@
 #include <tutti/detail/runnable.hpp>
 
 #include "base/check.hpp"
+#include "base/process.hpp"
 
 namespace tutti::detail {
 
@@ -19,9 +20,14 @@ public:
 
     bool empty() const noexcept { return end_.next_ == &end_; }
 
+    /// Whether this process has put it into a list: the lists of the process that forked this one are not touched.
+    static bool queued(const queue_node& work) noexcept {
+        return work.queued_in_.load(std::memory_order_relaxed) == this_process() + 1;
+    }
+
     void push(runnable& work) noexcept {
-        TUTTI_CHECK(!work.queued_, "work is posted while it is still queued");
-        work.queued_ = true;
+        TUTTI_CHECK(!queued(work), "work is posted while it is still queued");
+        work.queued_in_.store(this_process() + 1, std::memory_order_relaxed);
         join(*end_.previous_, work);
         join(work, end_);
     }
@@ -36,10 +42,10 @@ public:
 
     /// Takes `work` out of whichever list it is in.
     static void remove(queue_node& work) noexcept {
-        if (!work.queued_) return;
+        if (!queued(work)) return;
         join(*work.previous_, *work.next_);
         work.next_ = work.previous_ = nullptr;
-        work.queued_ = false;
+        work.queued_in_.store(0, std::memory_order_relaxed);
     }
 
     /// Moves everything from `other` to the end of this one.

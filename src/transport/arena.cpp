@@ -1,5 +1,7 @@
 #include "transport/arena.hpp"
 
+#include "base/check.hpp"
+
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -73,6 +75,7 @@ bool arena::take(std::size_t bytes, std::size_t& offset) {
 }
 
 std::byte* arena::allocate(std::size_t bytes) {
+    TUTTI_CHECK(made_.here(), "an arena gives out memory in the process that has made it");
     const std::size_t whole = rounded(bytes);
     std::size_t offset = 0;
     std::byte* const memory = take(whole, offset) ? memory_.data() + offset : ordinary(whole);
@@ -80,7 +83,9 @@ std::byte* arena::allocate(std::size_t bytes) {
     return memory;
 }
 
+/// In a forked process the memory is still the other's: nothing is given back, and nobody may hold the lock.
 void arena::free(std::byte* memory, std::size_t bytes) noexcept {
+    if (!made_.here()) return;
     std::size_t whole = rounded(bytes);
     const auto place = locate({memory, whole});
     if (!place) {

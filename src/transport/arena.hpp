@@ -1,6 +1,7 @@
 // Memory of this process that other processes of its host can read, and write where it is lent for that: one anonymous file from which pieces are given out.
 #pragma once
 
+#include "base/process.hpp"
 #include "transport/shared_memory.hpp"
 
 #include <cstddef>
@@ -40,6 +41,7 @@ private:
     bool open();
     bool take(std::size_t bytes, std::size_t& offset);
 
+    const birthplace made_;
     const bool shared_;
     mutable std::mutex mutex_;
     bool opened_ = false;

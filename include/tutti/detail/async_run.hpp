@@ -39,6 +39,8 @@ using run_signature_of = typename run_signature<T>::type;
 
 /// Tasks started from outside of any task; they belong to the loop.
 family& residents_of(event_loop& loop);
+/// Null, or why nothing can be started: the loop belongs to the process that forked this one.
+std::exception_ptr foreignness_of(event_loop& loop);
 
 /// What Asio's cancellation of a handler asks, on whatever thread that is, as long as the task goes on.
 class asked {
@@ -138,6 +140,7 @@ template <class T>
 struct start_async {
     template <class Handler>
     void operator()(Handler handler, event_loop* loop, task<T> work) const {
+        if (auto why = foreignness_of(*loop)) return call_soon<T>(std::move(handler), executor_of(*loop), std::move(why), std::nullopt);
         const auto request = std::make_shared<asked>(*loop);
         asked_until_then asking(request);
         if (auto slot = boost::asio::get_associated_cancellation_slot(handler); slot.is_connected())

@@ -15,7 +15,7 @@ public:
 
     bool cancelled() const noexcept { return cancelled_.load(std::memory_order_acquire); }
     void cancel() noexcept override {
-        if (!cancelled_.exchange(true, std::memory_order_acq_rel) && on_cancel_) on_cancel_();
+        if (!this->foreign() && !cancelled_.exchange(true, std::memory_order_acq_rel) && on_cancel_) on_cancel_();
     }
     void abandon() noexcept override { cancel(); }
 
@@ -74,6 +74,14 @@ template <class T = void>
 std::pair<future<T>, future_source<T>> make_future(std::function<void()> on_cancel = {}) {
     auto* state = new simple_state<T>(std::move(on_cancel));
     return {future<T>(*state), future_source<T>(*state)};
+}
+
+/// One that has failed already.
+template <class T = void>
+future<T> failed_future(tutti::failure why) {
+    auto made = make_future<T>();
+    made.second.fail(std::move(why));
+    return std::move(made.first);
 }
 
 }  // namespace tutti::detail

@@ -51,12 +51,19 @@ public:
     }
     /// The future's end: abandons what is not done, and gives the reference back.
     void drop() noexcept {
-        if (!done()) abandon();
+        if (!done()) {
+            if (foreign()) return;
+            abandon();
+        }
         release();
     }
+    /// Whether it is of the process that forked this one: if it is not done, nobody here will end it, and it is not to be touched.
+    bool foreign() const noexcept;
+    /// error::closed, for whoever would wait for it then.
+    tutti::failure foreignness() const;
 
 protected:
-    future_state() = default;
+    future_state() noexcept;
     ~future_state() = default;
     /// Before the object is used again; nobody else knows it at that time.
     void renew() noexcept;
@@ -70,6 +77,7 @@ private:
     std::atomic<runnable*> waiter_{nullptr};  // null, then perhaps a waiter (and back), then done_mark for good
     std::atomic<std::uint32_t> references_{2};
     std::atomic<bool> settled_{false};        // the waiter that `finish` took has returned
+    const std::uint32_t process_;             // that has made it
     std::optional<tutti::failure> failure_;   // written before waiter_ becomes done_mark
 };
 

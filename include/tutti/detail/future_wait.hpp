@@ -8,9 +8,9 @@
 
 namespace tutti::detail {
 
-/// Throws error::invalid_argument when the future is empty or was awaited before.
+/// Throws error::invalid_argument when the future is empty or was awaited before, and error::closed when it can never end in this process.
 void check_awaitable(const state_reference& state);
-/// For a token, whose handler is told just that: an empty one becomes a state that has failed so.
+/// For a token, whose handler is told just that: such a one becomes a state that has failed so.
 state_reference told_if_empty(state_reference state);
 /// Blocks the calling thread, which must not run an event_loop.
 void block(const state_reference& state);

@@ -1,6 +1,9 @@
 // A piece of work that waits in a queue without allocating: its owner is its node.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+
 namespace tutti::detail {
 
 class work_list;
@@ -16,7 +19,7 @@ private:
     friend class work_list;
     queue_node* next_ = nullptr;
     queue_node* previous_ = nullptr;
-    bool queued_ = false;
+    std::atomic<std::uint32_t> queued_in_{0};  // 0, or which process has queued it; read without the queue's lock
 };
 
 /// Posted to an event_loop and run there once. It may be posted again from its own `run`, and dies only while it is not queued

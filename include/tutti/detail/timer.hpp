@@ -18,6 +18,7 @@ private:
     friend class timer_heap;
     static constexpr std::size_t not_started = static_cast<std::size_t>(-1);
     std::size_t place_ = not_started;
+    std::uint32_t started_in_ = 0;  // by which process
     time_point when_{};
     std::uint64_t order_ = 0;  // of starting: of two timers with one date the elder fires first
 };
