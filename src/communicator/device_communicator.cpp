@@ -127,7 +127,9 @@ device_group::~device_group() {
 }
 
 communicator::communicator(std::unique_ptr<device_group> made) : group_(std::move(made)) {}
-communicator::~communicator() = default;
+communicator::~communicator() {
+    if (!group_->inside.made().here()) leave_alone(std::move(group_));
+}
 
 int communicator::rank() const noexcept { return group_->me(); }
 int communicator::size() const noexcept { return group_->size(); }

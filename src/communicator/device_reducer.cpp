@@ -64,6 +64,8 @@ public:
     static std::unique_ptr<state> make(communicator& over, std::vector<parameter> parameters, const reducer_options& how);
     state(communicator& over, std::vector<parameter> parameters, const reducer_options& how);
     ~state();
+    /// Of the communicator, which outlives the reducer.
+    const birthplace& made() const noexcept { return group_.inside.made(); }
 
     /// Null: none, on a rank without a device.
     void set(std::size_t which, steps::mark how, const stream* behind);
@@ -349,7 +351,9 @@ task<> reducer::state::check_agreement() {
 
 reducer::reducer(communicator& over, std::vector<parameter> parameters, reducer_options options)
     : state_(state::make(over, std::move(parameters), options)) {}
-reducer::~reducer() = default;
+reducer::~reducer() {
+    if (!state_->made().here()) leave_alone(std::move(state_));
+}
 
 void reducer::ready(std::size_t parameter, const stream& behind) { state_->set(parameter, steps::mark::ready, &behind); }
 void reducer::ready(std::size_t parameter) { state_->set(parameter, steps::mark::ready, nullptr); }

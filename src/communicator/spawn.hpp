@@ -34,6 +34,7 @@ task<> fulfil(task<T> work, future_source<T> source) {
 /// error::cancelled.
 template <class T>
 future<T> spawn(context::state& home, task<T> work) {
+    if (!home.made().here()) return failed_future<T>(home.made().foreign("context"));
     auto ends = make_future<T>();
     auto started = std::make_shared<task<>>(fulfil(std::move(work), std::move(ends.second)));
     const bool sent = home.send([&home, started] { home.work().start(std::move(*started)); });
@@ -50,6 +51,7 @@ task<> fulfil_or_end(task<T> work, future_source<T> source, std::shared_ptr<canc
 /// The same, but the work is cancelled with the future, or when that is dropped.
 template <class T>
 future<T> spawn_cancellable(context::state& home, task<T> work) {
+    if (!home.made().here()) return failed_future<T>(home.made().foreign("context"));
     auto asked = std::make_shared<cancel_source>(home.loop());
     auto ends = make_future<T>([there = home.weak_from_this(), asking = std::weak_ptr(asked)] {
         if (const auto here = there.lock())

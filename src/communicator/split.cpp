@@ -75,7 +75,8 @@ task<std::unique_ptr<communicator>> communicator::split(std::optional<int> color
     what.label = "split";
     what.digest = digest_of("split");  // it is no all_gather of the user's
     said->parent = group_->watch();
-    said->gathered = future<>(group_->engine().issue(what, group_->home().options().operation));
+    if (group_->made().here()) said->gathered = future<>(group_->engine().issue(what, group_->home().options().operation));
+    else said->gathered = detail::failed_future(group_->foreign());
     return finish_split(group_->shared_home(), std::move(child), std::move(said));
 }
 

@@ -39,7 +39,7 @@ TEST_CASE("a child that goes on with its parent's task ends with a sentence that
         INFO(all.out);
         INFO(all.err);
         CHECK(all.code == 0);
-        CHECK(all.err.find("rank 0: the communicator belongs to process ") != std::string::npos);
+        CHECK(all.err.find("rank 0: the event loop belongs to process ") != std::string::npos);
         CHECK(all.out.find("rank 0: the child exited with 1") != std::string::npos);
         CHECK(all.out.find("rank 1: the child exited with 0") != std::string::npos);
     }

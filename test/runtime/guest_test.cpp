@@ -5,6 +5,7 @@
 #include <tutti/when_all.hpp>
 
 #include "runtime/asio.hpp"
+#include "runtime/dependent.hpp"
 #include "runtime/event.hpp"
 #include "runtime/shift.hpp"
 
@@ -334,4 +335,48 @@ TEST_CASE("handlers the host still holds outlive a guest without harm") {
     }
     context.run();
     CHECK_FALSE(later.started());
+}
+
+TEST_CASE("what lives on a guest ends when its host goes, and the loop does nothing from then on") {
+    std::vector<std::string> told;
+    asio::cancellation_signal signal;
+    std::optional<asio::io_context> context(std::in_place);
+    event_loop loop{host{asio::make_strand(*context)}};
+    class neighbour final : public detail::dependent {
+    public:
+        neighbour(event_loop& on, std::vector<std::string>& told) : dependent(on), told_(told) {}
+
+    private:
+        void loop_goes() noexcept override { told_.push_back("dependent"); }
+        std::vector<std::string>& told_;
+    };
+    const neighbour one(loop, told), other(loop, told);
+    {
+        const neighbour gone(loop, told);
+    }
+    auto handler = [](std::exception_ptr) { FAIL("nobody is told"); };
+    async_run(loop, with_scope(session_with_child, last_words(told, "parameter")), asio::bind_cancellation_slot(signal.slot(), handler));
+    context->poll();
+    context.reset();
+    CHECK(told == std::vector<std::string>{"dependent", "dependent", "child", "parameter"});
+    struct silent final : detail::timer {
+        void run() noexcept override { FAIL("nobody runs the loop"); }
+    } work, later;
+    loop.post(work);
+    loop.start_timer(later, loop.now());
+}
+
+TEST_CASE("a host that goes tells all its guests, those of strands, too, and not the guests that have gone before") {
+    std::optional<asio::io_context> context(std::in_place);
+    std::optional<event_loop> first(std::in_place, host{context->get_executor()}), second(std::in_place, host{asio::make_strand(*context)}),
+        third(std::in_place, host{context->get_executor()});
+    scope nursery(*third);
+    nursery.start(nap(0s));
+    for (auto* each : {&*second, &*third}) async_run(*each, nap(1h), asio::detached);
+    context->poll();
+    first.reset();
+    context.reset();
+    second.reset();
+    third.reset();  // and its scope later
+    CHECK(nursery.running() == 0);
 }
