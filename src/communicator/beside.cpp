@@ -1,6 +1,7 @@
 #include "communicator/beside.hpp"
 
 #include "base/bytes.hpp"
+#include "base/descriptors.hpp"
 #include "communicator/spawn.hpp"
 #include "runtime/event.hpp"
 
@@ -45,11 +46,32 @@ task<> form_below(future<> parent, group& child, time_point deadline) {
     co_await std::move(either);
 }
 
-task<std::unique_ptr<communicator>> form_here(std::shared_ptr<context::state> home, membership who, future<> parent) {
+/// What only this rank knows, told over the links that there are, with the rank's number there.
+void tell_above(class engine& above, const group& child, const failure& why) {
+    if (why.code() != error::system || why.details().root != child.who().me) return;
+    const rank me = above.who().me;
+    report told;
+    told.code = error::system;
+    told.root = me;
+    told.peers = {me};
+    const auto code = std::make_error_code(std::errc::too_many_files_open);
+    told.cause = fmt::format("rank {} has {}", me, no_descriptor_left("the links of communicator " + child.who().name, code));
+    above.fail_and_tell(std::move(told));
+}
+
+task<std::unique_ptr<communicator>> form_here(std::shared_ptr<context::state> home, membership who, future<> parent,
+                                              std::shared_ptr<class engine> above) {
     std::unique_ptr<group, group_deleter> formed(new group(home, std::move(who)));
     const time_point deadline = later(home->loop().now(), home->options().rendezvous);
     auto forming = parent.valid() ? form_below(std::move(parent), *formed, deadline) : formed->form(deadline);
-    co_await std::move(forming);
+    std::optional<failure> why;
+    try {
+        co_await std::move(forming);
+    } catch (const failure& caught) {
+        why = caught;
+    }
+    if (why && above) tell_above(*above, *formed, *why);
+    if (why) throw *why;
     co_return std::make_unique<communicator>(std::move(formed));
 }
 
@@ -62,8 +84,9 @@ membership beside(group& which, std::string_view what) {
     return child;
 }
 
-future<std::unique_ptr<communicator>> form(const std::shared_ptr<context::state>& home, membership who, future<> parent) {
-    return spawn_cancellable(*home, form_here(home, std::move(who), std::move(parent)));
+future<std::unique_ptr<communicator>> form(const std::shared_ptr<context::state>& home, membership who, future<> parent,
+                                           std::shared_ptr<class engine> above) {
+    return spawn_cancellable(*home, form_here(home, std::move(who), std::move(parent), std::move(above)));
 }
 
 }  // namespace tutti::detail

@@ -15,7 +15,9 @@ namespace tutti::detail {
 membership beside(group& which, std::string_view what);
 
 /// On the loop of `home`. Ends when all ranks have come, or fails with error::rendezvous_timeout. When the watch of a parent is given and
-/// the parent fails before, it fails with that instead.
-future<std::unique_ptr<communicator>> form(const std::shared_ptr<context::state>& home, membership who, future<> parent = {});
+/// the parent fails before, it fails with that instead. A rank that has no descriptors for its links fails `above`, the parent's engine, because
+/// it cannot reach the others otherwise.
+future<std::unique_ptr<communicator>> form(const std::shared_ptr<context::state>& home, membership who, future<> parent = {},
+                                           std::shared_ptr<engine> above = {});
 
 }  // namespace tutti::detail

@@ -270,8 +270,9 @@ task<made_communicator> join_as(std::unique_ptr<communicator> ranks, device_join
 
 namespace {
 
-task<made_communicator> join(std::shared_ptr<context::state> home, membership who, device_joining how, future<> parent) {
-    auto forming = form(home, std::move(who), std::move(parent));
+task<made_communicator> join(std::shared_ptr<context::state> home, membership who, device_joining how, future<> parent,
+                             std::shared_ptr<class engine> above) {
+    auto forming = form(home, std::move(who), std::move(parent), std::move(above));
     auto child = co_await std::move(forming);
     auto joining = join_as(std::move(child), std::move(how));
     co_return co_await std::move(joining);
@@ -281,7 +282,7 @@ task<made_communicator> join(std::shared_ptr<context::state> home, membership wh
 
 task<made_communicator> join_devices(communicator& parent, device_joining how) {
     group& inside = inside_of::get(parent);
-    return join(inside.shared_home(), beside(inside, "on devices"), std::move(how), inside.watch());
+    return join(inside.shared_home(), beside(inside, "on devices"), std::move(how), inside.watch(), inside.engine().shared_from_this());
 }
 
 }  // namespace tutti::detail

@@ -261,7 +261,8 @@ result<> reducer::state::close(cargo& which) {
 
 plan_comparison reducer::state::compare() {
     const auto& home = group_.inside.shared_home();
-    auto forming = tutti::detail::form(home, tutti::detail::beside(group_.inside, "for gradients"), group_.inside.watch());
+    auto forming = tutti::detail::form(home, tutti::detail::beside(group_.inside, "for gradients"), group_.inside.watch(),
+                                             group_.inside.engine().shared_from_this());
     return {tutti::detail::spawn(*home, compare_beside(plans_, std::move(forming)))};  // goes on in the background
 }
 

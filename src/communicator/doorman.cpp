@@ -1,5 +1,6 @@
 #include "communicator/doorman.hpp"
 
+#include "base/descriptors.hpp"
 #include "communicator/greeting.hpp"
 
 #include <tutti/sleep.hpp>
@@ -51,6 +52,7 @@ task<> doorman::serve() {
         auto next = co_await network_.accept();
         if (!next) {
             if (next.failure().code() == error::closed) co_return;
+            if (out_of_descriptors(next.failure().code())) exhausted(next.failure().code());
             co_await sleep_for(std::chrono::milliseconds(10));  // out of descriptors, say: others may end meanwhile
             continue;
         }
@@ -59,6 +61,13 @@ task<> doorman::serve() {
         while (half_open_ >= half_open_limit) co_await room_.wait();  // who comes meanwhile waits in the system's queue
         co_await yield();                                             // however many come at once, others have their turns
     }
+}
+
+/// For which group the link would have been is not known.
+void doorman::exhausted(std::error_code why) noexcept {
+    const auto all = groups_;
+    for (visited* each : all)
+        if (std::find(groups_.begin(), groups_.end(), each) != groups_.end()) each->exhausted(why);
 }
 
 /// A stranger, or one who says nothing, costs a link and nothing else.
@@ -75,6 +84,7 @@ task<> doorman::greet(std::unique_ptr<link> over) {
 
 task<> doorman::listen_and_answer(std::unique_ptr<link>& over) {
     auto heard = co_await with_deadline(hear_hello(*over), handshake_);
+    if (!heard && out_of_descriptors(heard.failure().code())) exhausted(heard.failure().code());
     const hello who = std::move(heard).value();
     reply what{answer::refused, fmt::format("this is another job than yours")};
     visited* group = nullptr;

@@ -22,6 +22,8 @@ public:
     virtual reply knock(const hello& who) = 0;
     /// After a welcome.
     virtual void enter(const hello& who, std::unique_ptr<link> over) = 0;
+    /// There is no descriptor for what somebody opens.
+    virtual void exhausted(std::error_code why) noexcept = 0;
 
 protected:
     ~visited() = default;
@@ -44,6 +46,7 @@ public:
 
 private:
     task<> serve();
+    void exhausted(std::error_code why) noexcept;
     task<> greet(std::unique_ptr<link> over);
     task<> listen_and_answer(std::unique_ptr<link>& over);
     visited* find(std::uint64_t id) noexcept;

@@ -1,5 +1,6 @@
 #include "communicator/group.hpp"
 
+#include "base/descriptors.hpp"
 #include "communicator/greeting.hpp"
 #include "communicator/home.hpp"
 #include "communicator/spawn.hpp"
@@ -119,6 +120,8 @@ task<> group::dial(rank peer, lane_id which) {
     if (failure_ || closed_) co_return;
     if (opened && *opened) {
         admit(peer, which, std::move(*opened));
+    } else if (!opened && out_of_descriptors(opened.failure().code())) {
+        fail_everywhere(without_descriptor(fmt::format("a link to rank {}", peer), opened.failure().code()));
     } else if (!opened && passage_to(peer, which) == passage::dialling) {
         // A peer that has died or left is reported by the control tree, which knows better why; wait for its word.
         co_await sleep_for(home_->options().lost_link);
@@ -205,6 +208,15 @@ future<> group::enter(const call_options& options) {
     return std::move(made.first);
 }
 
+report group::without_descriptor(std::string_view for_what, const std::error_code& why) const {
+    report told;
+    told.code = error::system;
+    told.root = who_.me;
+    told.peers = {who_.me};
+    told.cause = fmt::format("rank {} has {}", who_.me, no_descriptor_left(for_what, why));
+    return told;
+}
+
 /// The failure as this rank tells it.
 report group::told() const {
     report why = failure_.value_or(report{});
@@ -238,7 +250,11 @@ task<> group::judge(rank peer, lane_id which, std::error_code code) {
         co_return;
     }
     report why;
-    const bool ours = code == error::system || code == std::errc::too_many_files_open;  // what the peer shares could not be taken
+    if (out_of_descriptors(code)) {
+        fail_everywhere(without_descriptor(fmt::format("the memory that rank {} shares with it", peer), code));
+        co_return;
+    }
+    const bool ours = code == error::system;  // what the peer shares could not be taken
     why.code = ours ? error::system : error::peer_died;
     why.root = ours ? who_.me : peer;
     why.peers = {why.root};

@@ -93,6 +93,7 @@ private:
     std::uint64_t id() const noexcept override { return who_.id; }
     reply knock(const hello& from) override;
     void enter(const hello& from, std::unique_ptr<link> over) override;
+    void exhausted(std::error_code why) noexcept override { fail_everywhere(without_descriptor("a link that another rank opens", why)); }
 
     void wanted(rank peer, lane_kind kind) noexcept override;
     void failed(const report& why) noexcept override;
@@ -137,6 +138,7 @@ private:
     void tell_watchers() noexcept;
     void shut() noexcept;
     report told() const;
+    report without_descriptor(std::string_view for_what, const std::error_code& why) const;
     report about_closing(std::string cause) const;
     std::optional<report> uneven_calls() const;
     std::pair<std::string, std::string> missing(const std::vector<bool>& there) const;

@@ -1,4 +1,5 @@
 // The control tree of a group: how it forms, and how rank 0 mends it when ranks leave without waiting for the others.
+#include "base/descriptors.hpp"
 #include "communicator/greeting.hpp"
 #include "communicator/group.hpp"
 #include "communicator/home.hpp"
@@ -25,6 +26,8 @@ task<> group::call_parent(time_point deadline) {
         co_return;
     }
     report why = opened ? report{} : opened.failure().details();
+    if (out_of_descriptors(why.code)) why = without_descriptor(fmt::format("a link to rank {}", parent), why.code);
+    why.local = who_.me;
     if (opened) why.code = error::protocol_error, why.cause = fmt::format("rank {} called rank {}, which is its child", parent, who_.me);
     if (home_->loop().now() >= deadline) why.code = error::rendezvous_timeout;
     why.operation = fmt::format("join {}", who_.name);

@@ -1,6 +1,7 @@
 // How a whole job becomes a communicator: everybody leaves an address in the store, rank 0 reads them all and publishes the list with
 // the settings that all must share, and each rank opens its control link to another, its parent.
 #include "communicator/calibrate.hpp"
+#include "communicator/contact.hpp"
 #include "communicator/group.hpp"
 #include "communicator/home.hpp"
 #include "communicator/spawn.hpp"
@@ -8,8 +9,12 @@
 #include "algorithm/cost_text.hpp"
 #include "base/bytes.hpp"
 #include "base/core_set.hpp"
+#include "base/descriptors.hpp"
+#include "runtime/event.hpp"
 #include "transport/local_socket.hpp"
 #include "transport/tcp_link.hpp"
+
+#include <tutti/when_all.hpp>
 
 #include <fmt/format.h>
 
@@ -27,36 +32,8 @@ using detail::membership;
 
 std::string address_key(const std::string& job, rank which) { return fmt::format("{}/address/{}", job, which); }
 std::string members_key(const std::string& job) { return fmt::format("{}/members", job); }
-
-/// What a rank leaves in the store: the name of its host, the cores that it may use there, the least number that this join may have for it, and
-/// its address, with spaces between.
-struct contact {
-    std::string host;
-    core_set cores;
-    std::uint64_t number;
-    std::string address;
-
-    std::string to_string() const { return fmt::format("{} {} {} {}", host, cores.to_string(), number, address); }
-};
-
-/// Who cannot tell where it is, is alone there.
-contact contact_of(const context_options& options, const membership& mine, std::string address) {
-    auto host = host_identity(options.host);
-    return {host ? *host : fmt::format("rank-{}", mine.me), core_set::of_this_thread(), mine.number, std::move(address)};
-}
-
-contact contact_in(std::string_view text) {
-    const auto word = [&text] {
-        const auto end = std::min(text.find(' '), text.size());
-        const auto found = text.substr(0, end);
-        text.remove_prefix(std::min(end + 1, text.size()));
-        return found;
-    };
-    const auto host = word(), cores = word(), number = word();
-    contact found{std::string(host), core_set::in(cores), 0, std::string(text)};
-    std::from_chars(number.data(), number.data() + number.size(), found.number);
-    return found;
-}
+/// Where a rank of that join says why it cannot come.
+std::string failed_key(const std::string& job, std::uint64_t number) { return fmt::format("{}/failed/{}", job, number); }
 
 bool share_memory(const membership& all) {
     return std::all_of(all.addresses.begin(), all.addresses.end(),
@@ -284,6 +261,63 @@ void check_options(const context_options& asked, bool embedded, const world& who
         throw not_joined(mine, error::invalid_argument, fmt::format("a context on a loop of its user has no threads of its own, and no {} of them", threads));
 }
 
+using forming_group = std::unique_ptr<detail::group, detail::group_deleter>;
+
+/// Every rank leaves its address and learns those of all; then their links form a tree.
+task<forming_group> meet(std::shared_ptr<context::state> home, world who, store& meeting, std::string job, membership mine,
+                         time_point deadline) {
+    if (who.size > 1) {
+        transport& network = home->network(listen_address(who));
+        home->door().expect(mine.job);
+        const std::string address = network.address();
+        const contact reached = contact_of(home->options(), mine.me, mine.number, address);
+        mine.addresses[static_cast<std::size_t>(who.me)] = address;
+        auto told = co_await meeting.set(address_key(job, who.me), reached.to_string(), deadline);
+        told.value();
+        if (who.me == 0) co_await collect(meeting, job, mine, reached, *home, deadline);
+        else co_await look_up(meeting, job, mine, deadline);
+    }
+    mine.id = digest_of(fmt::format("{} {}", mine.name, mine.number), mine.job);
+    forming_group formed(new detail::group(home, std::move(mine)));
+    co_await formed->form(deadline);
+    co_return formed;
+}
+
+/// Ends only by throwing: with what another rank says that cannot come.
+task<> hear_of_failure(store& meeting, std::string key, const membership& mine, time_point deadline) {
+    const auto told = co_await meeting.get(std::move(key), later(deadline, last_words));
+    if (told) throw not_joined(mine, error::system, *told);
+    event never;
+    co_await never.wait();
+}
+
+/// What is the fault of this rank, in words; empty for other failures.
+std::string own_fault(const failure& why, rank me) {
+    if (out_of_descriptors(why.code())) return fmt::format("rank {} has {}", me, no_descriptor_left("the links of other ranks", why.code()));
+    return why.code() == error::system && why.details().root == me ? why.details().cause : "";
+}
+
+task<forming_group> meet_or_say_why(std::shared_ptr<context::state> home, world who, store& meeting, std::string job, membership mine,
+                                    time_point deadline) {
+    const std::string key = failed_key(job, mine.number);
+    std::optional<failure> why;
+    try {
+        auto either = when_any(meet(home, who, meeting, job, mine, deadline), hear_of_failure(meeting, key, mine, deadline));
+        auto ended = co_await std::move(either);
+        co_return std::get<0>(std::move(ended));
+    } catch (const failure& caught) {
+        why = caught;
+    }
+    std::string fault = own_fault(*why, who.me);
+    if (fault.empty()) throw *why;
+    auto telling = meeting.set(key, fault, later(home->loop().now(), last_words));
+    (void)co_await std::move(telling);
+    report told = not_joined(mine, error::system, std::move(fault)).details();
+    told.root = who.me;
+    told.peers = {who.me};
+    throw failure(std::move(told));
+}
+
 task<std::unique_ptr<communicator>> join_over(std::shared_ptr<context::state> home, world who, store& meeting, std::string job) {
     const time_point deadline = later(home->loop().now(), home->options().rendezvous);
     membership mine;
@@ -301,20 +335,15 @@ task<std::unique_ptr<communicator>> join_over(std::shared_ptr<context::state> ho
     mine.settings.lanes = home->options().lanes;
     mine.settings.forced = home->forced();
     mine.calibrate = home->options().calibrate;
-    if (who.size > 1) {
-        transport& network = home->network(listen_address(who));
-        home->door().expect(mine.job);
-        const std::string address = network.address();
-        const contact reached = contact_of(home->options(), mine, address);
-        mine.addresses[static_cast<std::size_t>(who.me)] = address;
-        auto told = co_await meeting.set(address_key(job, who.me), reached.to_string(), deadline);
-        told.value();
-        if (who.me == 0) co_await collect(meeting, job, mine, reached, *home, deadline);
-        else co_await look_up(meeting, job, mine, deadline);
+    forming_group formed;
+    try {
+        auto coming = who.size > 1 ? meet_or_say_why(home, who, meeting, std::move(job), std::move(mine), deadline)
+                                   : meet(home, who, meeting, std::move(job), std::move(mine), deadline);
+        formed = co_await std::move(coming);
+    } catch (const failure& why) {
+        if (why.code() == error::system) count.formed(count.least());  // what was said of this join stays in the store
+        throw;
     }
-    mine.id = digest_of(fmt::format("{} {}", mine.name, mine.number), mine.job);
-    std::unique_ptr<detail::group, detail::group_deleter> formed(new detail::group(home, std::move(mine)));
-    co_await formed->form(deadline);
     detail::group& inside = *formed;
     count.formed(inside.who().number);
     auto joined = std::make_unique<communicator>(std::move(formed));
@@ -341,7 +370,7 @@ task<std::unique_ptr<communicator>> join_launched(std::shared_ptr<context::state
         why = caught;
     }
     // Everybody has read what there is to read once the control tree stands, or who is missing; rank 0 waits for the others to go.
-    const bool missed = why && why->code() == error::rendezvous_timeout;
+    const bool missed = why && (why->code() == error::rendezvous_timeout || why->code() == error::system);
     if (why && !missed) throw *why;
     const time_point last = later(home->loop().now(), last_words);
     auto closed = co_await meeting->close(missed ? last : std::max(deadline, last));

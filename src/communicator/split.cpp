@@ -22,6 +22,7 @@ static_assert(sizeof(choice) == said_numbers * sizeof(std::int32_t));
 struct choices {
     choice mine;
     std::vector<choice> all;
+    std::shared_ptr<engine> above;
     future<> parent;  // its watch
     future<> gathered;
 };
@@ -52,7 +53,7 @@ task<std::unique_ptr<communicator>> finish_split(std::shared_ptr<context::state>
     child.addresses = std::move(addresses);
     child.hosts = host_map(hosts);
     child.me = static_cast<rank>(std::find(members.begin(), members.end(), was) - members.begin());
-    auto forming = detail::form(home, std::move(child), std::move(said->parent));
+    auto forming = detail::form(home, std::move(child), std::move(said->parent), std::move(said->above));
     co_return co_await std::move(forming);
 }
 
@@ -74,6 +75,7 @@ task<std::unique_ptr<communicator>> communicator::split(std::optional<int> color
     what.output = said->all.data();
     what.label = "split";
     what.digest = digest_of("split");  // it is no all_gather of the user's
+    said->above = group_->engine().shared_from_this();
     said->parent = group_->watch();
     if (group_->made().here()) said->gathered = future<>(group_->engine().issue(what, group_->home().options().operation));
     else said->gathered = detail::failed_future(group_->foreign());

@@ -1,4 +1,5 @@
 // The one store: checks what is asked, asks its channel, and says in words what went wrong.
+#include "base/descriptors.hpp"
 #include "base/process.hpp"
 #include "rendezvous/channel.hpp"
 
@@ -113,6 +114,11 @@ private:
         return tell(operation, std::move(what), elapsed);
     }
     failure tell(const char* operation, report what, duration elapsed) const {
+        if (out_of_descriptors(what.code)) {
+            what.cause = fmt::format("{} has {}", me_ < 0 ? std::string("this process") : fmt::format("rank {}", me_),
+                                     no_descriptor_left("the store", what.code));
+            what.code = error::system;
+        }
         what.operation = operation;
         what.local = me_;
         what.elapsed = elapsed;

@@ -6,6 +6,7 @@
 #include "rendezvous/tcp_store_server.hpp"
 
 #include <tutti/sleep.hpp>
+#include <tutti/when_all.hpp>
 
 #include <fmt/format.h>
 
@@ -25,7 +26,10 @@ public:
           server_(std::move(server)),
           own_(memory_channel(table_->inner())) {}
 
-    task<result<store_reply>> ask(store_request request, time_point deadline) override { return own_->ask(std::move(request), deadline); }
+    task<result<store_reply>> ask(store_request request, time_point deadline) override {
+        if (!server_ || request.op != store_op::get) return own_->ask(std::move(request), deadline);
+        return wait_for_others(std::move(request), deadline);
+    }
     task<result<>> close(time_point deadline) override {
         if (server_) {
             result<> gone = co_await server_->all_gone(deadline);
@@ -37,6 +41,16 @@ public:
     std::string name() const override { return server_ ? "store at " + server_->address() : "store in memory"; }
 
 private:
+    /// Who would set the key may stand at the door, and there is no descriptor to let it in.
+    task<result<store_reply>> wait_for_others(store_request request, time_point deadline) {
+        auto either = when_any(own_->ask(std::move(request), deadline), server_->lack());
+        auto first = co_await std::move(either);
+        if (first.index() == 0) co_return std::get<0>(std::move(first));
+        report why;
+        why.code = std::get<1>(first);
+        co_return failure(std::move(why));
+    }
+
     std::unique_ptr<memory_table> table_;
     std::unique_ptr<tcp_store_server> server_;  // null when there are no others
     std::unique_ptr<request_channel> own_;

@@ -1,6 +1,7 @@
 #include "runtime/asio.hpp"
 #include "rendezvous/tcp_channel.hpp"
 
+#include "base/descriptors.hpp"
 #include "base/quiet_thread.hpp"
 #include "rendezvous/bell.hpp"
 #include "rendezvous/frame_socket.hpp"
@@ -76,6 +77,11 @@ task<result<tcp::socket>> connect_once(std::string host, std::uint16_t port, tim
     trying->start(host, port);
     const bool rung = co_await ended;
     if (!rung) co_return failure(error::timed_out, "no answer to the connection request");
+    if (out_of_descriptors(trying->error)) {
+        report why;
+        why.code = trying->error;
+        co_return failure(std::move(why));
+    }
     if (trying->error) co_return failure(error::system, trying->error.message());
     co_return std::move(trying->socket);
 }
@@ -205,6 +211,8 @@ task<result<std::unique_ptr<request_channel>>> connect_store(std::string host, s
         if (ready) co_return ready;
         const failure& why = ready.failure();
         obstacle = why.details().cause;
+        if (out_of_descriptors(why.code()))
+            co_return failure(error::system, fmt::format("rank {} has {}", who.me, no_descriptor_left(fmt::format("the {}", name), why.code())));
         if (why.code() == error::refused) co_return failure(error::refused, fmt::format("the {} refused: {}", name, obstacle));
         if (loop.now() >= deadline) break;
         co_await sleep_until(std::min(loop.now() + jittered(pause, random), deadline));

@@ -1,10 +1,13 @@
 #include "rendezvous/tcp_store_server.hpp"
 
 #include "base/close_on_exec.hpp"
+#include "base/descriptors.hpp"
 #include "rendezvous/bell.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include <poll.h>
 
 #include <algorithm>
 
@@ -22,6 +25,7 @@ public:
     void accept() noexcept {
         socket.async_accept([self = shared_from_this()](boost::system::error_code error, tcp::socket fresh) {
             if (self->owner_ == nullptr) return;
+            self->owner_->look_for_lack(error, self->socket.native_handle());
             if (error) return self->loop_.start_timer(self->again_, self->loop_.now() + pause);
             self->owner_->accepted(std::move(fresh));
             self->accept();
@@ -111,6 +115,24 @@ void tcp_store_server::accepted(tcp::socket socket) {
         connections_.erase(std::find_if(connections_.begin(), connections_.end(), unproven));
     connections_.push_back(
         std::make_unique<store_connection>(static_cast<connection_owner&>(*this), loop_, table_.inner(), std::move(socket)));
+}
+
+/// The system says so even when nobody is there to be accepted.
+void tcp_store_server::look_for_lack(const std::error_code& why, int door) {
+    pollfd somebody{door, POLLIN, 0};
+    if (!out_of_descriptors(why) || ::poll(&somebody, 1, 0) <= 0) {
+        lacks_since_ = no_deadline;
+        return;
+    }
+    lacks_since_ = std::min(lacks_since_, loop_.now());
+    if (loop_.now() - lacks_since_ < std::chrono::seconds(1)) return;
+    lack_ = why;
+    lacks_.set();
+}
+
+task<std::error_code> tcp_store_server::lack() {
+    co_await lacks_.wait();
+    co_return lack_;
 }
 
 std::string tcp_store_server::judge(const protocol::hello& who) {

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "rendezvous/store_connection.hpp"
+#include "runtime/event.hpp"
 
 #include <tutti/task.hpp>
 
 #include <list>
+#include <system_error>
 #include <vector>
 
 namespace tutti {
@@ -30,6 +32,8 @@ public:
     const std::string& address() const noexcept { return address_; }
     std::size_t connections() const noexcept { return connections_.size(); }
 
+    /// Ends when somebody has waited at the door for a second for whom this process, or its system, has no descriptor; with what it says.
+    task<std::error_code> lack();
     /// Until every other rank has been here and is gone again. error::timed_out names those that were not, or are not.
     task<result<>> all_gone(time_point deadline);
 
@@ -45,6 +49,7 @@ private:
     result<> begin(std::shared_ptr<listener> listening);
 
     void accepted(asio::ip::tcp::socket socket);
+    void look_for_lack(const std::error_code& why, int door);
     std::string judge(const protocol::hello& who) override;
     void remove(store_connection& gone) noexcept override;
     std::vector<rank> awaited() const;
@@ -58,6 +63,9 @@ private:
     std::shared_ptr<listener> listener_;
     std::list<std::unique_ptr<store_connection>> connections_;  // oldest first
     bell* gone_ = nullptr;
+    time_point lacks_since_ = no_deadline;
+    std::error_code lack_;
+    event lacks_;
 };
 
 }  // namespace tutti

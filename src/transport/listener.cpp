@@ -1,9 +1,15 @@
 #include "transport/listener.hpp"
 
+#include "base/descriptors.hpp"
+
+#include <algorithm>
+
 namespace tutti {
 
 /// When the process has no descriptor left for the next link: somebody else may close one meanwhile. And between many who are turned away.
 static constexpr std::chrono::milliseconds exhausted_pause{50};
+/// Nobody does.
+static constexpr std::chrono::seconds exhausted_for{1};
 
 task<result<std::unique_ptr<link>>> entrance::accept() {
     struct waiting {
@@ -15,10 +21,19 @@ task<result<std::unique_ptr<link>>> entrance::accept() {
         entrance& where;
         wake_call call;
     } me{*this};
+    time_point exhausted_since = no_deadline;
     while (!closed_) {
         std::error_code code;
         for (listener* each : doors_)
             if (auto came = each->next(code)) co_return std::move(came);
+        if (!out_of_descriptors(code)) exhausted_since = no_deadline;
+        else exhausted_since = std::min(exhausted_since, loop_.now());
+        if (exhausted_since != no_deadline && loop_.now() - exhausted_since >= exhausted_for) {
+            report why;
+            why.code = code;
+            why.cause = no_descriptor_left("a link that another rank opens", code);
+            co_return failure(std::move(why));
+        }
         if (!code)
             for (listener* each : doors_) each->when_any(me.call);
         const auto how = co_await me.call.until(code ? loop_.now() + exhausted_pause : no_deadline, "somebody who connects");

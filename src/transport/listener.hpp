@@ -1,6 +1,7 @@
 // Sockets that listen for links which others open to us, and the one task at a time that accepts from them.
 #pragma once
 
+#include "base/descriptors.hpp"
 #include "base/file_descriptor.hpp"
 #include "runtime/asio.hpp"
 #include "transport/socket_wait.hpp"
@@ -9,6 +10,7 @@
 #include <tutti/event_loop.hpp>
 #include <tutti/transport.hpp>
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -54,7 +56,9 @@ public:
             file_descriptor accepted(::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC));
             if (!accepted) {
                 if (errno == EINTR || errno == ECONNABORTED) continue;
-                if (errno != EAGAIN && errno != EWOULDBLOCK) code.assign(errno, std::system_category());
+                const std::error_code why(errno, std::system_category());
+                // Without a descriptor the system does not look whether somebody is there.
+                if (why != std::errc::operation_would_block && (!out_of_descriptors(why) || somebody_waits())) code = why;
                 return nullptr;
             }
             socket came(executor_of(loop_));
@@ -83,6 +87,10 @@ public:
     }
 
 private:
+    bool somebody_waits() noexcept {
+        pollfd door{acceptor_.native_handle(), POLLIN, 0};
+        return ::poll(&door, 1, 0) > 0;
+    }
     void ready() noexcept {
         waiting_ = false;
         if (auto* const work = std::exchange(work_, nullptr)) work->run();
@@ -102,7 +110,8 @@ class entrance {
 public:
     entrance(event_loop& loop, std::vector<listener*> doors) : loop_(loop), doors_(std::move(doors)) {}
 
-    /// One caller at a time; ends with error::closed after close().
+    /// One caller at a time; ends with error::closed after close(), and with a code of out_of_descriptors when somebody has waited for a while
+    /// for whom there is none.
     task<result<std::unique_ptr<link>>> accept();
     void close() noexcept;
 

@@ -48,10 +48,14 @@ bool credentials_at(int handle, ucred& who) noexcept {
 
 result<std::string> host_identity(int played) {
     std::string boot;
+    errno = 0;
     std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
     char network[64];
     const auto length = ::readlink("/proc/self/ns/net", network, sizeof network);
-    if (boot.empty() || length <= 0) return failure(error::system, "/proc does not say which host this is");
+    if (boot.empty() || length <= 0) {
+        if (errno == EMFILE || errno == ENFILE) return refused_by_system("/proc does not say which host this is");
+        return failure(error::system, "/proc does not say which host this is");
+    }
     const std::string_view space(network, static_cast<std::size_t>(length));
     return played == 0 ? fmt::format("{}.{}", boot, space) : fmt::format("{}.{}.{}", boot, space, played);
 }

@@ -1,5 +1,6 @@
 #include "transport/shm_transport.hpp"
 
+#include "base/descriptors.hpp"
 #include "transport/shm_link.hpp"
 
 #include <fmt/format.h>
@@ -48,6 +49,7 @@ task<result<std::unique_ptr<link>>> shm_transport::connect(std::string address, 
     while (tries.open()) {
         auto made = try_connect(address);
         if (made) co_return std::move(*made);
+        if (out_of_descriptors(made.failure().code())) co_return made;
         co_await tries.again(made.failure().details().cause, made.failure().code() == error::refused);
     }
     co_return tries.why();

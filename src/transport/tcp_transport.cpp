@@ -1,5 +1,6 @@
 #include "transport/tcp_transport.hpp"
 
+#include "base/descriptors.hpp"
 #include "base/file_descriptor.hpp"
 #include "transport/congestion_control.hpp"
 #include "transport/tcp_address.hpp"
@@ -20,7 +21,7 @@ using asio::ip::tcp;
 
 failure refused_by_system(const std::string& what, const boost::system::error_code& code) {
     report why;
-    why.code = error::system;
+    why.code = out_of_descriptors(code) ? std::error_code(code) : make_error_code(error::system);
     why.operation = "listen";
     why.cause = fmt::format("{}: {}", what, code.message());
     return failure(std::move(why));
@@ -105,6 +106,12 @@ task<result<std::unique_ptr<link>>> tcp_transport::connect(std::string address, 
                 code = end_connect(socket);
             }
             if (!code) co_return make_tcp_link(loop_, std::move(socket), usual_congestion_control_);
+            if (out_of_descriptors(code)) {
+                report why;
+                why.code = code;
+                why.cause = code.message();
+                co_return failure(std::move(why));
+            }
             reason = code.message();
             refused = code == asio::error::connection_refused;
         }

@@ -160,6 +160,24 @@ task<> hosts(communicator& world) {
     co_await world.barrier();
 }
 
+/// Links of all kinds, a child, and memory that is lent.
+task<> spends(communicator& world) {
+    const std::vector<float> one(100);
+    const rank next = (world.rank() + 1) % world.size(), before = (world.rank() + world.size() - 1) % world.size();
+    std::vector<float> other(100);
+    co_await world.exchange(send_to(one, next), recv_from(other, before));
+    auto splitting = world.split(0, world.rank());
+    const auto child = co_await std::move(splitting);
+    auto lent = child->allocate<float>(100'000);
+    for (int turn = 0; turn < 3; ++turn) {
+        co_await child->all_reduce(lent, sum);
+        co_await child->all_gather(one, std::span<float>(lent).first(100 * static_cast<std::size_t>(world.size())));
+    }
+    auto closing = child->close();
+    co_await std::move(closing);
+    say("spent", world);
+}
+
 task<int> leave_or_close(context& home, world who) {
     auto joining = home.join(who);
     const auto all = co_await std::move(joining);
@@ -195,6 +213,7 @@ constexpr part parts[] = {{"busy", busy},
                           {"leaves", leaves},
                           {"sockets", sockets},
                           {"hosts", hosts},
+                          {"spends", spends},
                           {"late", idle},
                           {"closes", closes},
                           {"fails_and_closes", fails_and_closes},

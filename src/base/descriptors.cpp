@@ -1,0 +1,17 @@
+#include "base/descriptors.hpp"
+
+#include <fmt/format.h>
+
+#include <sys/resource.h>
+
+namespace tutti {
+
+std::string no_descriptor_left(std::string_view for_what, const std::error_code& why) {
+    if (why == std::errc::too_many_files_open_in_system)
+        return fmt::format("no descriptor left for {}: its system has as many files open as it may (fs.file-max)", for_what);
+    rlimit limit{};
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    return fmt::format("no descriptor left for {}: its limit is {} (ulimit -n)", for_what, limit.rlim_cur);
+}
+
+}  // namespace tutti

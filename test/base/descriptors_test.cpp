@@ -1,0 +1,25 @@
+#include "base/descriptors.hpp"
+#include "base/refused_by_system.hpp"
+
+#include "support/descriptors.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace tutti;
+
+TEST_CASE("who has no descriptor left is told for what, and the limit, be it that of the process or that of the system") {
+    const test::no_descriptors none;
+    CHECK(no_descriptor_left("a link", std::make_error_code(std::errc::too_many_files_open)) ==
+          "no descriptor left for a link: its limit is 0 (ulimit -n)");
+    CHECK(no_descriptor_left("a link", std::make_error_code(std::errc::too_many_files_open_in_system)) ==
+          "no descriptor left for a link: its system has as many files open as it may (fs.file-max)");
+}
+
+TEST_CASE("the lack of descriptors can be told from other refusals of the system") {
+    for (const int code : {EMFILE, ENFILE, EACCES}) {
+        errno = code;
+        const failure why = refused_by_system("no socket");
+        CHECK(out_of_descriptors(why.code()) == (code != EACCES));
+        CHECK((why.code() == error::system) == (code == EACCES));
+    }
+}
