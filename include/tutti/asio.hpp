@@ -15,7 +15,8 @@
 namespace tutti {
 
 /// Where a guest loop makes progress: `event_loop loop{host{context.get_executor()}};`
-/// The executor must run one thing at a time: an io_context run by one thread, or a strand. It outlives the loop.
+/// The executor must run one thing at a time: an io_context run by one thread, or a strand. When its context is destroyed first, what lives on
+/// the loop ends, and the loop does nothing any more.
 class host {
 public:
     explicit host(boost::asio::any_io_executor executor) : executor_(std::move(executor)) {}

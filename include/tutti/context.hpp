@@ -70,8 +70,9 @@ struct context_options {
 /// with `tuning`. error::invalid_argument for anything else.
 result<context_options> with_environment(context_options options);
 
-/// Makes progress on a thread of its own (or on several, see `threads`), or, given a loop, on that loop and without any thread.
-/// Destroyed after its communicators; does not wait for peers.
+/// Makes progress on a thread of its own (or on several, see `threads`), or, given a loop, on that loop and without any thread. Does not wait for
+/// peers. What its communicators have pending when it is destroyed, or its loop is, ends. In a process that was forked since, its calls
+/// and those of its communicators end with error::closed, and destructors leave everything to the process that has made it.
 class context {
 public:
     explicit context(context_options options = {});

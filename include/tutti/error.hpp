@@ -23,7 +23,7 @@ enum class error {
     refused,             // a handshake was answered with a reason, or nobody listened
     invalid_argument,    // found before anything was sent
     unsupported,         // this build or this type and operator cannot do it
-    closed,              // the communicator, store or transport was closed before
+    closed,              // the communicator, store or transport was closed before, or belongs to the process that forked this one
     bad_launch,          // the environment does not say, or contradicts itself about, who this process is
     system,              // the operating system refused; the cause says what
     device_failed,       // a GPU or its driver refused or faulted; the cause says what

@@ -20,14 +20,15 @@ public:
 
     event_loop();
     explicit event_loop(virtual_time_t);
-    /// A guest: makes progress on an executor of the host program, without a thread of its own and without `run`. Destroy it there.
+    /// A guest: makes progress on an executor of the host program, without a thread of its own and without `run`. Destroy it there,
+    /// or when nothing runs there any more.
     explicit event_loop(const host& where);
     event_loop(const event_loop&) = delete;
     event_loop& operator=(const event_loop&) = delete;
-    /// Never runs what is still queued, never blocks.
+    /// Never runs what is still queued, never blocks. Contexts that live here are stopped. In a process that was forked since, nothing happens.
     ~event_loop();
 
-    /// Runs until `stop()`, or, with virtual time, until nothing can ever run again. Not for a guest.
+    /// Throws error::closed in a forked process. Runs until `stop()`, or, with virtual time, until nothing can ever run again. Not for a guest.
     void run();
     /// From any thread; ends the current `run`, or the next when none is going on. The loop can be run again afterwards.
     /// Nothing happens to a guest.

@@ -90,7 +90,7 @@ public:
     static constexpr std::size_t least_cap = 1 * KiB;  // so that 25 is not taken for 25 MiB
 
     /// Waits for nothing; the comparison of the ranks' plans is issued here, so all ranks construct their reducers in the same order.
-    /// `over` outlives the reducer. Throws error::invalid_argument for options or parameters that cannot be right, error::unsupported for a type
+    /// `over` outlives all other calls. Throws error::invalid_argument for options or parameters that cannot be right, error::unsupported for a type
     /// that has no average (or sum).
     reducer(communicator& over, std::vector<parameter> parameters, reducer_options options = {});
     reducer(const reducer&) = delete;

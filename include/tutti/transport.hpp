@@ -65,9 +65,10 @@ public:
     /// Where others reach this one; what `connect` takes.
     virtual std::string address() const = 0;
     /// Retries with back-off until the deadline: the other side may not be there yet. Then error::refused where nobody listened the last time,
-    /// else error::timed_out; error::closed after close().
+    /// else error::timed_out; error::closed after close(). std::errc::too_many_files_open at once.
     virtual task<result<std::unique_ptr<link>>> connect(std::string address, time_point deadline) = 0;
-    /// The next link that somebody opened to us. One caller at a time; ends with error::closed after close().
+    /// The next link that somebody opened to us. One caller at a time; ends with error::closed after close(), and with
+    /// std::errc::too_many_files_open when somebody waits for whom there is no descriptor.
     virtual task<result<std::unique_ptr<link>>> accept() = 0;
     virtual void close() noexcept = 0;
 };

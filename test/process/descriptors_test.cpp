@@ -65,5 +65,5 @@ int first_good(const std::string& transport, int poor) {
 
 TEST_CASE("a rank that runs out of descriptors is named on all ranks, with its limit, or everything goes well") {
     for (const char* const transport : {"tcp", "shm"})
-        for (const int poor : {0, 2, -1}) MESSAGE(transport << ", rank " << poor << ": " << first_good(transport, poor) << " are enough");
+        for (const int poor : {0, 2, -1}) MESSAGE(std::string(transport) << ", rank " << poor << ": " << first_good(transport, poor) << " are enough");
 }
