@@ -1,4 +1,5 @@
 // The store whose keys are in a file: every process keeps a copy of the keys and reads what the others have appended.
+#include "base/descriptors.hpp"
 #include "rendezvous/channel.hpp"
 #include "rendezvous/key_table.hpp"
 #include "rendezvous/log_file.hpp"
@@ -97,6 +98,8 @@ result<std::unique_ptr<request_channel>> file_channel(const std::string& path) {
 
 result<std::unique_ptr<store>> file_store(std::string path) {
     result<std::unique_ptr<request_channel>> channel = file_channel(path);
+    if (!channel && out_of_descriptors(channel.failure().code()))
+        return failure(error::system, "this process has " + no_descriptor_left("the store", channel.failure().code()));
     if (!channel) return channel.failure();
     return asking_store(std::move(*channel), -1);
 }

@@ -1,4 +1,5 @@
 // Which store a job uses, from what its launcher says.
+#include "base/descriptors.hpp"
 #include "rendezvous/address.hpp"
 #include "rendezvous/channel.hpp"
 #include "rendezvous/key_table.hpp"
@@ -67,6 +68,10 @@ protocol::hello hello_of(const world& all) {
 
 failure about_opening(const world& all, const failure& why) {
     report what = why.details();
+    if (out_of_descriptors(what.code)) {
+        what.cause = fmt::format("rank {} has {}", all.me, no_descriptor_left("the store", what.code));
+        what.code = error::system;
+    }
     what.operation = "opening the store";
     what.local = all.me;
     return failure(std::move(what));

@@ -49,6 +49,11 @@ private:
 namespace {
 
 failure cannot_listen(const std::string& where, const boost::system::error_code& error) {
+    if (out_of_descriptors(error)) {
+        report why;
+        why.code = error;
+        return failure(std::move(why));
+    }
     return failure(tutti::error::system, fmt::format("cannot keep the store at {}: {}", where, error.message()));
 }
 
@@ -120,7 +125,7 @@ void tcp_store_server::accepted(tcp::socket socket) {
 /// The system says so even when nobody is there to be accepted.
 void tcp_store_server::look_for_lack(const std::error_code& why, int door) {
     pollfd somebody{door, POLLIN, 0};
-    if (!out_of_descriptors(why) || ::poll(&somebody, 1, 0) <= 0) {
+    if (!out_of_descriptors(why) || ::poll(&somebody, 1, 0) == 0) {
         lacks_since_ = no_deadline;
         return;
     }

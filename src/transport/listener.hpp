@@ -89,7 +89,7 @@ public:
 private:
     bool somebody_waits() noexcept {
         pollfd door{acceptor_.native_handle(), POLLIN, 0};
-        return ::poll(&door, 1, 0) > 0;
+        return ::poll(&door, 1, 0) != 0;
     }
     void ready() noexcept {
         waiting_ = false;

@@ -10,7 +10,7 @@ using namespace tutti;
 TEST_CASE("who has no descriptor left is told for what, and the limit, be it that of the process or that of the system") {
     const test::no_descriptors none;
     CHECK(no_descriptor_left("a link", std::make_error_code(std::errc::too_many_files_open)) ==
-          "no descriptor left for a link: its limit is 0 (ulimit -n)");
+          "no descriptor left for a link: its limit is " + none.limit() + " (ulimit -n)");
     CHECK(no_descriptor_left("a link", std::make_error_code(std::errc::too_many_files_open_in_system)) ==
           "no descriptor left for a link: its system has as many files open as it may (fs.file-max)");
 }

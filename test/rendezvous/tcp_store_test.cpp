@@ -270,3 +270,34 @@ TEST_CASE("an address that cannot be listened on is told") {
     CHECK_FALSE(tcp_store_server::adopt(job.loop, table, hello(0, 2), 0));
     CHECK_FALSE(tcp_store_server::adopt(job.loop, table, hello(0, 2), 9999));
 }
+
+TEST_CASE("a process that has no descriptor left for the store says so at once, with its limit") {
+    raw_socket port;
+    const std::uint16_t number = port.bind();
+    port.listen();
+    event_loop loop;
+    const protocol::hello who = hello(1, 2);
+    const test::no_descriptors none;
+    const time_point begin = loop.now();
+    result<std::unique_ptr<request_channel>> refused = run(loop, connect_store("127.0.0.1", number, who, loop.now() + 60s));
+    REQUIRE(!refused);
+    CHECK(refused.failure().code() == error::system);
+    CHECK(std::string(refused.failure().what()) ==
+          "rank 1 has no descriptor left for the store at 127.0.0.1:" + std::to_string(number) + ": its limit is " + none.limit() + " (ulimit -n)");
+    result<std::unique_ptr<store>> file = file_store("/tmp/no-store");
+    REQUIRE(!file);
+    CHECK(file.failure().code() == error::system);
+    CHECK(std::string(file.failure().what()) == "this process has no descriptor left for the store: its limit is " + none.limit() + " (ulimit -n)");
+    CHECK(loop.now() - begin < 10s);
+}
+
+TEST_CASE("a store that has no descriptor left for those at its door says so when one has waited for a second, and not before") {
+    event_loop loop;
+    memory_table table;
+    const auto server = std::move(tcp_store_server::listen(loop, table, hello(0, 2), "127.0.0.1", 0)).value();
+    raw_socket caller;
+    const test::no_descriptors none;
+    CHECK_THROWS_WITH_AS(run(loop, with_deadline(server->lack(), 1500ms)), "the deadline passed", failure);  // nobody is there
+    caller.connect(server->port());
+    CHECK(run(loop, with_deadline(server->lack(), 20s)) == std::errc::too_many_files_open);
+}

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <set>
@@ -29,14 +30,17 @@ class no_descriptors {
 public:
     no_descriptors() {
         ::getrlimit(RLIMIT_NOFILE, &before_);
-        rlimit none = before_;
-        none.rlim_cur = 0;
-        ::setrlimit(RLIMIT_NOFILE, &none);
+        const int lowest = ::fcntl(0, F_DUPFD, 0);  // that is free: the next one would get it
+        ::close(lowest);
+        now_ = before_;
+        now_.rlim_cur = static_cast<rlim_t>(lowest);
+        ::setrlimit(RLIMIT_NOFILE, &now_);
     }
+    std::string limit() const { return std::to_string(now_.rlim_cur); }
     ~no_descriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
 
 private:
-    rlimit before_{};
+    rlimit before_{}, now_{};
 };
 
 }  // namespace tutti::test

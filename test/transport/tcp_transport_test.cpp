@@ -4,6 +4,8 @@
 #include "support/descriptors.hpp"
 #include "transport/congestion_control.hpp"
 
+#include <tutti/when_all.hpp>
+
 #include <doctest/doctest.h>
 
 #include <arpa/inet.h>
@@ -218,6 +220,31 @@ TEST_CASE("an accept without a descriptor left waits for one and does not spin")
     CHECK(theirs);
     CHECK(loop.now() - begin >= milliseconds{300});
     CHECK(cpu_time() - used < milliseconds{100});
+}
+
+TEST_CASE("an accept without a descriptor left says so when somebody has waited for a second, and a connect at once") {
+    event_loop loop;
+    const auto server = listen_on(loop, "127.0.0.1");
+    const auto client = listen_on(loop, "127.0.0.1");
+    {
+        const no_descriptors none;
+        const auto begin = loop.now();
+        const auto mine = run(loop, client->connect(server->address(), loop.now() + std::chrono::seconds{60}));
+        REQUIRE_FALSE(mine);
+        CHECK(mine.failure().code() == std::errc::too_many_files_open);
+        const auto nobody = run(loop, with_deadline(server->accept(), milliseconds{1300}));
+        REQUIRE_FALSE(nobody);
+        CHECK(nobody.failure().code() == error::cancelled);
+        CHECK(loop.now() - begin < std::chrono::seconds{10});
+    }
+    const auto mine = run(loop, client->connect(server->address(), loop.now() + std::chrono::seconds{5}));
+    REQUIRE(mine);
+    const no_descriptors none;
+    const auto begin = loop.now();
+    const auto theirs = run(loop, server->accept());
+    REQUIRE_FALSE(theirs);
+    CHECK(theirs.failure().code() == std::errc::too_many_files_open);
+    CHECK(loop.now() - begin >= std::chrono::seconds{1});
 }
 
 }  // namespace tutti::test
