@@ -294,7 +294,9 @@ task<> hear_of_failure(store& meeting, std::string key, const membership& mine, 
 /// What is the fault of this rank, in words; empty for other failures.
 std::string own_fault(const failure& why, rank me) {
     if (out_of_descriptors(why.code())) return fmt::format("rank {} has {}", me, no_descriptor_left("the links of other ranks", why.code()));
-    return why.code() == error::system && why.details().root == me ? why.details().cause : "";
+    if (why.code() != error::system) return "";
+    if (why.details().operation.empty() && why.details().root < 0) return fmt::format("rank {}: {}", me, why.details().cause);
+    return why.details().root == me ? why.details().cause : "";
 }
 
 task<forming_group> meet_or_say_why(std::shared_ptr<context::state> home, world who, store& meeting, std::string job, membership mine,

@@ -52,6 +52,9 @@ public:
 
 private:
     void connect(const tcp::resolver::results_type& found) {
+        // A socket that cannot be opened would be told as one that was closed meanwhile.
+        boost::system::error_code lacks;
+        if (!found.empty() && socket.open(found.begin()->endpoint().protocol(), lacks)) return finish(lacks);
         asio::async_connect(socket, found,
                             [self = shared_from_this()](boost::system::error_code wrong, const tcp::endpoint&) { self->finish(wrong); });
     }

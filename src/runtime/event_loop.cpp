@@ -1,7 +1,5 @@
 #include "runtime/loop_state.hpp"
 
-#include "base/descriptors.hpp"
-
 #include <tutti/asio.hpp>
 #include <tutti/error.hpp>
 
@@ -153,12 +151,7 @@ std::exception_ptr foreignness_of(event_loop& loop) {
 
 asio::io_context& event_loop::impl::own_io() {
     if (!io) {
-        try {
-            io.emplace(1);
-        } catch (const boost::system::system_error& why) {
-            throw failure(error::system, out_of_descriptors(why.code()) ? "this process has " + no_descriptor_left("an event loop", why.code())
-                                                                        : std::string("there can be no event loop: ") + why.what());
-        }
+        io.emplace(1);
         if (!virtual_time) io_work.emplace(io->get_executor());
     }
     return *io;

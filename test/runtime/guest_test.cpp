@@ -8,6 +8,7 @@
 #include "runtime/dependent.hpp"
 #include "runtime/event.hpp"
 #include "runtime/shift.hpp"
+#include "support/descriptors.hpp"
 
 #include <doctest/doctest.h>
 
@@ -209,6 +210,16 @@ TEST_CASE("four threads post to a guest and nothing is lost") {
     asio::post(strand, [&] { loop.reset(); });
     pool.join();
     CHECK(ran == 4 * per_thread);
+}
+
+TEST_CASE("a loop that lacks a descriptor for its sockets says so, and has them when there are some again") {
+    event_loop loop;
+    {
+        const test::no_descriptors none;
+        CHECK_THROWS_WITH_AS(executor_of(loop), doctest::Contains("this process has no descriptor left for an event loop: its limit is "),
+                             failure);
+    }
+    const asio::steady_timer timer(executor_of(loop));
 }
 
 TEST_CASE("a guest loop is not run") {
