@@ -83,8 +83,8 @@ public:
     ~context();
 
     /// The communicator of a whole job. Every rank of `who` calls it with the same store and `job`. All may join again in the same contexts;
-    /// in new ones, or in another run over a store that stays, they need another `job`. Over TCP, `who.master_address` says from
-    /// which of this host's addresses the others reach it: that towards rank 0, at its first join; it keeps listening there.
+    /// in new ones, or in another run over a store that stays, they need another `job`. Over TCP, a rank listens at one address, from its
+    /// first join on: the one by which it is connected with the store, or else that towards `who.master_address`.
     task<std::unique_ptr<communicator>> join(world who, std::shared_ptr<store> meeting, std::string job = "tutti");
     /// The same over the store that the launcher of `who` arranged for.
     task<std::unique_ptr<communicator>> join(world who);

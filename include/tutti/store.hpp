@@ -33,6 +33,9 @@ public:
     /// No operation may be under way. The rank that keeps the store waits here until the others have closed theirs, and tells by
     /// error::timed_out which have not. Afterwards every operation is error::closed. A destructor closes without waiting.
     virtual task<result<>> close(time_point deadline) = 0;
+    /// The address of this host, as a number, by which it is connected with the store: at the rank that keeps the store by which the others
+    /// have come, of several the one by which most have. Ranks tell each other that as theirs. Empty where it is not known.
+    virtual std::string local_address() const { return {}; }
 };
 
 /// Keys in this process's memory, for ranks that are threads or tasks of one program. It outlives its stores, which may be on different
@@ -61,9 +64,9 @@ std::unique_ptr<store> prefixed(std::unique_ptr<store> inner, std::string prefix
 /// Job and epoch, so that a job started again never reads what the one before it left behind.
 std::string store_prefix(const world& all);
 
-/// The store of the job, its keys prefixed: rank 0 keeps it at the master address and port (on the socket inherited from tutti-run, if
-/// there is one), the others connect to it, again and again until the deadline (error::rendezvous_timeout). With a store path: a file.
-/// For one rank: memory. `all` outlives the await.
+/// The store of the job, its keys prefixed: rank 0 keeps it at the master port (on the socket inherited from tutti-run, if there is one), the
+/// others connect to it, by all the addresses that the master address has, again and again until the deadline (error::rendezvous_timeout).
+/// With a store path: a file. For one rank: memory. `all` outlives the await.
 task<result<std::unique_ptr<store>>> open_store(const world& all, time_point deadline);
 
 }  // namespace tutti

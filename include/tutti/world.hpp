@@ -35,8 +35,9 @@ result<world> world_from_environment();
 /// Whether all ranks are on this host, as far as the launcher tells.
 bool on_one_host(const world& all) noexcept;
 
-/// The address this rank should listen on for its peers: loopback when all ranks are on this host, otherwise the one from which this
-/// host reaches the master. Empty when there is none (the master's name is unknown, or there is no route).
+/// The address this rank should listen on for its peers, when no connection tells (store::local_address): loopback when all ranks are on this
+/// host, otherwise the one from which this host reaches the master, or, where its name means nothing or only this host, the first one that is
+/// not for this host alone. Empty when there is none. Blocks while the name is looked up.
 std::string listen_address(const world& all);
 
 }  // namespace tutti

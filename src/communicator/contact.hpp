@@ -1,50 +1,36 @@
-// What a rank says of itself in the store, before it knows the others.
+// What a rank leaves in the store for rank 0, before any other rank can reach it.
 #pragma once
 
 #include "base/core_set.hpp"
-#include "transport/local_socket.hpp"
 
-#include <tutti/context.hpp>
+#include <tutti/types.hpp>
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace tutti {
 
-/// What a rank leaves in the store: the name of its host, the cores that it may use there, the least number that this join may have for it, and
-/// its address, with spaces between.
+struct context_options;
+
 struct contact {
-    std::string host;
-    core_set cores;
-    std::uint64_t number;
+    static constexpr std::string_view unknown = "?";  // where rank 0 has to tell the address
+
+    std::uint64_t call = 0;    // of rank 0, that this answers
+    std::uint32_t ticket = 0;  // of this answer; not 0
+    std::string host;          // a name that ranks of one host share
+    core_set cores;            // that it may use there
     std::string address;
 
-    std::string to_string() const { return fmt::format("{} {} {} {}", host, cores.to_string(), number, address); }
+    bool located() const noexcept { return address != unknown; }
+    std::string to_string() const;
 };
 
-/// Who cannot tell where it is, is alone there.
-inline contact contact_of(const context_options& options, rank me, std::uint64_t number, std::string address) {
-    auto host = host_identity(options.host);
-    return {host ? *host : fmt::format("rank-{}", me), core_set::of_this_thread(), number, std::move(address)};
-}
+/// Of this process. A rank that cannot tell where it is, is alone there.
+contact contact_of(const context_options& options, rank me);
+contact contact_in(std::string_view text);
 
-inline contact contact_in(std::string_view text) {
-    const auto word = [&text] {
-        const auto end = std::min(text.find(' '), text.size());
-        const auto found = text.substr(0, end);
-        text.remove_prefix(std::min(end + 1, text.size()));
-        return found;
-    };
-    const auto host = word(), cores = word(), number = word();
-    contact found{std::string(host), core_set::in(cores), 0, std::string(text)};
-    std::from_chars(number.data(), number.data() + number.size(), found.number);
-    return found;
-}
+/// A number that no earlier join has had.
+std::uint64_t fresh_number();
 
 }  // namespace tutti

@@ -34,17 +34,14 @@ void doorman::remove(visited& group) noexcept {
     if (ended_.size() > ended_limit) ended_.pop_front();
 }
 
-/// A group whose lanes for data are opened has formed: it would be here. So has what rank 0 calls to its control lanes. Others may call a
-/// group of the same name that is still to form.
+/// A group whose lanes for data are opened has formed: it would be here. One that was here does not come again: no two have the same name.
 bool doorman::is_over(const hello& who) const noexcept {
-    if (who.lane != lane_kind::control) return true;
-    return who.from == 0 && std::find(ended_.begin(), ended_.end(), who.group) != ended_.end();
+    return who.lane != lane_kind::control || std::find(ended_.begin(), ended_.end(), who.group) != ended_.end();
 }
 
-/// The last one: a group that failed to form may still be there when its ranks try again.
 visited* doorman::find(std::uint64_t id) noexcept {
-    const auto place = std::find_if(groups_.rbegin(), groups_.rend(), [id](const visited* each) { return each->id() == id; });
-    return place == groups_.rend() ? nullptr : *place;
+    const auto place = std::find_if(groups_.begin(), groups_.end(), [id](const visited* each) { return each->id() == id; });
+    return place == groups_.end() ? nullptr : *place;
 }
 
 task<> doorman::serve() {

@@ -26,7 +26,7 @@ struct membership {
     std::string name = "world";
     std::uint64_t id = 0;
     std::uint64_t job = 0;
-    std::uint64_t number = 0;  // of the join, among those of its job and epoch
+    std::uint64_t call = 0;  // of rank 0, a number that no other join has had
     std::uint32_t epoch = 0;
     rank me = 0;
     std::vector<std::string> addresses;  // by rank

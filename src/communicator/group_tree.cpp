@@ -74,7 +74,7 @@ task<> group::form(time_point deadline) {
         deadline = later(deadline, std::chrono::seconds(1));  // to hear from rank 0 who is missing
     }
     co_await until_formed(deadline);
-    if (failure_) throw failure(told());
+    if (failure_ && !formed_) throw failure(told());  // one that has formed, and failed since, has formed on all ranks
     if (who_.me == 0) control_.say_release(0);
 }
 

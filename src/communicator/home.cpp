@@ -27,8 +27,8 @@ std::unique_ptr<transport> open_network(event_loop& loop, const std::string& add
     if (address.empty())
         throw failure(
             error::bad_launch,
-            "no address is known under which the other ranks reach this one: world::master_address (MASTER_ADDR) is empty, has no "
-            "address, or there is no route to it");
+            "no address is known under which the other ranks reach this one: world::master_address (MASTER_ADDR) is empty, or this host "
+            "has no address but loopback");
     auto far = std::move(tcp_transport::listen(loop, tcp_options(address))).value();
     if (options.transport == transport_kind::tcp) return far;
     auto near = listen_near();

@@ -65,14 +65,15 @@ public:
     // On the loop.
     /// The transport, listening at `address` if there is none yet.
     transport& network(const std::string& address);
+    bool has_network() const noexcept { return network_ != nullptr; }
     /// Whether it was made here, and not given.
     bool own_network() const noexcept { return own_network_; }
     doorman& door() noexcept { return *door_; }
     /// Whoever is to hear what works otherwise than it might.
     void tell(const std::string& sentence) const;
     background& work() noexcept { return work_; }
-    /// The number of the next communicator of a job and epoch.
-    std::uint64_t& next_join(std::uint64_t job) { return next_joins_[job]; }
+    /// The last call of rank 0 that a join of this job has answered.
+    std::uint64_t& last_call(std::uint64_t job) { return last_calls_[job]; }
     void add(detail::group& which) { groups_.push_back(&which); }
     void remove(detail::group& which, visited& guest) noexcept;
     const std::vector<detail::group*>& groups() const noexcept { return groups_; }
@@ -107,7 +108,7 @@ private:
     std::unique_ptr<transport> network_;
     std::unique_ptr<doorman> door_;
     std::vector<detail::group*> groups_;
-    std::map<std::uint64_t, std::uint64_t> next_joins_;
+    std::map<std::uint64_t, std::uint64_t> last_calls_;
     mailbox letters_;
     background work_;
     std::atomic<bool> stopped_{false};

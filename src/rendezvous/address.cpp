@@ -1,6 +1,7 @@
 #include "rendezvous/address.hpp"
 
 #include "runtime/asio.hpp"
+#include "runtime/connecting.hpp"
 
 #include <fmt/format.h>
 
@@ -8,28 +9,36 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
+#include <vector>
 
 namespace tutti {
 namespace {
 
 using address = asio::ip::address;
 
-bool names_loopback(const std::string& host) {
-    boost::system::error_code not_numeric;
-    const address numeric = asio::ip::make_address(host, not_numeric);
-    return host == "localhost" || (!not_numeric && numeric.is_loopback());
+constexpr auto loopback_host = "127.0.0.1";
+
+/// The number that a name already is.
+std::optional<address> number_in(const std::string& host) {
+    boost::system::error_code error;
+    const address number = asio::ip::make_address(host, error);
+    return error ? std::nullopt : std::optional(number);
 }
 
-/// The first address of a name, or the number it already is.
-address resolve(const std::string& host, boost::system::error_code& error) {
-    const address numeric = asio::ip::make_address(host, error);
-    if (!error) return numeric;
+/// The first address of a name that is not only this host's to use. Unspecified when there is none.
+address first_for_others(const std::string& host) {
+    if (const auto number = number_in(host)) return *number;
+    boost::system::error_code error;
     asio::io_context context;
     asio::ip::tcp::resolver resolver(context);
     const auto found = resolver.resolve(host, "", error);
-    return error ? address() : found.begin()->endpoint().address();
+    for (const auto& each : found)
+        if (!each.endpoint().address().is_loopback()) return each.endpoint().address();
+    return {};
 }
 
 /// The address from which this host would send to `target`; nothing is sent. Unspecified when there is no route.
@@ -43,25 +52,39 @@ address source_towards(const address& target) {
     return error ? address() : local.address();
 }
 
-/// Of the interfaces that are up: the first address that other hosts may reach, of IPv4 if there is one. Unspecified when there is none.
-address own_address() {
+address address_in(const sockaddr* from) {
+    if (from->sa_family == AF_INET) {
+        sockaddr_in four{};
+        std::memcpy(&four, from, sizeof four);
+        return asio::ip::address_v4(ntohl(four.sin_addr.s_addr));
+    }
+    sockaddr_in6 six{};
+    std::memcpy(&six, from, sizeof six);
+    asio::ip::address_v6::bytes_type bytes;
+    std::memcpy(bytes.data(), &six.sin6_addr, bytes.size());
+    return asio::ip::address_v6(bytes, six.sin6_scope_id);
+}
+
+/// Those of the interfaces that are up.
+std::vector<address> own_addresses() {
     ifaddrs* list = nullptr;
     if (::getifaddrs(&list) != 0) return {};
     const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owned(list, ::freeifaddrs);
+    std::vector<address> found;
+    for (const ifaddrs* each = list; each; each = each->ifa_next)
+        if (each->ifa_addr && (each->ifa_flags & IFF_UP) != 0 &&
+            (each->ifa_addr->sa_family == AF_INET || each->ifa_addr->sa_family == AF_INET6))
+            found.push_back(address_in(each->ifa_addr));
+    return found;
+}
+
+/// The first address that other hosts may reach, of IPv4 if there is one. Unspecified when there is none.
+address own_address() {
     address found;
-    for (const ifaddrs* each = list; each; each = each->ifa_next) {
-        if (!each->ifa_addr || (each->ifa_flags & IFF_UP) == 0 || (each->ifa_flags & IFF_LOOPBACK) != 0) continue;
-        if (each->ifa_addr->sa_family == AF_INET) {
-            sockaddr_in four{};
-            std::memcpy(&four, each->ifa_addr, sizeof four);
-            return asio::ip::address_v4(ntohl(four.sin_addr.s_addr));
-        }
-        if (each->ifa_addr->sa_family != AF_INET6 || !found.is_unspecified()) continue;
-        sockaddr_in6 six{};
-        std::memcpy(&six, each->ifa_addr, sizeof six);
-        asio::ip::address_v6::bytes_type bytes;
-        std::memcpy(bytes.data(), &six.sin6_addr, bytes.size());
-        if (const asio::ip::address_v6 one(bytes); !one.is_link_local()) found = one;
+    for (const address& each : own_addresses()) {
+        if (each.is_loopback() || zone_of(each) != 0) continue;
+        if (each.is_v4()) return each;
+        if (found.is_unspecified()) found = each;
     }
     return found;
 }
@@ -72,32 +95,50 @@ address outward_address() {
     return routed.is_unspecified() ? own_address() : routed;
 }
 
-bool on_several_hosts(const world& all) { return all.local_size != 0 && !on_one_host(all); }
-
 std::string text(const address& one) { return one.is_unspecified() ? "" : one.to_string(); }
 
 }  // namespace
 
-std::string listen_address(const world& all) {
-    if (!all.store_path.empty()) return "127.0.0.1";  // ranks that meet in a file are on one host
-    boost::system::error_code error;
-    if (names_loopback(all.master_address) && !on_several_hosts(all)) return text(resolve(all.master_address, error));
-    if (on_one_host(all)) return "127.0.0.1";
-    if (all.master_address.empty()) return "";
-    const address master = resolve(all.master_address, error);
-    if (error) return "";
-    const address outward = master.is_unspecified() ? outward_address() : address();
-    const address mine = outward.is_unspecified() ? source_towards(master) : outward;
-    // Debian gives a host's own name the address 127.0.1.1, which no other host reaches.
-    return text(mine.is_loopback() && on_several_hosts(all) ? outward_address() : mine);
+bool on_several_hosts(const world& all) noexcept { return all.local_size != 0 && !on_one_host(all); }
+
+bool names_loopback(const std::string& host) {
+    const auto number = number_in(host);
+    return host == "localhost" || (number && plain(*number).is_loopback());
 }
 
-result<std::string> store_address(const world& all) {
-    boost::system::error_code error;
-    const address master = resolve(all.master_address, error);
-    if (error) return failure(tutti::error::system, fmt::format("MASTER_ADDR={} has no address: {}", all.master_address, error.message()));
-    const bool unreachable = master.is_loopback() && on_several_hosts(all) && !names_loopback(all.master_address);
-    return unreachable ? text(outward_address()) : master.to_string();
+std::string listen_address(const world& all) {
+    if (!all.store_path.empty()) return loopback_host;  // ranks that meet in a file are on one host
+    const bool local = names_loopback(all.master_address) && !on_several_hosts(all);
+    if (local || on_one_host(all)) return store_host(all);
+    if (all.master_address.empty()) return "";
+    const address master = first_for_others(all.master_address);
+    const address mine = master.is_unspecified() ? address() : source_towards(master);
+    return text(mine.is_unspecified() || mine.is_loopback() ? outward_address() : mine);
+}
+
+std::optional<std::string> address_for_peers(const world& all, const std::string& reached) {
+    if (reached.empty() || !all.store_path.empty() || on_one_host(all)) return listen_address(all);
+    const bool for_peers = names_loopback(all.master_address) || !names_loopback(reached);
+    return for_peers ? std::optional(reached) : std::nullopt;
+}
+
+std::string store_host(const world& all) {
+    const bool number = number_in(all.master_address).has_value();
+    if (names_loopback(all.master_address)) return number ? all.master_address : loopback_host;
+    return on_one_host(all) ? loopback_host : all.master_address;
+}
+
+std::string store_bind_address(const world& all) {
+    const auto number = number_in(store_host(all));
+    if (!number || number->is_unspecified()) return "";
+    const std::vector<address> own = own_addresses();
+    const bool here = number->is_loopback() || std::find(own.begin(), own.end(), *number) != own.end();
+    return here ? number->to_string() : "";
+}
+
+std::string place_of(const std::string& host, std::uint16_t port) {
+    if (host.empty()) return fmt::format("*:{}", port);
+    return host.find(':') == host.npos ? fmt::format("{}:{}", host, port) : fmt::format("[{}]:{}", host, port);
 }
 
 }  // namespace tutti

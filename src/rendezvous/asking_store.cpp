@@ -74,6 +74,7 @@ public:
         if (ended) co_return ended;
         co_return tell("store close", ended.failure().details(), {});
     }
+    std::string local_address() const override { return channel_->local_address(); }
 
 private:
     task<result<store_reply>> ask(store_request request, time_point deadline) {

@@ -16,6 +16,8 @@ public:
     virtual task<result<>> close(time_point deadline) = 0;
     /// For messages: "store at 127.0.0.1:29500".
     virtual std::string name() const = 0;
+    /// See `store`.
+    virtual std::string local_address() const { return {}; }
 };
 
 /// `me`: who tells when something fails; -1 when that is not known.

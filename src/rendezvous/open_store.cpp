@@ -40,6 +40,7 @@ public:
         co_return result<>();
     }
     std::string name() const override { return server_ ? "store at " + server_->address() : "store in memory"; }
+    std::string local_address() const override { return server_ ? server_->reached_at() : ""; }
 
 private:
     /// Who would set the key may stand at the door, and there is no descriptor to let it in.
@@ -103,11 +104,9 @@ result<std::unique_ptr<store>> host_store(event_loop& loop, const world& all) {
     if (all.size > 1) {
         const protocol::hello job = hello_of(all);
         const bool inherits = inherits_socket(all);
-        result<std::string> address = inherits ? result<std::string>("") : store_address(all);
-        if (!address) return about_opening(all, address.failure());
-        result<std::unique_ptr<tcp_store_server>> listening = inherits
-                                                                  ? tcp_store_server::adopt(loop, *table, job, all.store_descriptor)
-                                                                  : tcp_store_server::listen(loop, *table, job, *address, all.master_port);
+        result<std::unique_ptr<tcp_store_server>> listening =
+            inherits ? tcp_store_server::adopt(loop, *table, job, all.store_descriptor)
+                     : tcp_store_server::listen(loop, *table, job, store_bind_address(all), all.master_port);
         if (!listening) return about_opening(all, listening.failure());
         server = std::move(*listening);
     }
@@ -131,9 +130,14 @@ task<result<std::unique_ptr<store>>> open_store(const world& all, time_point dea
                                 failure(error::bad_launch, fmt::format("{} does not tell where rank 0 is: set MASTER_ADDR and MASTER_PORT "
                                                                        "(or, on one host, TUTTI_STORE=file:PATH)",
                                                                        all.source)));
+    if (all.size > 1 && names_loopback(all.master_address) && on_several_hosts(all))
+        co_return about_opening(
+            all, failure(error::bad_launch, fmt::format("MASTER_ADDR={} means this host on every host, and {} says that only {} "
+                                                        "of {} ranks are on this one: name the host of rank 0",
+                                                        all.master_address, all.source, all.local_size, all.size)));
     if (all.me == 0) co_return host_store(loop, all);
     const protocol::hello who = hello_of(all);
-    result<std::unique_ptr<request_channel>> channel = co_await connect_store(all.master_address, all.master_port, who, deadline);
+    result<std::unique_ptr<request_channel>> channel = co_await connect_store(store_host(all), all.master_port, who, deadline);
     if (!channel) co_return about_opening(all, channel.failure());
     co_return ready(all, std::move(*channel));
 }

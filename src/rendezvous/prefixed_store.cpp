@@ -22,6 +22,7 @@ public:
     }
     task<result<bool>> erase(std::string key, time_point deadline) override { return inner_->erase(full(key), deadline); }
     task<result<>> close(time_point deadline) override { return inner_->close(deadline); }
+    std::string local_address() const override { return inner_->local_address(); }
 
 private:
     std::string full(const std::string& key) const { return prefix_ + key; }

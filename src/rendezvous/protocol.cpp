@@ -21,6 +21,7 @@ std::string frame(const hello& who) {
     body.u32(who.epoch);
     body.u32(static_cast<std::uint32_t>(who.me));
     body.u32(static_cast<std::uint32_t>(who.size));
+    body.u64(who.ticket);
     return framed(body);
 }
 
@@ -51,6 +52,7 @@ std::optional<hello> parse_hello(std::string_view bytes) {
     who->epoch = body.u32();
     who->me = static_cast<rank>(body.u32());
     who->size = static_cast<int>(body.u32());
+    who->ticket = body.u64();
     return body.complete() && who->job.size() <= max_job_bytes ? who : std::nullopt;
 }
 

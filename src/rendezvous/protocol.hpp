@@ -12,7 +12,7 @@
 namespace tutti::protocol {
 
 /// Sent once by the client, before its first frame: magic and version.
-inline constexpr std::string_view mark = "\x93TUTTI\x01\n";
+inline constexpr std::string_view mark = "\x93TUTTI\x02\n";
 
 inline constexpr std::size_t length_bytes = 4;
 inline constexpr std::size_t max_job_bytes = 256;
@@ -26,6 +26,7 @@ struct hello {
     std::uint32_t epoch = 0;
     rank me = 0;
     int size = 1;
+    std::uint64_t ticket = 0;  // of the client: it may have to say hello again, when the first answer takes too long
 
     hello() = default;
 };

@@ -1,5 +1,7 @@
 #include "rendezvous/store_connection.hpp"
 
+#include "rendezvous/dial.hpp"
+
 namespace tutti {
 
 /// A key the client waits for; its answer leaves when somebody sets it.
@@ -28,6 +30,7 @@ store_connection::store_connection(connection_owner& owner, event_loop& loop, me
     : owner_(owner),
       loop_(loop),
       table_(table),
+      local_address_(local_address_of(socket)),
       socket_(std::make_shared<frame_socket>(std::move(socket), static_cast<frame_listener&>(*this))) {
     loop_.start_timer(hello_alarm_, loop_.now() + hello_time);
     socket_->start(protocol::mark.size(), protocol::max_hello_bytes);
@@ -63,6 +66,7 @@ void store_connection::greet(std::string_view body) {
     }
     loop_.stop_timer(hello_alarm_);
     peer_ = who->me;
+    ticket_ = who->ticket;
     socket_->allow(protocol::max_frame_bytes);
     answer(0, store_reply());
 }

@@ -37,6 +37,9 @@ public:
 
     /// -1 before the hello.
     rank peer() const noexcept { return peer_; }
+    std::uint64_t ticket() const noexcept { return ticket_; }
+    /// By which address of this host the client has come.
+    const std::string& local_address() const noexcept { return local_address_; }
 
 private:
     class remote_get;
@@ -52,9 +55,11 @@ private:
     connection_owner& owner_;
     event_loop& loop_;
     memory_table::state& table_;
+    const std::string local_address_;
     std::shared_ptr<frame_socket> socket_;
     bool marked_ = false;
     rank peer_ = -1;
+    std::uint64_t ticket_ = 0;
     std::unordered_map<std::uint64_t, std::unique_ptr<remote_get>> gets_;
     detail::alarm<&store_connection::leave> hello_alarm_{*this};
 };

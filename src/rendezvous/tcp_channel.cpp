@@ -2,9 +2,11 @@
 #include "rendezvous/tcp_channel.hpp"
 
 #include "base/descriptors.hpp"
-#include "base/quiet_thread.hpp"
+#include "rendezvous/address.hpp"
 #include "rendezvous/bell.hpp"
+#include "rendezvous/dial.hpp"
 #include "rendezvous/frame_socket.hpp"
+#include "runtime/connecting.hpp"
 
 #include <tutti/sleep.hpp>
 
@@ -22,77 +24,11 @@ using namespace std::chrono_literals;
 
 constexpr duration first_pause = 10ms, longest_pause = 1s;
 
-/// One try to resolve and connect. Shared with Asio's handlers, which may outlive the task.
-class attempt final : public std::enable_shared_from_this<attempt> {
-public:
-    attempt(event_loop& loop, bell& ended) : socket(executor_of(loop)), resolver_(executor_of(loop)), ended_(&ended) {}
-
-    void start(const std::string& host, std::uint16_t port) {
-        boost::system::error_code named;
-        const asio::ip::address address = asio::ip::make_address(host, named);
-        // Only a name needs the resolver and its thread.
-        if (!named) return connect(tcp::resolver::results_type::create(tcp::endpoint(address, port), host, ""));
-        const signals_blocked in_the_thread_it_starts;
-        resolver_.async_resolve(host, std::to_string(port), tcp::resolver::numeric_service,
-                                [self = shared_from_this()](boost::system::error_code wrong, const tcp::resolver::results_type& found) {
-                                    if (wrong || self->ended_ == nullptr) return self->finish(wrong);
-                                    self->connect(found);
-                                });
-    }
-    /// Nobody waits any more. What is under way ends by itself.
-    void leave() noexcept {
-        ended_ = nullptr;
-        resolver_.cancel();
-        boost::system::error_code ignored;
-        if (error) socket.close(ignored);
-    }
-
-    tcp::socket socket;
-    boost::system::error_code error = asio::error::would_block;  // until it has ended
-
-private:
-    void connect(const tcp::resolver::results_type& found) {
-        // A socket that cannot be opened would be told as one that was closed meanwhile.
-        boost::system::error_code lacks;
-        if (!found.empty() && socket.open(found.begin()->endpoint().protocol(), lacks)) return finish(lacks);
-        asio::async_connect(socket, found,
-                            [self = shared_from_this()](boost::system::error_code wrong, const tcp::endpoint&) { self->finish(wrong); });
-    }
-    void finish(const boost::system::error_code& wrong) {
-        error = wrong;
-        if (ended_ != nullptr) ended_->ring();
-    }
-
-    tcp::resolver resolver_;
-    bell* ended_;  // null when nobody waits
-};
-
-/// The socket, or why not. The bell and the attempt part before either goes.
-task<result<tcp::socket>> connect_once(std::string host, std::uint16_t port, time_point deadline) {
-    event_loop& loop = co_await this_loop;
-    bell ended(deadline);
-    const auto trying = std::make_shared<attempt>(loop, ended);
-    struct parting {
-        explicit parting(attempt& from) : from_(from) {}
-        ~parting() { from_.leave(); }
-        attempt& from_;
-    } const part(*trying);
-    trying->start(host, port);
-    const bool rung = co_await ended;
-    if (!rung) co_return failure(error::timed_out, "no answer to the connection request");
-    if (out_of_descriptors(trying->error)) {
-        report why;
-        why.code = trying->error;
-        co_return failure(std::move(why));
-    }
-    if (trying->error) co_return failure(error::system, trying->error.message());
-    co_return std::move(trying->socket);
-}
-
 class tcp_channel final : public request_channel, private frame_listener {
 public:
     tcp_channel(tcp::socket socket, std::string name)
-        : socket_(std::make_shared<frame_socket>(std::move(socket), static_cast<frame_listener&>(*this))),
+        : local_address_(local_address_of(socket)),
+          socket_(std::make_shared<frame_socket>(std::move(socket), static_cast<frame_listener&>(*this))),
           name_(std::move(name)) {}
     ~tcp_channel() override { socket_->close(); }
 
@@ -127,6 +63,7 @@ public:
         co_return result<>();
     }
     std::string name() const override { return name_; }
+    std::string local_address() const override { return local_address_; }
 
 private:
     /// A question under way; known to the channel while it lives.
@@ -177,6 +114,7 @@ private:
         return failure(std::move(what));
     }
 
+    const std::string local_address_;
     std::shared_ptr<frame_socket> socket_;
     std::string name_;
     std::string ended_;  // why the connection is no more
@@ -184,15 +122,44 @@ private:
     std::unordered_map<std::uint64_t, pending*> pending_;
 };
 
-task<result<std::unique_ptr<request_channel>>> try_store(std::string host, std::uint16_t port, std::string name, std::string hello,
-                                                         time_point deadline) {
-    result<tcp::socket> socket = co_await connect_once(host, port, deadline);
+/// What all attempts have in common.
+struct search {
+    std::string host;
+    std::uint16_t port;
+    std::string name;
+    std::string hello;
+    time_point deadline;
+    store_patience each;
+};
+
+task<result<std::unique_ptr<request_channel>>> try_address(const search& what, tcp::endpoint where) {
+    event_loop& loop = co_await this_loop;
+    result<tcp::socket> socket = co_await dial(where, std::min(what.deadline, later(loop.now(), what.each.connect)));
     if (!socket) co_return socket.failure();
-    auto channel = std::make_unique<tcp_channel>(std::move(*socket), std::move(name));
-    result<> greeted = co_await channel->greet(std::move(hello), deadline);
+    auto channel = std::make_unique<tcp_channel>(std::move(*socket), what.name);
+    result<> greeted = co_await channel->greet(what.hello, std::min(what.deadline, later(loop.now(), what.each.answer)));
     if (!greeted) co_return greeted.failure();
     std::unique_ptr<request_channel> ready = std::move(channel);
     co_return std::move(ready);
+}
+
+/// One after the other. When none is the store's, what each was like; error::invalid_argument when that is final.
+task<result<std::unique_ptr<request_channel>>> try_all(const search& what, name_service& names) {
+    event_loop& loop = co_await this_loop;
+    result<std::vector<tcp::endpoint>> found = co_await names.look_up(what.host, what.port, what.deadline);
+    if (!found) co_return found.failure();
+    bool final = !found->empty();
+    std::string obstacles;
+    for (const tcp::endpoint& where : *found) {
+        result<std::unique_ptr<request_channel>> ready = co_await try_address(what, where);
+        if (ready || ready.failure().code() == error::refused || out_of_descriptors(ready.failure().code())) co_return ready;
+        final = final && ready.failure().code() == error::invalid_argument;
+        const std::string address = where.address().to_string();
+        const std::string which = found->size() > 1 || address != what.host ? address + ": " : "";
+        obstacles += fmt::format("{}{}{}", obstacles.empty() ? "" : "; ", which, ready.failure().details().cause);
+        if (loop.now() >= what.deadline) break;
+    }
+    co_return failure(final ? error::invalid_argument : error::system, obstacles.empty() ? "it has no address" : obstacles);
 }
 
 /// So that a thousand ranks whose server comes late do not all knock at the same moment.
@@ -202,27 +169,44 @@ duration jittered(duration pause, std::minstd_rand& random) {
 
 }  // namespace
 
-task<result<std::unique_ptr<request_channel>>> connect_store(std::string host, std::uint16_t port, const protocol::hello& who,
+const store_patience usual_patience{attempt_limit, 10s};
+
+task<result<std::unique_ptr<request_channel>>> connect_store(std::string host, std::uint16_t port, protocol::hello who,
                                                              time_point deadline) {
+    system_names names;
+    auto connecting = connect_store(std::move(host), port, std::move(who), deadline, names, usual_patience);
+    co_return co_await std::move(connecting);
+}
+
+task<result<std::unique_ptr<request_channel>>> connect_store(std::string host, std::uint16_t port, protocol::hello who, time_point deadline,
+                                                             name_service& names, store_patience each) {
     event_loop& loop = co_await this_loop;
     const time_point begin = loop.now();
-    const std::string name = fmt::format("store at {}:{}", host, port), hello = protocol::frame(who);
+    const std::string name = "store at " + place_of(host, port);
+    who.ticket = std::random_device{}();
+    const search what{host, port, name, protocol::frame(who), deadline, each};
     std::minstd_rand random(static_cast<unsigned>(who.me + 1));
     std::string obstacle;
     for (duration pause = first_pause;; pause = std::min(2 * pause, longest_pause)) {
-        result<std::unique_ptr<request_channel>> ready = co_await try_store(host, port, name, hello, deadline);
+        result<std::unique_ptr<request_channel>> ready = co_await try_all(what, names);
         if (ready) co_return ready;
         const failure& why = ready.failure();
         obstacle = why.details().cause;
         if (out_of_descriptors(why.code()))
             co_return failure(error::system, fmt::format("rank {} has {}", who.me, no_descriptor_left(fmt::format("the {}", name), why.code())));
         if (why.code() == error::refused) co_return failure(error::refused, fmt::format("the {} refused: {}", name, obstacle));
+        if (why.code() == error::invalid_argument)
+            co_return failure(error::bad_launch, fmt::format("there is no way to the {}: {}", name, obstacle));
         if (loop.now() >= deadline) break;
         co_await sleep_until(std::min(loop.now() + jittered(pause, random), deadline));
         if (loop.now() >= deadline) break;
     }
     const double seconds = std::chrono::duration<double>(loop.now() - begin).count();
-    co_return failure(error::rendezvous_timeout, fmt::format("the {} was not reached within {:.3g} s: {}", name, seconds, obstacle));
+    report why;
+    why.code = make_error_code(error::rendezvous_timeout);
+    why.peers = {0};
+    why.cause = fmt::format("the {} was not reached within {:.3g} s: {}", name, seconds, obstacle);
+    co_return failure(std::move(why));
 }
 
 }  // namespace tutti

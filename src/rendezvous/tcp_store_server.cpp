@@ -2,7 +2,9 @@
 
 #include "base/close_on_exec.hpp"
 #include "base/descriptors.hpp"
+#include "rendezvous/address.hpp"
 #include "rendezvous/bell.hpp"
+#include "runtime/connecting.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,6 +12,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <map>
 
 namespace tutti {
 
@@ -57,21 +60,39 @@ failure cannot_listen(const std::string& where, const boost::system::error_code&
     return failure(tutti::error::system, fmt::format("cannot keep the store at {}: {}", where, error.message()));
 }
 
+void listen_at(tcp::acceptor& socket, const tcp::endpoint& where, boost::system::error_code& error) {
+    error = open_unshared(socket, where.protocol());
+    // Another run's closed connections may linger on the port; another run's listener still keeps us out.
+    if (!error) socket.set_option(tcp::acceptor::reuse_address(true), error);
+    if (const int no = 0; !error && where.address().is_v6())
+        ::setsockopt(socket.native_handle(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
+    if (!error) socket.bind(where, error);
+    if (!error) socket.listen(tcp::acceptor::max_listen_connections, error);
+}
+
+/// Of IPv4 and of IPv6, where the host has that.
+void listen_to_all(tcp::acceptor& socket, std::uint16_t port, boost::system::error_code& error) {
+    listen_at(socket, {tcp::v6(), port}, error);
+    if (error != asio::error::address_family_not_supported && error != boost::system::errc::address_not_available) return;
+    boost::system::error_code ignored;
+    socket.close(ignored);
+    listen_at(socket, {tcp::v4(), port}, error);
+}
+
 }  // namespace
 
 result<std::unique_ptr<tcp_store_server>> tcp_store_server::listen(event_loop& loop, memory_table& table, const protocol::hello& job,
                                                                    const std::string& address, std::uint16_t port) {
-    const std::string where = fmt::format("{}:{}", address, port);
     std::unique_ptr<tcp_store_server> server(new tcp_store_server(loop, table, job));
     auto listening = std::make_shared<listener>(*server);
     boost::system::error_code error;
-    const tcp::endpoint endpoint(asio::ip::make_address(address, error), port);
-    if (!error) listening->socket.open(endpoint.protocol(), error);
-    // Another run's closed connections may linger on the port; another run's listener still keeps us out.
-    if (!error) listening->socket.set_option(tcp::acceptor::reuse_address(true), error);
-    if (!error) listening->socket.bind(endpoint, error);
-    if (!error) listening->socket.listen(tcp::acceptor::max_listen_connections, error);
-    if (error) return cannot_listen(where, error);
+    if (address.empty()) {
+        listen_to_all(listening->socket, port, error);
+    } else {
+        const tcp::endpoint endpoint(asio::ip::make_address(address, error), port);
+        if (!error) listen_at(listening->socket, endpoint, error);
+    }
+    if (error) return cannot_listen(place_of(address, port), error);
     if (result<> begun = server->begin(std::move(listening)); !begun) return begun.failure();
     return server;
 }
@@ -103,8 +124,7 @@ result<> tcp_store_server::begin(std::shared_ptr<listener> listening) {
     if (error) return cannot_listen("its own address", error);
     close_on_exec(listening->socket.native_handle());
     port_ = bound.port();
-    address_ = bound.address().is_v6() ? fmt::format("[{}]:{}", bound.address().to_string(), port_)
-                                       : fmt::format("{}:{}", bound.address().to_string(), port_);
+    address_ = place_of(bound.address().is_unspecified() ? "" : bound.address().to_string(), port_);
     listener_ = std::move(listening);
     listener_->accept();
     return {};
@@ -146,8 +166,9 @@ std::string tcp_store_server::judge(const protocol::hello& who) {
                            who.epoch);
     if (who.size != job_.size) return fmt::format("rank 0 was told of {} ranks, rank {} of {}", job_.size, who.me, who.size);
     if (who.me <= 0 || who.me >= job_.size) return fmt::format("there is no rank {} among the {} that may come here", who.me, job_.size);
-    const bool twice = std::any_of(connections_.begin(), connections_.end(), [&who](const auto& one) { return one->peer() == who.me; });
-    if (twice) return fmt::format("rank {} is here already", who.me);
+    const auto same = std::find_if(connections_.begin(), connections_.end(), [&who](const auto& one) { return one->peer() == who.me; });
+    if (same != connections_.end() && (*same)->ticket() != who.ticket) return fmt::format("rank {} is here already", who.me);
+    if (same != connections_.end()) connections_.erase(same);  // it has given that connection up
     seen_[static_cast<std::size_t>(who.me)] = true;
     return "";
 }
@@ -155,6 +176,21 @@ std::string tcp_store_server::judge(const protocol::hello& who) {
 void tcp_store_server::remove(store_connection& gone) noexcept {
     std::erase_if(connections_, [&gone](const auto& one) { return one.get() == &gone; });
     if (gone_ != nullptr && awaited().empty()) gone_->ring();
+}
+
+std::string tcp_store_server::reached_at() const {
+    std::map<std::string, int> clients;
+    std::string most;
+    int best = 0;
+    for (const auto& one : connections_) {
+        const std::string& here = one->local_address();
+        boost::system::error_code error;
+        const auto number = asio::ip::make_address(here, error);
+        if (one->peer() <= 0 || error) continue;
+        const int count = ++clients[here] - (number.is_loopback() ? job_.size : 0);  // the last choice: it is of use on this host only
+        if (most.empty() || count > best) most = here, best = count;
+    }
+    return most;
 }
 
 /// Ranks that have not been here, or still are.

@@ -19,7 +19,7 @@ public:
     /// Connections that have not said yet who they are; one more, and the oldest has to go.
     static constexpr std::size_t max_unproven = 64;
 
-    /// Listens as soon as it is made. `job.me` is not looked at. An `address` is numeric.
+    /// Listens as soon as it is made. `job.me` is not looked at. An `address` is numeric; all of this host's when it is empty.
     static result<std::unique_ptr<tcp_store_server>> listen(event_loop& loop, memory_table& table, const protocol::hello& job,
                                                             const std::string& address, std::uint16_t port);
     /// On a socket that listens already; takes it over.
@@ -28,8 +28,10 @@ public:
     ~tcp_store_server();
 
     std::uint16_t port() const noexcept { return port_; }
-    /// "127.0.0.1:29500"
+    /// "127.0.0.1:29500"; "*:29500" for all addresses.
     const std::string& address() const noexcept { return address_; }
+    /// The address by which most ranks have come that are here now. One of loopback only where there is no other; empty when there are none.
+    std::string reached_at() const;
     std::size_t connections() const noexcept { return connections_.size(); }
 
     /// Ends when somebody has waited at the door for a second for whom this process, or its system, has no descriptor; with what it says.

@@ -40,15 +40,21 @@ task<bool> attempts::pause(duration length) {
     co_return open();
 }
 
-task<bool> attempts::worked() {
-    const auto how = co_await call_.until(deadline_, "an attempt to connect");
+void attempts::give_up(std::string reason) {
+    ++count_;
+    reason_ = std::move(reason);
+    end(error::system);
+}
+
+task<bool> attempts::worked(time_point limit) {
+    const auto how = co_await call_.until(std::min(limit, deadline_), "an attempt to connect");
     if (how == woken::by_cancel) end(error::cancelled);
-    if (how == woken::by_time) {
+    if (how == woken::by_time && loop_.now() >= deadline_) {
         ++count_;
         if (reason_.empty()) reason_ = "no answer";
         end(error::timed_out);
     }
-    co_return open();
+    co_return open() && how == woken::by_work;
 }
 
 failure attempts::why() const {

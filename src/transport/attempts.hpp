@@ -37,10 +37,12 @@ public:
     /// The last attempt failed because of `reason`. Waits; false when there is no other attempt.
     task<bool> again(std::string reason, bool nobody_listens);
     task<bool> pause(duration length);
+    /// The last attempt failed because of `reason`, as every other one would.
+    void give_up(std::string reason);
 
-    /// For an attempt that waits itself, until its work is done (true) or this call's time is up.
+    /// For an attempt that waits itself, until its work is done (true), its own time is up, or that of this call.
     detail::runnable& work() noexcept { return call_; }
-    task<bool> worked();
+    task<bool> worked(time_point limit);
 
     /// Why there is no link.
     failure why() const;

@@ -1,6 +1,7 @@
 #include "transport/tcp_address.hpp"
 
 #include "base/quiet_thread.hpp"
+#include "runtime/connecting.hpp"
 
 #include <tutti/event_loop.hpp>
 
@@ -43,9 +44,9 @@ lookup::~lookup() {
     if (asked_ != nullptr) asked_->owner = nullptr;
 }
 
-void lookup::start(event_loop& loop, const host_and_port& what, detail::runnable& work) {
+void lookup::start(event_loop& loop, const host_and_port& what, std::uint32_t zone, detail::runnable& work) {
     boost::system::error_code code;
-    const auto numeric = asio::ip::make_address(what.host, code);
+    const auto numeric = number_of(what.host, zone, code);
     if (!code) {
         found_ = {tcp::endpoint(numeric, what.port)};
         return work.run();

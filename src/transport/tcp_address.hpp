@@ -34,8 +34,8 @@ public:
     lookup& operator=(const lookup&) = delete;
     ~lookup();
 
-    /// Runs `work` when done; at once, before it returns, when the host is a numeric address.
-    void start(event_loop& loop, const host_and_port& what, detail::runnable& work);
+    /// Runs `work` when done; at once, before it returns, when the host is a numeric address, which gets the zone of this host (number_of).
+    void start(event_loop& loop, const host_and_port& what, std::uint32_t zone, detail::runnable& work);
 
     const std::vector<asio::ip::tcp::endpoint>& endpoints() const noexcept { return found_; }
     /// Why there are none.

@@ -1,5 +1,6 @@
 #include "transport/tcp_link.hpp"
 
+#include "runtime/connecting.hpp"
 #include "transport/congestion_control.hpp"
 #include "transport/lingering_socket.hpp"
 #include "transport/socket_wait.hpp"
@@ -155,11 +156,6 @@ private:
 };
 
 void set(int handle, int level, int name, int value) noexcept { ::setsockopt(handle, level, name, &value, sizeof value); }
-
-/// An IPv4 address that looks like one of IPv6 as what it is.
-asio::ip::address plain(const asio::ip::address& from) {
-    return from.is_v6() && from.to_v6().is_v4_mapped() ? asio::ip::make_address_v4(asio::ip::v4_mapped, from.to_v6()) : from;
-}
 
 }  // namespace
 

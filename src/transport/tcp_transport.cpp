@@ -1,17 +1,14 @@
 #include "transport/tcp_transport.hpp"
 
 #include "base/descriptors.hpp"
-#include "base/file_descriptor.hpp"
+#include "runtime/connecting.hpp"
 #include "transport/congestion_control.hpp"
 #include "transport/tcp_address.hpp"
 #include "transport/tcp_link.hpp"
 
 #include <fmt/format.h>
 
-#include <sys/socket.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <random>
 
 namespace tutti {
@@ -27,37 +24,12 @@ failure refused_by_system(const std::string& what, const boost::system::error_co
     return failure(std::move(why));
 }
 
-/// A socket that no program inherits which this process starts, not even one started just now.
-template <class Socket>
-boost::system::error_code open_unshared(Socket& socket, const tcp& protocol) {
-    boost::system::error_code code;
-    file_descriptor made(::socket(protocol.family(), protocol.type() | SOCK_CLOEXEC, protocol.protocol()));
-    if (!made) code.assign(errno, boost::system::system_category());
-    else if (!socket.assign(protocol, made.number(), code)) made.release();
-    return code;
-}
-
 /// Starts to connect without waiting. False when that has failed already.
 bool begin_connect(tcp::socket& socket, const tcp::endpoint& where, boost::system::error_code& code) {
-    if ((code = open_unshared(socket, where.protocol()))) return false;
+    if ((code = open_to_connect(socket, where.protocol()))) return false;
     choose_host_congestion_control(socket.native_handle());
-    if (socket.non_blocking(true, code)) return false;
-    if (::connect(socket.native_handle(), where.data(), static_cast<socklen_t>(where.size())) == 0 || errno == EINPROGRESS ||
-        errno == EINTR)
-        return true;
-    code.assign(errno, boost::system::system_category());
-    return false;
-}
-
-/// What became of it, once the socket can be written.
-boost::system::error_code end_connect(tcp::socket& socket) {
-    int value = 0;
-    socklen_t bytes = sizeof value;
-    if (::getsockopt(socket.native_handle(), SOL_SOCKET, SO_ERROR, &value, &bytes) != 0) value = errno;
-    boost::system::error_code code(value, boost::system::system_category());
-    const tcp::endpoint there = code ? tcp::endpoint() : socket.remote_endpoint(code);
-    if (!code && there == socket.local_endpoint(code)) code = asio::error::connection_refused;  // nobody listens there: it has met itself
-    return code;
+    code = start_to_connect(socket, where);
+    return !code;
 }
 
 }  // namespace
@@ -80,6 +52,7 @@ result<std::unique_ptr<tcp_transport>> tcp_transport::listen(event_loop& loop, c
 tcp_transport::tcp_transport(event_loop& loop, tcp::acceptor acceptor, std::string usual_congestion_control)
     : loop_(loop),
       address_(to_string(acceptor.local_endpoint())),
+      zone_(zone_of(acceptor.local_endpoint().address())),
       usual_congestion_control_(std::move(usual_congestion_control)),
       door_(loop, std::move(acceptor),
             [this](event_loop& on, tcp::socket came) { return make_tcp_link(on, std::move(came), usual_congestion_control_); }),
@@ -92,18 +65,19 @@ task<result<std::unique_ptr<link>>> tcp_transport::connect(std::string address, 
     attempts tries{loop_, connecting_, address, deadline, std::random_device{}()};
     while (tries.open()) {
         lookup host;
-        host.start(loop_, *target, tries.work());
-        if (!co_await tries.worked()) break;
+        host.start(loop_, *target, zone_, tries.work());
+        if (!co_await tries.worked(deadline)) break;
         std::string reason = host.reason();
-        bool refused = false;
+        bool refused = false, final = !host.endpoints().empty();
         for (const auto& where : host.endpoints()) {
             tcp::socket socket(executor_of(loop_));
             boost::system::error_code code;
             if (begin_connect(socket, where, code)) {
                 socket_wait<tcp::socket> connected{loop_, socket, tcp::socket::wait_write};
                 connected.start(tries.work());
-                if (!co_await tries.worked()) co_return tries.why();
-                code = end_connect(socket);
+                const bool ended = co_await tries.worked(later(loop_.now(), attempt_limit));
+                if (!tries.open()) co_return tries.why();
+                code = ended ? end_of_connect(socket) : asio::error::timed_out;
             }
             if (!code) co_return make_tcp_link(loop_, std::move(socket), usual_congestion_control_);
             if (out_of_descriptors(code)) {
@@ -112,10 +86,12 @@ task<result<std::unique_ptr<link>>> tcp_transport::connect(std::string address, 
                 why.cause = code.message();
                 co_return failure(std::move(why));
             }
-            reason = code.message();
+            reason = code == asio::error::timed_out ? "no answer" : explain(code, where);
             refused = code == asio::error::connection_refused;
+            final = final && is_final(code);
         }
-        co_await tries.again(std::move(reason), refused);
+        if (final) tries.give_up(std::move(reason));
+        else co_await tries.again(std::move(reason), refused);
     }
     co_return tries.why();
 }

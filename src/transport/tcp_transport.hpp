@@ -33,7 +33,8 @@ public:
 
     /// "127.0.0.1:port", "[::1]:port": with the port that was bound.
     std::string address() const override { return address_; }
-    /// "host:port", "1.2.3.4:port" or "[v6]:port". Names are looked up again at every attempt.
+    /// "host:port", "1.2.3.4:port" or "[v6]:port". Names are looked up again at every attempt, and each address of a name has a few seconds.
+    /// An address that is local to a link is looked for on the link of this transport's own, whatever interface it names.
     task<result<std::unique_ptr<link>>> connect(std::string address, time_point deadline) override;
     task<result<std::unique_ptr<link>>> accept() override;
     void close() noexcept override;
@@ -47,6 +48,7 @@ private:
 
     event_loop& loop_;
     const std::string address_;
+    const std::uint32_t zone_;  // of an address that is local to a link; 0 otherwise
     const std::string usual_congestion_control_;
     socket_listener<tcp> door_;
     entrance entrance_;

@@ -1,4 +1,5 @@
 #include "algorithm/cost_text.hpp"
+#include "communicator/contact.hpp"
 #include "support/ranks.hpp"
 #include "transport/simulated_transport.hpp"
 
@@ -124,6 +125,18 @@ task<> leave_soon(context& home, world who, std::shared_ptr<store> meeting, int&
     ++count;
 }
 
+/// As rank 0 of two ranks of another build would: it calls, and answers rank 1 by a list of members with these costs and tuning.
+task<> play_rank_0(store& meeting, std::string said) {
+    event_loop& loop = co_await this_loop;
+    const time_point soon = loop.now() + 1s;
+    auto called = co_await meeting.set("job/call", "7 2", soon);
+    called.value();
+    auto answer = co_await meeting.get("job/address/1", soon);
+    const std::string first = fmt::format("7 1 {}\n", contact_in(answer.value()).ticket);
+    auto told = co_await meeting.set("job/members", first + "524288 0 0 65536 1 00 " + said + "\n0 a\n0 b\n", soon);
+    told.value();
+}
+
 }  // namespace
 
 TEST_CASE("a rank that leaves while further lanes to it are being made is not taken for dead") {
@@ -236,10 +249,9 @@ TEST_CASE("a list of members by another build, with other costs or algorithms th
         memory_network network;
         memory_table table;
         const auto meeting = memory_store(table);
-        REQUIRE(run(loop, meeting->set("job/members", "0 524288 0 0 65536 1 00 " + said + "\n0 a\n0 b\n", loop.now() + 1s)));
         context home(loop, std::make_unique<memory_transport>(loop, network));
         try {
-            run(loop, home.join(test::world_of(1, 2), memory_store(table), "job"));
+            run(loop, when_all(home.join(test::world_of(1, 2), memory_store(table), "job"), play_rank_0(*meeting, said)));
             FAIL("joined");  // nobody is at these addresses
         } catch (const failure& why) {
             CHECK((why.code() == error::protocol_error) == !understood);

@@ -1,10 +1,11 @@
-#include "support/ranks.hpp"
+#include "job.hpp"
 
 #include <tutti/sleep.hpp>
 #include <tutti/when_all.hpp>
 
 #include <doctest/doctest.h>
 
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -155,6 +156,30 @@ task<> join_for_a_second(context& home, memory_table& table) {
     CHECK(loop.now() - begin == 1s);
 }
 
+task<> fail_at_once(context& home, world who, std::shared_ptr<store> meeting, const std::function<void()>& hurry) {
+    std::vector<int> ones(1000, 1);
+    auto joining = home.join(who, std::move(meeting));
+    const auto all = co_await std::move(joining);
+    if (who.me == 1) hurry();
+    auto summing = all->all_reduce(ones, sum);
+    if (who.me == 1) summing.cancel();
+    co_await std::move(summing);
+}
+
+/// Rank 1 cancels its first call. What rank 0 passes on of that overtakes nothing, but comes to rank 2 together with what it said before.
+task<> fail_and_join_again(context& home, world who, memory_table& table, const std::function<void()>& hurry, int& joined) {
+    try {
+        auto failing = fail_at_once(home, who, memory_store(table), hurry);
+        co_await std::move(failing);
+        FAIL("it did not fail");
+    } catch (const failure& why) {
+        CHECK(why.code() == error::cancelled);
+    }
+    if (who.me == 0) co_await sleep_for(3s);  // what is in the store for so long is of the first join
+    auto again = join_and_sum(home, who, memory_store(table), joined);
+    co_await std::move(again);
+}
+
 /// Its watch and its barrier have been asked for, and nothing has heard of that yet, when all goes.
 task<> end_with_all(std::unique_ptr<context>& home, world who, std::shared_ptr<store> meeting, int& ended) {
     auto joining = home->join(who, std::move(meeting));
@@ -205,13 +230,38 @@ TEST_CASE("ranks that have joined different numbers of jobs of one name join all
 }
 
 TEST_CASE("ranks try again after one of them was missing") {
-    company all;
-    memory_table first, second;
-    int failed = 0, joined = 0;
-    all.all([&](context& home, world who) { return fail_without_2(home, who, memory_store(first), failed); });
-    CHECK(failed == ranks - 1);
-    all.all([&](context& home, world who) { return join_and_sum(home, who, memory_store(second), joined); });
+    for (const bool same_store : {true, false}) {
+        CAPTURE(same_store);
+        company all;
+        memory_table first, second;
+        int failed = 0, joined = 0;
+        all.all([&](context& home, world who) { return fail_without_2(home, who, memory_store(first), failed); });
+        CHECK(failed == ranks - 1);
+        all.all([&](context& home, world who) { return join_and_sum(home, who, memory_store(same_store ? first : second), joined); });
+        CHECK(joined == ranks);
+    }
+}
+
+TEST_CASE("ranks join again, and at once, after one of them has heard of a failure together with the word that all have come") {
+    event_loop loop(event_loop::virtual_time);
+    line_options whole;
+    whole.partial_moves = false;
+    simulated_network network(1, whole);
+    line_options slow = whole;
+    slow.latency = 1s;
+    network.set(0, 2, slow);
+    memory_table table;
+    std::vector<std::unique_ptr<context>> homes;
+    for (rank me = 0; me < ranks; ++me)
+        homes.push_back(std::make_unique<context>(loop, std::make_unique<simulated_transport>(loop, network)));
+    std::vector<task<>> works;
+    int joined = 0;
+    const std::function<void()> hurry = [&network, &whole] { network.set(0, 2, whole); };
+    for (rank me = 0; me < ranks; ++me)
+        works.push_back(fail_and_join_again(*homes[static_cast<std::size_t>(me)], world_of(me, ranks), table, hurry, joined));
+    run(loop, when_all(std::move(works)));
     CHECK(joined == ranks);
+    CHECK(loop.now().time_since_epoch() < 20s);
 }
 
 TEST_CASE("what rank 0's store says instead of an address is told on all ranks") {
