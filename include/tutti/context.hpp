@@ -25,7 +25,7 @@ enum class transport_kind : std::uint8_t {
 /// Waiting has limits, and they stand here. connect <= rendezvous and lost_link <= operation make sense; nobody checks it.
 struct context_options {
     duration operation = std::chrono::minutes(5);         // a collective, from its call, when the call does not say
-    duration rendezvous = std::chrono::minutes(2);        // until a group has formed
+    duration rendezvous = std::chrono::minutes(2);        // until a group has formed, when its join does not say
     duration connect = std::chrono::seconds(30);          // one link
     duration handshake = std::chrono::seconds(5);         // of one link that somebody opened to us
     duration lost_link = std::chrono::milliseconds(250);  // between the loss of a link and the verdict that its peer is dead
@@ -64,6 +64,11 @@ struct context_options {
     void (*notice)(const std::string& sentence) = nullptr;  // hears, on the loop, what works otherwise than it might; null: standard error
 };
 
+/// Of one join.
+struct join_options {
+    duration within{};  // until the group has formed; 0: context_options::rendezvous
+};
+
 /// `options` with what the environment says instead: TUTTI_TRANSPORT is auto, tcp or shm; TUTTI_HOST a number; TUTTI_SINGLE_COPY and TUTTI_CACHE
 /// are numbers of bytes; TUTTI_COSTS is costs as in "tcp,round=8e-6,cores=2", from the defaults of tcp or shm on (else from `costs`, or tcp's;
 /// without `cores` each rank has its own), or "measure", and counts on rank 0, as do TUTTI_DETERMINISTIC, 0 or 1, and TUTTI_TUNING, the file
@@ -85,9 +90,12 @@ public:
     /// The communicator of a whole job. Every rank of `who` calls it with the same store and `job`. All may join again in the same contexts;
     /// in new ones, or in another run over a store that stays, they need another `job`. Over TCP, a rank listens at one address, from its
     /// first join on: the one by which it is connected with the store, or else that towards `who.master_address`.
-    task<std::unique_ptr<communicator>> join(world who, std::shared_ptr<store> meeting, std::string job = "tutti");
-    /// The same over the store that the launcher of `who` arranged for.
-    task<std::unique_ptr<communicator>> join(world who);
+    /// error::rendezvous_timeout names the ranks that have not come in time: at rank 0 then, elsewhere up to a second later.
+    task<std::unique_ptr<communicator>> join(world who, std::shared_ptr<store> meeting, std::string job = "tutti",
+                                             join_options options = {});
+    /// The same over the store that the launcher of `who` arranged for. When that is kept by rank 0, a rank that dies or fails meanwhile ends the
+    /// join on all ranks at once, with an error that names it.
+    task<std::unique_ptr<communicator>> join(world who, join_options options = {});
 
     event_loop& progress() noexcept;
 

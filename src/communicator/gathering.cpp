@@ -162,6 +162,7 @@ task<> gathering::call(membership& all) {
         text = write_members(to, all);
     }
     auto published = co_await meeting.set(key("members"), std::move(text), later(deadline, last_words));
+    heard_ = published && !told.broken;
     if (told.broken) throw *told.broken;
     if (!told.late.empty()) throw late_ranks(all, told.late, cause);
     published.value();
@@ -258,6 +259,7 @@ task<> gathering::answer(membership& all) {
     else mine.address = contact::unknown;
     auto hearing = hear(all, mine, later(deadline, last_words));
     const std::string list = co_await std::move(hearing);
+    heard_ = true;
     read_members(list, all);
     all.call = mine.call;
 }

@@ -25,6 +25,8 @@ public:
     /// Until `all` is known, the same on all ranks, and this rank listens. Throws error::rendezvous_timeout, naming the ranks that are
     /// missing, on rank 0 at the deadline, elsewhere up to a second later.
     task<> run(detail::membership& all);
+    /// Whether rank 0 has told this rank how it ended; then it has told the others, too.
+    bool heard() const noexcept { return heard_; }
 
 private:
     struct answers;
@@ -51,6 +53,7 @@ private:
     store& meeting;
     const std::string job;
     const time_point deadline;
+    bool heard_ = false;
 };
 
 }  // namespace tutti

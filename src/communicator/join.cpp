@@ -23,7 +23,36 @@ constexpr duration last_words = std::chrono::milliseconds(500);
 
 using detail::membership;
 
-void check_options(const context_options& asked, bool embedded, const world& who, const membership& mine) {
+/// What one join consists of.
+struct joining {
+    std::shared_ptr<context::state> home;
+    world who;
+    std::string job;
+    join_options options;
+    time_point deadline;
+    bool heard = false;                // what all ranks are told of their gathering
+    detail::group* forming = nullptr;  // what forms, while it does
+
+    joining(std::shared_ptr<context::state> at, world one, const join_options& once)
+        : home(std::move(at)),
+          who(std::move(one)),
+          options(once),
+          deadline(later(home->loop().now(), once.within == duration{} ? home->options().rendezvous : once.within)) {}
+};
+
+/// Says which group forms, for as long as it lives.
+class now_forming {
+public:
+    now_forming(joining& all, detail::group& which) noexcept : all_(all) { all_.forming = &which; }
+    now_forming(const now_forming&) = delete;
+    now_forming& operator=(const now_forming&) = delete;
+    ~now_forming() { all_.forming = nullptr; }
+
+private:
+    joining& all_;
+};
+
+void check_options(const context_options& asked, const join_options& once, bool embedded, const world& who, const membership& mine) {
     if (who.size < 1 || who.me < 0 || who.me >= who.size)
         throw not_joined(mine, error::invalid_argument, fmt::format("there is no rank {} of {}", who.me, who.size));
     if (const auto& costs = asked.costs; costs && !costs_in(to_string(*costs)))
@@ -34,8 +63,8 @@ void check_options(const context_options& asked, bool embedded, const world& who
                         to_string(*costs)));
     if (const auto tuning = tuning_in(asked.tuning, ""); !tuning)
         throw not_joined(mine, error::invalid_argument, tuning.failure().details().cause);
-    if (asked.operation <= duration{} || std::min({asked.rendezvous, asked.connect, asked.handshake, asked.lost_link}) < duration{} ||
-        asked.host < 0)
+    if (asked.operation <= duration{} ||
+        std::min({once.within, asked.rendezvous, asked.connect, asked.handshake, asked.lost_link}) < duration{} || asked.host < 0)
         throw not_joined(mine, error::invalid_argument,
                          "limits in time are not negative, that of operations is more than 0, and hosts are numbered from 0");
     if (asked.lanes < 1 || asked.lanes > most_lanes)
@@ -46,12 +75,13 @@ void check_options(const context_options& asked, bool embedded, const world& who
         throw not_joined(mine, error::invalid_argument, fmt::format("a context on a loop of its user has no threads of its own, and no {} of them", threads));
 }
 
-task<std::unique_ptr<communicator>> join_over(std::shared_ptr<context::state> home, world who, store& meeting, std::string job) {
-    const time_point deadline = later(home->loop().now(), home->options().rendezvous);
+task<std::unique_ptr<communicator>> join_over(joining& all, store& meeting) {
+    const std::shared_ptr<context::state>& home = all.home;
+    const world& who = all.who;
     membership mine;
     mine.me = who.me;
-    check_options(home->options(), home->embedded(), who, mine);
-    mine.job = digest_of(job);
+    check_options(home->options(), all.options, home->embedded(), who, mine);
+    mine.job = digest_of(all.job);
     mine.epoch = who.epoch;
     mine.addresses.resize(static_cast<std::size_t>(who.size));
     if (const std::size_t asked = home->options().slice_bytes; asked > 0) mine.settings.slice_bytes = asked;
@@ -62,67 +92,84 @@ task<std::unique_ptr<communicator>> join_over(std::shared_ptr<context::state> ho
     mine.settings.forced = home->forced();
     mine.calibrate = home->options().calibrate;
     if (who.size > 1) {
-        gathering all(*home, who, meeting, std::move(job), deadline);
-        co_await all.run(mine);
+        gathering others(*home, who, meeting, all.job, all.deadline);
+        try {
+            co_await others.run(mine);
+        } catch (const failure&) {
+            all.heard = others.heard();
+            throw;
+        }
     }
     mine.id = digest_of(fmt::format("{} {}", mine.name, mine.call), mine.job);
     std::unique_ptr<detail::group, detail::group_deleter> formed(new detail::group(home, std::move(mine)));
-    co_await formed->form(deadline);
     detail::group& inside = *formed;
+    {
+        const now_forming until_formed(all, inside);
+        co_await formed->form(all.deadline);
+    }
     auto joined = std::make_unique<communicator>(std::move(formed));
     if (inside.who().calibrate && who.size > 1) inside.reprice(co_await detail::calibrate(*joined, inside));
     co_return joined;
 }
 
 /// Ends, with the failure, when the store says that a rank will not come, or when its rank is gone.
-task<std::unique_ptr<communicator>> hear_of_dropout(const world& who, store& meeting) {
+task<std::unique_ptr<communicator>> hear_of_dropout(joining& all, store& meeting) {
     auto told = co_await meeting.get(dropout_key, no_deadline);
     std::optional<report> why = told ? read_dropout(*told) : told.failure().details();
     if (!why) why = failure(error::protocol_error, "what the store says of a rank that dropped out is not of this version").details();
     why->operation = "join world";
-    why->local = who.me;
+    why->local = all.who.me;
+    if (all.forming) all.forming->fail_everywhere(*why);
     throw failure(std::move(*why));
 }
 
-/// Tells the others what this rank lacks, without which it will not come.
-task<> drop_out(const world& who, store& meeting, const failure& because, time_point limit) {
-    if (because.code() != error::system || because.details().root != who.me) co_return;
+/// Tells the others why this rank will not come, unless that is for what they are told of another one.
+task<> drop_out(const joining& all, store& meeting, const failure& because) {
+    report why = because.details();
+    if (all.heard || (why.root >= 0 && why.root != all.who.me)) co_return;
+    why.root = all.who.me;
+    if (!why.cause.starts_with(fmt::format("rank {} ", all.who.me)))  // as when it has no descriptor left
+        why.cause = fmt::format("rank {} could not join: {}", all.who.me, why.cause.empty() ? why.code.message() : why.cause);
+    if (why.peers.empty()) why.peers = {why.root};
     std::optional<std::string> none;
-    auto said = co_await meeting.compare_set(dropout_key, std::move(none), write_dropout(because.details()), limit);
+    auto said = co_await meeting.compare_set(dropout_key, std::move(none), write_dropout(why), later(all.home->loop().now(), last_words));
     (void)said;  // a store that is gone has told them itself
 }
 
-task<std::unique_ptr<communicator>> join_at(std::shared_ptr<context::state> home, world who, std::shared_ptr<store> meeting, std::string job) {
-    auto joining = join_over(std::move(home), std::move(who), *meeting, std::move(job));
-    co_return co_await std::move(joining);
+task<std::unique_ptr<communicator>> join_at(std::shared_ptr<context::state> home, world who, std::shared_ptr<store> meeting,
+                                            std::string job, join_options options) {
+    joining all(std::move(home), std::move(who), options);
+    all.job = std::move(job);
+    auto work = join_over(all, *meeting);
+    co_return co_await std::move(work);
 }
 
-task<std::unique_ptr<communicator>> join_launched(std::shared_ptr<context::state> home, world who) {
-    const time_point deadline = later(home->loop().now(), home->options().rendezvous);
-    auto opening = open_store(who, deadline);
+task<std::unique_ptr<communicator>> join_launched(std::shared_ptr<context::state> home, world who, join_options options) {
+    joining all(home, std::move(who), options);
+    all.job = store_prefix(all.who);
+    auto opening = open_store(all.who, all.deadline);
     auto opened = co_await std::move(opening);
     const std::unique_ptr<store> meeting = std::move(opened).value();
-    const bool rank_0_keeps_it = who.store_path.empty() && who.size > 1;
+    const bool tells_of_deaths = all.who.store_path.empty() && all.who.size > 1;
     std::unique_ptr<communicator> joined;
     std::optional<failure> why;
     try {
-        auto joining = join_over(home, who, *meeting, store_prefix(who));
-        if (rank_0_keeps_it) {
-            auto either = when_any(std::move(joining), hear_of_dropout(who, *meeting));
+        auto work = join_over(all, *meeting);
+        if (tells_of_deaths) {
+            auto either = when_any(std::move(work), hear_of_dropout(all, *meeting));
             auto ended = co_await std::move(either);
             joined = std::get<0>(std::move(ended));
         } else {
-            joined = co_await std::move(joining);
+            joined = co_await std::move(work);
         }
     } catch (const failure& caught) {
         why = caught;
     }
-    if (why && rank_0_keeps_it) co_await drop_out(who, *meeting, *why, later(home->loop().now(), last_words));
+    if (why && why->code() == error::cancelled) throw *why;
+    if (why && tells_of_deaths) co_await drop_out(all, *meeting, *why);
     // All have read what there is to read once the control tree stands, or why it does not; rank 0 waits for the others to go.
-    const bool missed = why && (why->code() == error::rendezvous_timeout || why->code() == error::system);
-    if (why && !missed) throw *why;
     const time_point last = later(home->loop().now(), last_words);
-    auto closed = co_await meeting->close(missed ? last : std::max(deadline, last));
+    auto closed = co_await meeting->close(why ? last : std::max(all.deadline, last));
     if (why) throw *why;
     closed.value();
     co_return joined;
@@ -130,16 +177,16 @@ task<std::unique_ptr<communicator>> join_launched(std::shared_ptr<context::state
 
 }  // namespace
 
-task<std::unique_ptr<communicator>> context::join(world who, std::shared_ptr<store> meeting, std::string job) {
+task<std::unique_ptr<communicator>> context::join(world who, std::shared_ptr<store> meeting, std::string job, join_options options) {
     state_->check_process();
-    auto work = join_at(state_, std::move(who), std::move(meeting), std::move(job));
+    auto work = join_at(state_, std::move(who), std::move(meeting), std::move(job), options);
     auto joining = detail::spawn_cancellable(*state_, std::move(work));
     co_return co_await std::move(joining);
 }
 
-task<std::unique_ptr<communicator>> context::join(world who) {
+task<std::unique_ptr<communicator>> context::join(world who, join_options options) {
     state_->check_process();
-    auto work = join_launched(state_, std::move(who));
+    auto work = join_launched(state_, std::move(who), options);
     auto joining = detail::spawn_cancellable(*state_, std::move(work));
     co_return co_await std::move(joining);
 }

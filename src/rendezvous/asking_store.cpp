@@ -17,7 +17,8 @@ const char* word(store_op op) {
         case store_op::add: return "store add";
         case store_op::compare_set: return "store compare_set";
         case store_op::erase: return "store erase";
-        case store_op::forget: break;
+        case store_op::forget:
+        case store_op::leave: break;
     }
     return "store forget";
 }

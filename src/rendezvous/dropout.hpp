@@ -1,5 +1,5 @@
-// Word of a rank that will not join any more. It is a key of the store that rank 0 keeps, which all ranks wait for while they join: a rank that
-// lacks what it needs to join sets it for itself.
+// Word of a rank that will not join any more. It is a key of the store, which all ranks wait for while they join: the rank that keeps the
+// store sets it for one whose connection has ended without a goodbye, and a rank that fails to join sets it for itself.
 #pragma once
 
 #include <tutti/result.hpp>

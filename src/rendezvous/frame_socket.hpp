@@ -35,6 +35,8 @@ public:
     void start(std::size_t unframed_bytes, std::size_t max_bytes);
     void allow(std::size_t max_bytes) noexcept { max_bytes_ = max_bytes; }
     void send(std::string bytes);
+    /// Whether the system has all that was sent.
+    bool flushed() const noexcept { return outgoing_.empty(); }
     /// No call comes after this one. What was sent still leaves, then the connection ends.
     void close() noexcept;
 

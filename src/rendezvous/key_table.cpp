@@ -23,7 +23,8 @@ store_reply key_map::apply(const store_request& request, bool& changed) {
             return reply;
         }
         case store_op::get:
-        case store_op::forget: break;
+        case store_op::forget:
+        case store_op::leave: break;
     }
     return store_reply::refusal("not an operation on a key");
 }

@@ -67,7 +67,7 @@ std::optional<numbered_request> parse_request(std::string_view bytes) {
     request.value = body.text();
     request.expected = body.optional_text();
     request.delta = body.i64();
-    const bool known = op >= static_cast<std::uint8_t>(store_op::get) && op <= static_cast<std::uint8_t>(store_op::forget);
+    const bool known = op >= static_cast<std::uint8_t>(store_op::get) && op <= static_cast<std::uint8_t>(store_op::leave);
     const bool fits = request.key.size() <= store::max_key_bytes && request.value.size() <= store::max_value_bytes &&
                       (!request.expected || request.expected->size() <= store::max_value_bytes);
     return body.complete() && known && fits ? asked : std::nullopt;

@@ -1,6 +1,6 @@
 // What travels between a store's client and its server, as bytes. A connection begins with the client's mark and hello (job, epoch,
-// who), which the server answers as request 0; then requests and replies, in any order, by id. Each is a 32-bit length and that many
-// bytes.
+// who), which the server answers as request 0; then requests and replies, in any order, by id. Neither forget nor leave is answered; behind a leave
+// the client ends the connection. Each is a 32-bit length and that many bytes.
 #pragma once
 
 #include "rendezvous/request.hpp"

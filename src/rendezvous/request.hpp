@@ -9,7 +9,7 @@
 
 namespace tutti {
 
-enum class store_op : std::uint8_t { get = 1, set, add, compare_set, erase, forget };
+enum class store_op : std::uint8_t { get = 1, set, add, compare_set, erase, forget, leave };
 
 struct store_request {
     store_op op = store_op::get;

@@ -42,7 +42,12 @@ store_connection::~store_connection() {
     socket_->close();
 }
 
-void store_connection::ended(const std::string&) { leave(); }
+void store_connection::ended(const std::string& why) { break_off(why); }
+
+void store_connection::break_off(const std::string& why) noexcept {
+    if (peer_ >= 0 && !leaves_) owner_.lost(peer_, why);
+    leave();
+}
 
 void store_connection::arrived(std::string_view body) {
     if (!marked_) {
@@ -53,7 +58,7 @@ void store_connection::arrived(std::string_view body) {
     } else if (std::optional<protocol::numbered_request> asked = protocol::parse_request(body)) {
         serve(*std::move(asked));
     } else {
-        leave();
+        break_off("it sent what no rank sends");
     }
 }
 
@@ -73,6 +78,10 @@ void store_connection::greet(std::string_view body) {
 
 void store_connection::serve(protocol::numbered_request asked) {
     if (asked.request.op == store_op::get) return wait(std::move(asked));
+    if (asked.request.op == store_op::leave) {
+        leaves_ = true;
+        return;
+    }
     if (asked.request.op == store_op::forget) {
         gets_.erase(static_cast<std::uint64_t>(asked.request.delta));
         return;
@@ -81,7 +90,7 @@ void store_connection::serve(protocol::numbered_request asked) {
 }
 
 void store_connection::wait(protocol::numbered_request asked) {
-    if (gets_.contains(asked.id)) return leave();
+    if (gets_.contains(asked.id)) return break_off("it sent what no rank sends");
     if (gets_.size() == max_gets) return answer(asked.id, store_reply::refusal("too many keys are waited for"));
     auto waiter = std::make_unique<remote_get>(*this, asked.id, std::move(asked.request.key));
     if (table_.get_or_wait(*waiter)) answer(asked.id, waiter->reply());

@@ -18,6 +18,8 @@ class connection_owner {
 public:
     /// Empty: welcome. Otherwise why not.
     virtual std::string judge(const protocol::hello& who) = 0;
+    /// Its connection has ended, and it has not said that it leaves.
+    virtual void lost(rank who, const std::string& why) noexcept = 0;
     /// Destroys the connection.
     virtual void remove(store_connection& gone) noexcept = 0;
 
@@ -51,6 +53,7 @@ private:
     void wait(protocol::numbered_request asked);
     void answer(std::uint64_t id, const store_reply& reply) { socket_->send(protocol::frame(id, reply)); }
     void leave() noexcept { owner_.remove(*this); }
+    void break_off(const std::string& why) noexcept;
 
     connection_owner& owner_;
     event_loop& loop_;
@@ -58,6 +61,7 @@ private:
     const std::string local_address_;
     std::shared_ptr<frame_socket> socket_;
     bool marked_ = false;
+    bool leaves_ = false;
     rank peer_ = -1;
     std::uint64_t ticket_ = 0;
     std::unordered_map<std::uint64_t, std::unique_ptr<remote_get>> gets_;

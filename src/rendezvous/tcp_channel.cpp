@@ -30,7 +30,10 @@ public:
         : local_address_(local_address_of(socket)),
           socket_(std::make_shared<frame_socket>(std::move(socket), static_cast<frame_listener&>(*this))),
           name_(std::move(name)) {}
-    ~tcp_channel() override { socket_->close(); }
+    ~tcp_channel() override {
+        leave();
+        socket_->close();
+    }
 
     task<result<>> greet(std::string hello, time_point deadline) {
         pending answer(*this, 0, deadline);
@@ -57,7 +60,11 @@ public:
         co_return std::move(answer.reply);
     }
 
-    task<result<>> close(time_point) override {
+    task<result<>> close(time_point deadline) override {
+        event_loop& loop = co_await this_loop;
+        leave();
+        // This process may end next, and its loop before.
+        while (ended_.empty() && !socket_->flushed() && loop.now() < deadline) co_await sleep_for(1ms);
         ended_ = "the connection was closed";
         socket_->close();
         co_return result<>();
@@ -82,6 +89,11 @@ private:
         bool answered = false;
         bool forget_remote = false;
     };
+
+    /// A connection that ends without that is taken for the death of this process.
+    void leave() {
+        if (ended_.empty()) socket_->send(protocol::frame(++last_id_, store_request(store_op::leave, "")));
+    }
 
     void forget(std::uint64_t id) {
         store_request request(store_op::forget, "");

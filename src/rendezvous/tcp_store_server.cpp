@@ -4,6 +4,7 @@
 #include "base/descriptors.hpp"
 #include "rendezvous/address.hpp"
 #include "rendezvous/bell.hpp"
+#include "rendezvous/dropout.hpp"
 #include "runtime/connecting.hpp"
 
 #include <fmt/format.h>
@@ -171,6 +172,22 @@ std::string tcp_store_server::judge(const protocol::hello& who) {
     if (same != connections_.end()) connections_.erase(same);  // it has given that connection up
     seen_[static_cast<std::size_t>(who.me)] = true;
     return "";
+}
+
+/// The first one counts: what follows may come of it.
+void tcp_store_server::lost(rank who, const std::string& why) noexcept {
+    report what;
+    what.code = make_error_code(error::peer_died);
+    what.root = who;
+    what.peers = {who};
+    what.cause =
+        fmt::format("rank {} died while the ranks were joining: its connection to the store ended without a goodbye ({})", who, why);
+    world all;
+    all.job = job_.job;
+    all.epoch = job_.epoch;
+    store_request told(store_op::compare_set, fmt::format("{}/{}", store_prefix(all), dropout_key));
+    told.value = write_dropout(what);
+    table_.inner().apply(told);
 }
 
 void tcp_store_server::remove(store_connection& gone) noexcept {

@@ -1,4 +1,5 @@
-// The keys of a job, kept by rank 0 for the others, who come by TCP.
+// The keys of a job, kept by rank 0 for the others, who come by TCP. When the connection of one ends that has not said goodbye, it sets a key
+// that tells all others (dropout.hpp).
 #pragma once
 
 #include "rendezvous/store_connection.hpp"
@@ -53,6 +54,7 @@ private:
     void accepted(asio::ip::tcp::socket socket);
     void look_for_lack(const std::error_code& why, int door);
     std::string judge(const protocol::hello& who) override;
+    void lost(rank who, const std::string& why) noexcept override;
     void remove(store_connection& gone) noexcept override;
     std::vector<rank> awaited() const;
 

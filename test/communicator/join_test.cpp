@@ -4,6 +4,8 @@
 #include <tutti/when_all.hpp>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <functional>
 #include <string>
@@ -139,6 +141,29 @@ task<> fail_without_2(context& home, world who, std::shared_ptr<store> meeting, 
     ++failed;
 }
 
+/// When a rank gave up, and for whom.
+struct surrender {
+    duration after{};
+    std::vector<rank> missing{};
+};
+
+task<> join_within(context& home, world who, std::shared_ptr<store> meeting, duration limit, surrender& told) {
+    event_loop& loop = co_await this_loop;
+    const time_point begin = loop.now();
+    join_options once;
+    once.within = limit;
+    try {
+        auto joining = home.join(who, std::move(meeting), "tutti", once);
+        co_await std::move(joining);
+        FAIL("it joined");
+    } catch (const failure& why) {
+        CHECK(why.code() == error::rendezvous_timeout);
+        told.missing = why.details().peers;
+    }
+    told.after = loop.now() - begin;
+}
+task<> nothing() { co_return; }
+
 task<> tell_failure(context& home, world who, std::shared_ptr<store> meeting, std::string& told) {
     auto trying = fail_to_join(home, who, std::move(meeting));
     told = (co_await std::move(trying)).what();
@@ -262,6 +287,46 @@ TEST_CASE("ranks join again, and at once, after one of them has heard of a failu
     run(loop, when_all(std::move(works)));
     CHECK(joined == ranks);
     CHECK(loop.now().time_since_epoch() < 20s);
+}
+
+TEST_CASE("a join ends within the time that it was given, and every rank names those that are missing") {
+    struct {
+        rank missing;
+        rank hurries;  // -1: all do
+    } const rows[] = {{2, -1}, {0, -1}, {2, 1}, {2, 0}, {0, 1}};
+    for (const auto& row : rows) {
+        CAPTURE(row.missing);
+        CAPTURE(row.hurries);
+        company all;
+        memory_table table;
+        surrender told[ranks];
+        all.all([&](context& home, world who) {
+            const bool hurries = row.hurries < 0 || row.hurries == who.me;
+            return who.me == row.missing ? nothing() : join_within(home, who, memory_store(table), hurries ? 5s : 0s, told[who.me]);
+        });
+        for (rank each = 0; each < ranks; ++each) {
+            if (each == row.missing) continue;
+            CAPTURE(each);
+            CHECK(fmt::format("{}", fmt::join(told[each].missing, " ")) == std::to_string(row.missing));
+            const bool early = row.hurries < 0 || row.hurries == each || row.hurries == 0;  // what rank 0 gives up, all do
+            CHECK(told[each].after >= (early ? 5s : 10s));
+            CHECK(told[each].after <= (early ? 6500ms : 11500ms));
+        }
+    }
+}
+
+TEST_CASE("a limit of a join that is less than nothing is refused") {
+    company all;
+    memory_table table;
+    join_options backwards;
+    backwards.within = -1s;
+    auto joining = all.homes[0]->join(world_of(0, 1), memory_store(table), "tutti", backwards);
+    try {
+        run(all.loop, std::move(joining));
+        FAIL("it joined");
+    } catch (const failure& why) {
+        CHECK(why.code() == error::invalid_argument);
+    }
 }
 
 TEST_CASE("what rank 0's store says instead of an address is told on all ranks") {

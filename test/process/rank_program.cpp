@@ -233,6 +233,7 @@ int main(int argc, char** argv) {
         const char* const me = std::getenv("TUTTI_RANK");
         if (me && me == std::string("2")) return pause();  // until the launcher ends it
     }
+    if (const char* const lanes = std::getenv("TUTTI_TEST_LANES")) options.lanes = std::atoi(lanes);
     if (what == "exit_early") return exit_early();
     for (const part& each : parts)
         if (what == each.name) return run(each.body, options);

@@ -70,7 +70,7 @@ TEST_CASE("damaged bytes are parsed into nothing or into something within the li
         if (const auto asked = protocol::parse_request(bytes)) {
             CHECK(asked->request.key.size() <= whole.size());
             CHECK(asked->request.op >= store_op::get);
-            CHECK(asked->request.op <= store_op::forget);
+            CHECK(asked->request.op <= store_op::leave);
         }
     }
 }
