@@ -81,7 +81,7 @@ transfer recv_from(Data&& to, rank peer, message_tag tag = 0, received* told = n
 /// How one call differs from the others of its communicator.
 struct call_options {
     duration deadline{};          // until the end, from the call, kept to 10 ms or so; 0: the communicator's default
-    const char* label = nullptr;  // told in messages; outlives the operation
+    const char* label = nullptr;  // told in messages; of a collective compared, see communicator; outlives the operation
     bool allocated = false;       // a hint, the same on all ranks: the memory of every rank's buffers comes from `allocate`
     persistent* keep = nullptr;   // for the library: where the call is kept, instead of being issued; see persistent.hpp
 };
@@ -101,12 +101,16 @@ inline constexpr std::nullopt_t no_color = std::nullopt;
 /// when its future is awaited. When ranks disagree about an operation the communicator fails with error::mismatch on all of them: in that
 /// call, or, where a rank's part of it is done already, in the next one or in `close`.
 ///
+/// Labels. All ranks give a collective the same call_options::label, or all give none: two calls that agree in everything but that are
+/// error::mismatch as well, which names both labels. An empty label is none. Messages and monitored_barrier only tell their labels.
+///
 /// Memory. Buffers, and operators of the user's, are borrowed: they stay alive and untouched until the future ends. Counts are elements.
 /// An output may be the very memory of the input where a function says so; any other overlap is error::invalid_argument.
 ///
 /// Failure. The first failure on any rank fails the communicator on all of them: what is pending and what is called later ends with that
 /// cause. The content of outputs is then indeterminate; inputs are as they were. That holds for a call with wrong arguments too, because
-/// the other ranks wait for it. Cancelling an operation, or dropping its future before the end, fails the communicator as well.
+/// the other ranks wait for it. Cancelling an operation, or dropping its future before the end, fails the communicator as well; but a
+/// receive or a probe ends alone.
 ///
 /// Threads. Every function may be called from any thread; calls that race are put into some order, which the ranks must then share.
 class communicator {
@@ -215,20 +219,25 @@ public:
     // with the same source and tag are received in the order of their sends, others stay until they are asked for. The receiver keeps
     // short messages that nobody has asked for yet, so their sends end early; long ones wait with their sender.
 
-    /// To any rank, this one included. Ends when `data` is free again, which says nothing about the receiver.
+    /// To any rank, this one included. Ends when `data` is free again, which says nothing about the receiver. A send that is cancelled, is
+    /// dropped, or meets its deadline fails the communicator, because the receiver counts on the message.
     future<> send(const_buffer data, tutti::rank to, message_tag tag = 0, call_options options = {});
-    /// The message may have fewer elements than `data`, and the result tells how many. One that has more, or another type, is
-    /// error::mismatch, which fails the communicator like any other.
+    /// The message may have fewer elements than `data`, and the result tells how many. One that has more is error::truncated, and one of
+    /// another element type error::mismatch. Either ends this receive alone: `data` stays as it was, the message is thrown away, and its
+    /// send ends well. A receive that is cancelled, is dropped, or meets its deadline also ends alone: `data` is not written any more, and
+    /// the message goes to the next receive that fits it, unless it is a long one that had been asked for, whose bytes are thrown away.
     future<received> recv(buffer data, tutti::rank from, message_tag tag = 0, call_options options = {});
     /// The same when a message has come already, and nothing otherwise. A short one ends at once; a long one is on its way.
     std::optional<future<received>> try_recv(buffer data, tutti::rank from, message_tag tag = 0, call_options options = {});
     /// Ends when a message is there that a receive with the same arguments would take, and leaves it there. Cancelling or dropping a probe,
-    /// or its deadline, ends nothing but the probe; so does error::peer_left, when nobody is left who could send.
+    /// or its deadline, ends nothing but the probe; so does error::peer_left, when no rank is left that could send.
     future<received> probe(tutti::rank from, message_tag tag = 0, call_options options = {});
     /// The same for a message that has come already. Throws `failure` when the communicator has failed.
     std::optional<received> try_probe(tutti::rank from, message_tag tag = 0);
     /// Starts all `parts` at once, made by send_to and recv_from; ends when all have. Their order matters only among sends to one rank with
-    /// one tag, and among receives that fit the same message. What a part receives into overlaps no other part.
+    /// one tag, and among receives that fit the same message. What a part receives into overlaps no other part. A receive that gets a message
+    /// which does not fit it fails the exchange, alone, when all other parts have ended. An exchange that ends early ends alone where only
+    /// receives of it are left, and fails the communicator where a send is.
     future<> exchange(std::span<const transfer> parts, call_options options = {});
     template <std::same_as<transfer>... Parts>
     future<> exchange(const Parts&... parts) {

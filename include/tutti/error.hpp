@@ -27,6 +27,7 @@ enum class error {
     bad_launch,          // the environment does not say, or contradicts itself about, who this process is
     system,              // the operating system refused; the cause says what
     device_failed,       // a GPU or its driver refused or faulted; the cause says what
+    truncated,           // a message was longer than its receive's buffer; only that receive failed
 };
 
 const std::error_category& error_category() noexcept;

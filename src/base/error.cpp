@@ -25,6 +25,7 @@ class category final : public std::error_category {
             case error::bad_launch: return "bad launch";
             case error::system: return "system error";
             case error::device_failed: return "device failed";
+            case error::truncated: return "truncated";
         }
         return "unknown error";
     }

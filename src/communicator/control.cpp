@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t payload_limit = 64 * KiB;
 constexpr std::size_t cause_limit = 32 * KiB;
 constexpr std::size_t peers_limit = 4096;
+constexpr std::size_t label_limit = 255;
 constexpr std::uint32_t on_device = 1;  // in place of a slice
 
 std::vector<std::byte> encode(const report& why) {
@@ -33,7 +34,7 @@ report decode_report(std::span<const std::byte> bytes) {
     byte_reader in(bytes);
     report why;
     const auto code = in.take<std::int32_t>();
-    const bool known = code >= static_cast<int>(error::cancelled) && code <= static_cast<int>(error::device_failed);
+    const bool known = code >= static_cast<int>(error::cancelled) && code <= static_cast<int>(error::truncated);
     why.code = known ? static_cast<error>(code) : error::protocol_error;
     why.root = in.take<rank>();
     const auto peers = in.take<std::uint16_t>();
@@ -183,9 +184,41 @@ void control::release(std::uint64_t number, rank heard_from) {
     flood(heard_from, [this, number](end& at) { at.send(frame_kind::release, me_, {}, number); });
 }
 
-void control::say_waiting(std::uint64_t sequence, const descriptor& what) noexcept {
+/// Which rank it is for, and a label.
+static std::shared_ptr<const std::vector<std::byte>> addressed(rank to, std::string_view label) {
+    std::vector<std::byte> payload(sizeof(rank) + sizeof(std::uint16_t) + std::min(label.size(), label_limit));
+    byte_writer out(payload);
+    out.put(to);
+    out.put_text(label, label_limit);
+    return std::make_shared<const std::vector<std::byte>>(std::move(payload));
+}
+
+void control::say_waiting(std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept {
     const std::lock_guard lock(guard_);
-    flood(me_, [&](end& at) { at.send(frame_kind::waiting, me_, {}, sequence, what); });
+    for (auto& [peer, at] : ends_) at->send(frame_kind::waiting, me_, addressed(peer, label), sequence, what);
+}
+
+void control::say_called(rank to, std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept {
+    const std::lock_guard lock(guard_);
+    pass_on(to, me_, addressed(to, label), sequence, what);
+}
+
+/// Towards that rank. Where the way is cut, nothing: the one that asks waits for an answer only for a while.
+void control::pass_on(rank to, rank about, bytes payload, std::uint64_t sequence, const descriptor& what) {
+    const rank over = next_towards(to, me_);
+    auto next = ends_.find(to);
+    if (next == ends_.end()) next = ends_.find(over == parent_of(me_) ? parent_ : over);
+    if (next != ends_.end()) next->second->send(frame_kind::waiting, about, std::move(payload), sequence, what);
+}
+
+void control::heard_called(const frame& head, const std::vector<std::byte>& payload) {
+    byte_reader in(payload);
+    const auto to = in.take<rank>();
+    const std::string_view label = in.take_text();
+    const auto who = static_cast<rank>(head.place);
+    if (in.failed() || head.place >= left_.size() || to < 0 || static_cast<std::size_t>(to) >= left_.size()) return;
+    if (to == me_) observer_.heard_called(who, head.sequence, head.what, label);
+    else pass_on(to, who, addressed(to, label), head.sequence, head.what);
 }
 
 void control::say_waiting_on_device(std::uint64_t number, const descriptor& what) noexcept {
@@ -220,7 +253,7 @@ void control::heard(rank from, const frame& head, const std::vector<std::byte>& 
             return observer_.heard_release(head.sequence);
         case frame_kind::waiting:
             if (head.slice == on_device) return observer_.heard_waiting_on_device(from, head.sequence, head.what);
-            return observer_.heard_waiting(from, head.sequence, head.what);
+            return heard_called(head, payload);
         default:
             if (head.place < left_.size() && static_cast<rank>(head.place) != me_)
                 pass_goodbye(from, static_cast<rank>(head.place), head.kind, head.sequence);

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,9 +35,9 @@ public:
     virtual void heard_gone(rank who) noexcept = 0;
     /// The parent has: rank 0 will call.
     virtual void orphaned() noexcept = 0;
-    /// From a neighbour, which waits in that collective.
-    virtual void heard_waiting(rank who, std::uint64_t sequence, const descriptor& what) noexcept = 0;
-    /// The same of a collective on devices; number and descriptor are those of the device engine.
+    /// That rank has called that collective under that label: a neighbour, which waits in it, or one that has been told another label.
+    virtual void heard_called(rank who, std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept = 0;
+    /// A neighbour waits in a collective on devices; number and descriptor are those of the device engine.
     virtual void heard_waiting_on_device(rank who, std::uint64_t number, const descriptor& what) noexcept = 0;
 
 protected:
@@ -67,7 +68,9 @@ public:
     /// For the root: whoever hears it answers.
     void call_roll(std::uint64_t number) noexcept;
     /// This rank waits in a collective; the neighbours compare.
-    void say_waiting(std::uint64_t sequence, const descriptor& what) noexcept;
+    void say_waiting(std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept;
+    /// This rank has called that collective, under that label; `to` compares. The ranks between the two pass it on.
+    void say_called(rank to, std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept;
     void say_waiting_on_device(std::uint64_t number, const descriptor& what) noexcept;
     /// For the root: an orphan that cannot be reached has left, too, and its goodbye was lost with its parent.
     void note_gone(rank who) noexcept;
@@ -109,6 +112,8 @@ private:
     void heard(rank from, const frame& head, const std::vector<std::byte>& payload) noexcept;
     bool is_ahead(const frame& head) const noexcept;
     void heard_entered(rank from, const frame& head, duration within);
+    void heard_called(const frame& head, const std::vector<std::byte>& payload);
+    void pass_on(rank to, rank about, bytes payload, std::uint64_t sequence, const descriptor& what);
     void answer_roll(std::uint64_t number);
     void heard_here(rank from, const frame& head);
     void pass_goodbye(rank from, rank who, frame_kind kind, std::uint64_t counted = 0);

@@ -107,10 +107,15 @@ private:
     void heard_release(std::uint64_t number) noexcept override;
     void heard_gone(rank who) noexcept override;
     void orphaned() noexcept override { work_.start(await_adoption()); }
-    void waits(std::uint64_t sequence, const descriptor& what) noexcept override {
-        if (!failure_ && !closed_) control_.say_waiting(sequence, what);
+    void waits(std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept override {
+        if (!failure_ && !closed_) control_.say_waiting(sequence, what, label);
     }
-    void heard_waiting(rank who, std::uint64_t sequence, const descriptor& what) noexcept override { engine_->compare(who, sequence, what); }
+    void differs(rank peer, std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept override {
+        if (!failure_ && !closed_) control_.say_called(peer, sequence, what, label);
+    }
+    void heard_called(rank who, std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept override {
+        engine_->compare(who, sequence, what, label);
+    }
     void heard_waiting_on_device(rank who, std::uint64_t number, const descriptor& what) noexcept override {
         if (compare_on_device_) compare_on_device_(who, number, what);
     }

@@ -112,6 +112,7 @@ void engine::issuing::enter(operation& made) noexcept {
     made.patience = first_patience;
     made.take_place(of_.next_sequence_++);
     of_.recent_[made.sequence % of_.recent_.size()] = made.what;
+    if (made.what.label != 0) of_.recent_labels_[made.sequence % of_.recent_labels_.size()].set(made.asked.label);
     // A user's function is not run inside of a call.
     const bool alone = ++of_.pending_ == 1 && !of_.fresh_posted_ && made.lanes != lane_kind::bulk && !made.asked.op.user();
     if (alone) here_.emplace(of_.loop_);
@@ -283,29 +284,6 @@ void engine::finish_ended() noexcept {
     }
 }
 
-// ---- lanes
-
-void engine::peer_left(rank peer, lane_id which) {
-    {
-        const std::lock_guard lock(guard_);
-        auto& at = ports_[static_cast<std::size_t>(peer) * lane_kinds + static_cast<std::size_t>(which.kind)];
-        if (which.kind == lane_kind::point) messages_.peer_left(peer);
-        else if (at) at->departed(which.index);
-    }
-    tell_observer();
-}
-
-std::string engine::route(rank peer) noexcept {
-    if (!made_.here()) return {};
-    const std::lock_guard lock(guard_);
-    if (peer < 0 || peer >= who_.size || shut_) return {};
-    for (const lane_kind kind : {lane_kind::bulk, lane_kind::small}) {
-        const auto& at = ports_[static_cast<std::size_t>(peer) * lane_kinds + static_cast<std::size_t>(kind)];
-        if (std::string there = at ? at->route() : std::string(); !there.empty()) return there;
-    }
-    return {};
-}
-
 bool engine::idle() noexcept {
     const std::lock_guard lock(guard_);
     if (pending_ > 0 || messages_.first_under_way() || !messages_.told() || !messages_.flushed()) return false;
@@ -343,6 +321,8 @@ void engine::tell_observer() noexcept {
     std::vector<wish> wanted;
     std::vector<lost_link> lost;
     std::optional<report> failed;
+    std::optional<differing_call> differing;
+    label_text label;
     {
         const std::lock_guard lock(guard_);
         if (!has_news()) return;
@@ -355,11 +335,17 @@ void engine::tell_observer() noexcept {
         } else {
             wanted = std::exchange(wanted_, {});
             lost = std::exchange(lost_, {});
+            if (differing_ && !std::exchange(differing_->told, true)) {
+                differing = differing_;
+                label.set(label_of(differing->sequence));
+                loop_.start_timer(answer_due_, loop_.now() + label_patience);
+            }
         }
     }
     if (failed) observer_->failed(*failed);
     for (const wish& each : wanted) observer_->wanted(each.peer, each.kind);
     for (const lost_link& each : lost) observer_->link_lost(each.peer, each.which, each.why);
+    if (differing) observer_->differs(differing->peer, differing->sequence, differing->mine, label.view());
 }
 
 void engine::shut_down() noexcept {
@@ -383,6 +369,7 @@ void engine::shut_down() noexcept {
         loop_.withdraw(on_fresh_);
         loop_.withdraw(on_ended_);
         loop_.withdraw(on_news_);
+        loop_.stop_timer(answer_due_);
         close_pool();
     }
     finish_ended();

@@ -60,7 +60,9 @@ public:
     /// engine::peer_left.
     virtual void link_lost(rank peer, lane_id which, std::error_code why) noexcept = 0;
     /// A collective has been waiting for a while. Whoever hears of it answers with engine::compare.
-    virtual void waits(std::uint64_t sequence, const descriptor& what) noexcept = 0;
+    virtual void waits(std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept = 0;
+    /// That rank has another name for the collective, which only it knows in words. It answers with engine::compare.
+    virtual void differs(rank peer, std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept = 0;
 
 protected:
     ~engine_observer() = default;
@@ -69,6 +71,8 @@ protected:
 /// Who waits in a collective asks after so long whether the others wait in the same one, then after twice as long, and so on.
 inline constexpr duration first_patience = std::chrono::milliseconds(250);
 inline constexpr duration last_patience = 256 * first_patience;
+/// So long the engine waits for the words of a label that differs from its own.
+inline constexpr duration label_patience = std::chrono::seconds(1);
 
 class engine final : public std::enable_shared_from_this<engine> {
 public:
@@ -109,8 +113,8 @@ public:
 
     /// Any thread: the other end of a lane to `peer` that collectives use; empty when there is none.
     std::string route(rank peer) noexcept;
-    /// Any thread: another rank waits in a collective, and believes it to be this one.
-    void compare(rank peer, std::uint64_t sequence, const descriptor& theirs) noexcept;
+    /// Any thread: another rank has called a collective, and believes it to be this one, of that name.
+    void compare(rank peer, std::uint64_t sequence, const descriptor& theirs, std::string_view label = {}) noexcept;
     /// Any thread: why it has failed, if it has.
     std::optional<report> failed() noexcept;
     const engine_identity& who() const noexcept { return who_; }
@@ -231,7 +235,12 @@ private:
     void end(operation& which) noexcept;
     void end_all() noexcept;
     void fail_locked(report why, bool tell) noexcept;
-    void disagreed(rank peer, std::uint64_t sequence, const descriptor& mine, const descriptor& theirs) noexcept;
+    bool remembers(std::uint64_t sequence) const noexcept;
+    std::string_view label_of(std::uint64_t sequence) const noexcept;
+    void disagreed(rank peer, std::uint64_t sequence, const descriptor& mine, const descriptor& theirs, std::string_view label = {}) noexcept;
+    void fail_as_called(rank peer, std::uint64_t sequence, const descriptor& mine, const descriptor& theirs, std::string_view label) noexcept;
+    void ask_for_label(rank peer, std::uint64_t sequence, const descriptor& mine, const descriptor& theirs) noexcept;
+    void unanswered() noexcept;
     void watch(operation& which) noexcept;
     report report_of(const operation& which) const;
     operation* first_live(lane_kind lanes) const noexcept;
@@ -239,7 +248,7 @@ private:
     void finish_ended() noexcept;
     void post_news() noexcept;
     void hear_news() noexcept;
-    bool has_news() const noexcept { return !shut_ && (failure_ || !wanted_.empty() || !lost_.empty()); }
+    bool has_news() const noexcept { return !shut_ && (failure_ || !wanted_.empty() || !lost_.empty() || (differing_ && !differing_->told)); }
     void tell_observer() noexcept;
 
     const birthplace made_;
@@ -261,6 +270,16 @@ private:
     std::size_t out_ = 0;                             // operations that callers, or the engine for them, hold
     std::shared_ptr<engine> self_;                    // from the first one on, until it has shut down and all are back
     std::array<descriptor, 64> recent_{};   // by sequence, to name what a straggler speaks of
+    std::array<label_text, 64> recent_labels_;  // of those that have one
+    /// A call for which a peer has another name. The peer is asked for it, before the engine fails.
+    struct differing_call {
+        rank peer;
+        std::uint64_t sequence;
+        descriptor mine;
+        descriptor theirs;
+        bool told = false;  // the observer has heard of it
+    };
+    std::optional<differing_call> differing_;
     std::map<plan_key, prepared> programs_;
     choice_made last_choice_;                   // many calls are like the one before
     std::vector<std::unique_ptr<port>> ports_;  // by peer and kind; null until used
@@ -288,6 +307,7 @@ private:
     detail::callback<&engine::take_fresh> on_fresh_{*this};
     detail::callback<&engine::finish_ended> on_ended_{*this};
     detail::callback<&engine::hear_news> on_news_{*this};
+    detail::alarm<&engine::unanswered> answer_due_{*this};
 };
 
 }  // namespace tutti

@@ -140,6 +140,7 @@ void engine::watch(operation& which) noexcept {
 }
 
 void engine::overdue(operation& which) noexcept {
+    label_text label;
     {
         const std::lock_guard lock(guard_);
         if (which.ended) return;
@@ -158,24 +159,55 @@ void engine::overdue(operation& which) noexcept {
         which.patience *= 2;
         watch(which);
         if (&which != first_live(which.lanes)) return;  // what waits for another operation is not the one to ask about
+        if (which.what.label != 0) label.set(which.asked.label);
     }
-    observer_->waits(which.sequence, which.what);
+    observer_->waits(which.sequence, which.what, label.view());
 }
 
-void engine::compare(rank peer, std::uint64_t sequence, const descriptor& theirs) noexcept {
+void engine::compare(rank peer, std::uint64_t sequence, const descriptor& theirs, std::string_view label) noexcept {
     const std::lock_guard lock(guard_);
-    if (sequence == 0 || !called(sequence) || next_sequence_ - sequence > recent_.size()) return;  // not called here yet, or forgotten
+    if (!remembers(sequence)) return;
     const descriptor& mine = recent_[sequence % recent_.size()];
-    if (mine != theirs) disagreed(peer, sequence, mine, theirs);
+    if (mine != theirs) disagreed(peer, sequence, mine, theirs, label);
 }
 
-void engine::disagreed(rank peer, std::uint64_t sequence, const descriptor& mine, const descriptor& theirs) noexcept {
-    const auto names = tell_apart(mine, theirs);
+/// Whether it has been called here, and is not forgotten.
+bool engine::remembers(std::uint64_t sequence) const noexcept {
+    return sequence != 0 && called(sequence) && next_sequence_ - sequence <= recent_.size();
+}
+
+/// In words; empty where there is none, or it is forgotten.
+std::string_view engine::label_of(std::uint64_t sequence) const noexcept {
+    const bool known = remembers(sequence) && recent_[sequence % recent_.size()].label != 0;
+    return known ? recent_labels_[sequence % recent_labels_.size()].view() : std::string_view();
+}
+
+/// `label`: theirs, where it is known.
+void engine::disagreed(rank peer, std::uint64_t sequence, const descriptor& mine, const descriptor& theirs, std::string_view label) noexcept {
+    if (theirs.label != 0 && label.empty() && differ_in_label(mine, theirs)) ask_for_label(peer, sequence, mine, theirs);
+    else fail_as_called(peer, sequence, mine, theirs, label);
+}
+
+void engine::fail_as_called(rank peer, std::uint64_t sequence, const descriptor& mine, const descriptor& theirs, std::string_view label) noexcept {
+    auto names = tell_apart(mine, theirs);
+    if (differ_in_label(mine, theirs)) names = {with_label(mine, label_of(sequence)), with_label(theirs, label)};
     report why;
     why.code = error::mismatch;
     why.peers = {who_.me, peer};
     why.cause = fmt::format("rank {} called {} where rank {} called {} (operation #{})", who_.me, names.mine, peer, names.theirs, sequence);
     fail_locked(std::move(why), true);
+}
+
+/// A frame brings a label's digest only. So the peer is told the label here, and answers by failing, in the words of both.
+void engine::ask_for_label(rank peer, std::uint64_t sequence, const descriptor& mine, const descriptor& theirs) noexcept {
+    if (differing_) return;  // one answer is enough
+    differing_ = {peer, sequence, mine, theirs};
+    post_news();
+}
+
+void engine::unanswered() noexcept {
+    const std::lock_guard lock(guard_);
+    if (!failure_ && !shut_) fail_as_called(differing_->peer, differing_->sequence, differing_->mine, differing_->theirs, {});
 }
 
 }  // namespace tutti

@@ -65,4 +65,25 @@ void engine::part() noexcept {
     on(loop_);
 }
 
+void engine::peer_left(rank peer, lane_id which) {
+    {
+        const std::lock_guard lock(guard_);
+        auto& at = ports_[static_cast<std::size_t>(peer) * lane_kinds + static_cast<std::size_t>(which.kind)];
+        if (which.kind == lane_kind::point) messages_.peer_left(peer);
+        else if (at) at->departed(which.index);
+    }
+    tell_observer();
+}
+
+std::string engine::route(rank peer) noexcept {
+    if (!made_.here()) return {};
+    const std::lock_guard lock(guard_);
+    if (peer < 0 || peer >= who_.size || shut_) return {};
+    for (const lane_kind kind : {lane_kind::bulk, lane_kind::small}) {
+        const auto& at = ports_[static_cast<std::size_t>(peer) * lane_kinds + static_cast<std::size_t>(kind)];
+        if (std::string there = at ? at->route() : std::string(); !there.empty()) return there;
+    }
+    return {};
+}
+
 }  // namespace tutti

@@ -56,6 +56,7 @@ bool operation::begin_like_before(const request& asking) {
     asked.op = asking.op;  // a factor of -0 is equal to one of 0
     asked.deadline = asking.deadline;
     asked.label = asking.label;
+    what.label = digest_of_label(asking.label) & 0xff'ffff;
     again();
     return true;
 }

@@ -12,7 +12,7 @@ landing port::unexpected(const frame& head) noexcept {
     recv_channel* front = receivers_.first;
     const auto& recent = owner_.recent_;
     const bool begun = owner_.has_begun(kind_, head.sequence);
-    if (begun && owner_.next_sequence_ - head.sequence <= recent.size()) {
+    if (begun && owner_.remembers(head.sequence)) {
         const descriptor& mine = recent[head.sequence % recent.size()];
         if (mine != head.what) return disagreed(mine, head);
     }

@@ -40,6 +40,7 @@ descriptor describe(const request& what) noexcept {
     made.digest = what.digest ^ what.op.digest();
     made.opaque_bytes = static_cast<std::uint32_t>(what.opaque_bytes);
     made.allocated = what.allocated;
+    made.label = digest_of_label(what.label) & 0xff'ffff;
     // In all_to_all_v no rank knows the counts of all; what two of them disagree about shows in the frames between them.
     if (what.kind == collective::all_to_all_v) made.count = 0;
     else if (has_counts(what.kind)) made.digest ^= digest_of(what.counts);
@@ -108,6 +109,18 @@ call_names tell_apart(const descriptor& mine, const descriptor& theirs) {
     if (names.mine == names.theirs && mine.allocated != theirs.allocated) names = {with_memory(mine), with_memory(theirs)};
     if (names.mine == names.theirs) names = {by_algorithm(mine), by_algorithm(theirs)};
     return names;
+}
+
+bool differ_in_label(const descriptor& mine, const descriptor& theirs) noexcept {
+    descriptor named = mine;
+    named.label = theirs.label;
+    return named == theirs && mine != theirs;
+}
+
+std::string with_label(const descriptor& what, std::string_view label) {
+    if (what.label == 0) return to_string(what) + " without a label";
+    if (label.empty()) return fmt::format("{} labelled #{:06x}", to_string(what), std::uint32_t{what.label});
+    return fmt::format("{} labelled \"{}\"", to_string(what), label);
 }
 
 }  // namespace tutti

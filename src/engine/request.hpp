@@ -4,6 +4,7 @@
 #include <tutti/reduction.hpp>
 
 #include "algorithm/catalogue.hpp"
+#include "engine/label.hpp"
 #include "transport/frame.hpp"
 
 #include <span>
@@ -55,5 +56,10 @@ struct call_names {
     std::string theirs;
 };
 call_names tell_apart(const descriptor& mine, const descriptor& theirs);
+
+/// Whether they are the same call, for which the callers have different names.
+bool differ_in_label(const descriptor& mine, const descriptor& theirs) noexcept;
+/// `all_reduce f32 sum count 1 labelled "loss"`; by its digest where the name is not known.
+std::string with_label(const descriptor& what, std::string_view label);
 
 }  // namespace tutti

@@ -7,12 +7,14 @@
 namespace tutti {
 namespace {
 
-// The wire, in bytes:   0 magic   4 version   6 kind   7 references   8 epoch   12 place   16 sequence   24 slice   28 root   32 payload
-//                      40 count  48 digest   56 collective   57 type   58 operator   59 algorithm   60 opaque bytes
+// The wire, in bytes:   0 magic   4 version   5 label, low   6 kind   7 references   8 epoch   12 place   16 sequence   24 slice   28 root
+//                      32 payload   38 label, high   40 count  48 digest   56 collective   57 type   58 operator   59 algorithm   60 opaque bytes
 constexpr std::uint32_t magic = 0x49545554;  // "TUTI" in memory
-constexpr std::uint16_t wire_version = 5;
+constexpr std::uint8_t wire_version = 6;
 // In the byte of the references.
 constexpr std::uint8_t answered_bit = 0x80, in_place_bit = 0x40, allocated_bit = 0x20;
+// No memory is longer.
+constexpr int payload_bits = 48;
 
 template <std::unsigned_integral T>
 T little_endian(T value) noexcept {
@@ -70,6 +72,7 @@ frame_header encode(const frame& what) noexcept {
     writer out{bytes.data()};
     out.put(magic);
     out.put(wire_version);
+    out.put(static_cast<std::uint8_t>(what.what.label));
     out.put(static_cast<std::uint8_t>(what.kind));
     out.put(static_cast<std::uint8_t>(what.references | (what.answered ? answered_bit : 0) | (what.in_place ? in_place_bit : 0) |
                                       (what.what.allocated ? allocated_bit : 0)));
@@ -78,7 +81,7 @@ frame_header encode(const frame& what) noexcept {
     out.put(what.sequence);
     out.put(what.slice);
     out.put(what.what.root);
-    out.put(what.payload_bytes);
+    out.put(what.payload_bytes | static_cast<std::uint64_t>(what.what.label >> 8) << payload_bits);
     out.put(what.what.count);
     out.put(what.what.digest);
     out.put(what.what.kind);
@@ -91,8 +94,9 @@ frame_header encode(const frame& what) noexcept {
 
 bool decode(std::span<const std::byte, frame_bytes> bytes, frame& what) noexcept {
     reader in{bytes.data()};
-    if (in.take<std::uint32_t>() != magic || in.take<std::uint16_t>() != wire_version) return false;
+    if (in.take<std::uint32_t>() != magic || in.take<std::uint8_t>() != wire_version) return false;
     frame made;
+    const std::uint32_t label_low = in.take<std::uint8_t>();
     made.kind = static_cast<frame_kind>(in.take<std::uint8_t>());
     const auto lending = in.take<std::uint8_t>();
     made.answered = (lending & answered_bit) != 0;
@@ -104,7 +108,9 @@ bool decode(std::span<const std::byte, frame_bytes> bytes, frame& what) noexcept
     in.take(made.sequence);
     in.take(made.slice);
     in.take(made.what.root);
-    in.take(made.payload_bytes);
+    const auto payload = in.take<std::uint64_t>();
+    made.payload_bytes = payload & ((std::uint64_t{1} << payload_bits) - 1);
+    made.what.label = (static_cast<std::uint32_t>(payload >> payload_bits) << 8 | label_low) & 0xff'ffff;
     in.take(made.what.count);
     in.take(made.what.digest);
     in.take(made.what.kind);

@@ -39,6 +39,7 @@ struct descriptor {
     std::uint64_t digest = 0;        // of what does not fit here: a list, v-counts, an operator's name; a message's tag; credited bytes
     std::uint32_t opaque_bytes = 0;  // of one element that has no type; 0 where there is one
     bool allocated = false;          // as the caller says, call_options::allocated
+    std::uint32_t label : 24 = 0;    // digest of call_options::label; 0 where there is none
 
     friend bool operator==(const descriptor&, const descriptor&) = default;
 };

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 namespace tutti {
+
+static constexpr std::uint32_t low_half = 0xffff, most_opaque_bytes = 0xff'ffff;
 
 /// Behind the first `at` bytes. False when it is too long.
 static bool copy(slip& into, std::size_t at, std::span<const std::span<const std::byte>> behind) noexcept {
@@ -29,7 +30,7 @@ static std::uint8_t payload_of(const frame& head) noexcept {
 }
 
 bool slip_sender::send(const frame& head, std::span<const std::span<const std::byte>> behind, std::uint64_t stream) noexcept {
-    if (head.slice > std::numeric_limits<std::uint16_t>::max()) return false;
+    if ((head.slice | head.place) > low_half || head.what.opaque_bytes > most_opaque_bytes) return false;
     if (sent_ - taken_ >= slip_board::places) taken_ = over_->taken.load(std::memory_order_acquire);
     if (sent_ - taken_ >= slip_board::places) return false;
     slip& into = over_->slips[(sent_ + 1) % slip_board::places];
@@ -42,8 +43,8 @@ bool slip_sender::send(const frame& head, std::span<const std::span<const std::b
     into.digest = head.what.digest;
     into.root = head.what.root;
     into.epoch = head.epoch;
-    into.place = head.place;
-    into.opaque_bytes = head.what.opaque_bytes;
+    into.place = head.place | head.what.label << 16;
+    into.opaque_bytes = head.what.opaque_bytes | head.what.label >> 16 << 24;
     into.slice = static_cast<std::uint16_t>(head.slice);
     into.kind = static_cast<std::uint8_t>(static_cast<std::uint8_t>(head.kind) | (head.what.allocated ? slip::allocated : 0));
     into.payload = payload_of(head);
@@ -65,11 +66,13 @@ bool slip_receiver::take(frame& head, slip_contents& behind, std::uint64_t strea
     head.kind = static_cast<frame_kind>(from.kind & ~slip::allocated);
     head.epoch = from.epoch;
     head.sequence = from.sequence;
-    head.place = from.place;
+    const std::uint32_t place = from.place, opaque_bytes = from.opaque_bytes;
+    head.place = place & low_half;
     head.slice = from.slice;
     head.what = {from.what[0], from.what[1], from.what[2],  from.what[3],
-                 from.root,    from.count,   from.digest,   from.opaque_bytes,
+                 from.root,    from.count,   from.digest,   opaque_bytes & most_opaque_bytes,
                  (from.kind & slip::allocated) != 0};
+    head.what.label = (place >> 16 | opaque_bytes >> 24 << 16) & 0xff'ffff;
     if ((payload & slip::elsewhere) != 0) {
         head.in_place = (payload & slip::in_place) != 0;
         head.answered = (payload & slip::answered) != 0;

@@ -32,8 +32,8 @@ struct alignas(64) slip {
     std::uint64_t digest = 0;
     std::int32_t root = 0;
     std::uint32_t epoch = 0;
-    std::uint32_t place = 0;
-    std::uint32_t opaque_bytes = 0;
+    std::uint32_t place = 0;         // in its low half, with the low half of the label's digest above it
+    std::uint32_t opaque_bytes = 0;  // in its low 24 bits, with the rest of the digest above them
     std::uint16_t slice = 0;
     std::uint8_t kind = 0;                                 // of the frame; and whether the caller says that its memory is allocated
     std::uint8_t payload = 0;                              // its size
@@ -56,8 +56,8 @@ class slip_sender {
 public:
     explicit slip_sender(slip_board& over) noexcept : over_(&over) {}
 
-    /// `behind`: what stands behind the header. False when there is no place for it, it is too long, or its slice has too high a number: then it
-    /// goes through the stream, which has taken so many bytes so far.
+    /// `behind`: what stands behind the header. False when there is no place for it, it is too long, or a number in it is too high for a
+    /// slip: then it goes through the stream, which has taken so many bytes so far.
     bool send(const frame& head, std::span<const std::span<const std::byte>> behind, std::uint64_t stream) noexcept;
 
 private:

@@ -46,7 +46,9 @@ TEST_CASE("a deadline names the ranks that are waited for, and the operation") {
     what.deadline = std::chrono::milliseconds(1500);
     what.label = "gradients of layer 3";
     auto first = table[0].issue(what);
-    auto second = table[1].issue(asking(collective::all_reduce, data[1]));
+    request there = asking(collective::all_reduce, data[1]);
+    there.label = what.label;
+    auto second = table[1].issue(there);
     table.settle();
     const report told = why(first);
     CHECK(told.code == error::timed_out);

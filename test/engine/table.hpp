@@ -84,9 +84,13 @@ public:
             }
         }
         void failed(const report& why) noexcept override { failures.push_back(why); }
-        void waits(std::uint64_t sequence, const descriptor& what) noexcept override {
+        void waits(std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept override {
             for (auto& each : at_.seats_)
-                if (each.get() != this) each->engine_->compare(me_, sequence, what);
+                if (each.get() != this) each->engine_->compare(me_, sequence, what, label);
+        }
+        void differs(rank peer, std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept override {
+            if (at_.mute_) return;
+            at_.at(peer).engine_->compare(me_, sequence, what, label);
         }
         void link_lost(rank peer, lane_id, std::error_code why) noexcept override { lost.emplace_back(peer, why); }
 
@@ -110,6 +114,8 @@ public:
     /// Instead of links in memory.
     using two_ends = std::pair<std::unique_ptr<link>, std::unique_ptr<link>>;
     void over(std::function<two_ends(event_loop&, rank, rank, lane_id)> links) { make_links_ = std::move(links); }
+    /// Engines that have different labels for a call do not hear of each other's.
+    void mute() noexcept { mute_ = true; }
     /// Lanes are made only by `connect`.
     void by_hand() noexcept { automatic_ = false; }
     void connect(rank one, rank other, lane_id which) {
@@ -135,6 +141,7 @@ private:
     const std::size_t capacity_bytes_;
     std::function<two_ends(event_loop&, rank, rank, lane_id)> make_links_;
     bool automatic_ = true;
+    bool mute_ = false;
     std::set<std::tuple<rank, rank, lane_id>> connected_;
     std::vector<std::unique_ptr<seat>> seats_;
 };

@@ -18,10 +18,10 @@ frame some_frame(std::uint64_t sequence, std::size_t payload_bytes) {
     made.kind = frame_kind::data;
     made.epoch = 7;
     made.sequence = sequence;
-    made.place = 0x01020304;
+    made.place = 0x0102;
     made.slice = 65535;
     made.payload_bytes = payload_bytes;
-    made.what = {3, 4, 5, 6, -8, std::uint64_t{1} << 40, 0x1234'5678'9abc'def0, 12, payload_bytes % 2 == 0};
+    made.what = {3, 4, 5, 6, -8, std::uint64_t{1} << 40, 0x1234'5678'9abc'def0, 0x0a0b0c, payload_bytes % 2 == 0, 0x818283};
     return made;
 }
 
@@ -80,12 +80,14 @@ TEST_CASE("a slip leads to a payload that stands elsewhere, however long that is
     }
 }
 
-TEST_CASE("what is too long for a slip, or has too many slices, is none") {
+TEST_CASE("what is too long for a slip, or has a number that is too high for one, is none") {
     direction one;
     CHECK_FALSE(send(one.sender, some_frame(0, slip_bytes + 1), bytes(slip_bytes + 1)));
-    frame late = some_frame(0, 4);
+    frame late = some_frame(0, 4), far = late, large = late;
     late.slice = 65536;
-    CHECK_FALSE(send(one.sender, late, bytes(4)));
+    far.place = 65536;
+    large.what.opaque_bytes = 1 << 24;
+    for (const frame& each : {late, far, large}) CHECK_FALSE(send(one.sender, each, bytes(4)));
     CHECK_FALSE(one.take());
 }
 
