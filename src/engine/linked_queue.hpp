@@ -21,6 +21,19 @@ public:
         (last_ ? (last_->*Links).next : first_) = &one;
         last_ = &one;
     }
+    /// Looks from the end for the last member that `before(member, one)` puts in front of `one`, and puts it behind that.
+    template <class Before>
+    void insert(T& one, Before before) noexcept {
+        T* after_it = nullptr;
+        T* front = last_;
+        while (front && !before(*front, one)) {
+            after_it = front;
+            front = (front->*Links).previous;
+        }
+        one.*Links = {after_it, front};
+        (front ? (front->*Links).next : first_) = &one;
+        (after_it ? (after_it->*Links).previous : last_) = &one;
+    }
     void remove(T& one) noexcept {
         const links<T> at = one.*Links;
         (at.previous ? (at.previous->*Links).next : first_) = at.next;

@@ -1,34 +1,12 @@
 #include "engine/matcher.hpp"
 
 namespace tutti {
-namespace {
 
-constexpr std::size_t spare_limit = 1 * MiB;
+static constexpr std::size_t spare_limit = 1 * MiB;
 
-message* first_for(const message_queue& among, rank source, message_tag tag) noexcept {
-    for (message* each = among.first(); each; each = message_queue::after(*each))
-        if (each->asked.matches(source, tag)) return each;
-    return nullptr;
-}
+static bool came_before(const unexpected& one, const unexpected& other) noexcept { return one.arrival < other.arrival; }
 
-unexpected* first_with(const unexpected_queue& among, message_tag tag) noexcept {
-    for (unexpected* each = among.first(); each; each = unexpected_queue::after(*each))
-        if (tag == any_tag || each->what.tag == tag) return each;
-    return nullptr;
-}
-
-}  // namespace
-
-message* matcher::claim(rank source, message_tag tag) noexcept {
-    message_queue& named = posted_[static_cast<std::size_t>(source)];
-    message* found = first_for(named, source, tag);
-    message* open = first_for(posted_any_, source, tag);
-    if (!found || (open && open->call < found->call)) found = open;
-    if (found) list_of(*found).remove(*found);
-    return found;
-}
-
-unexpected& matcher::keep(const received& what, std::uint64_t number, std::size_t bytes) {
+unexpected& matcher::keep(const received& what, std::uint64_t number, std::size_t bytes, std::uint64_t arrival) {
     if (free_.empty()) {
         free_.push_back(owned_.emplace_back(std::make_unique<unexpected>()).get());
         free_.reserve(owned_.capacity());
@@ -38,35 +16,44 @@ unexpected& matcher::keep(const received& what, std::uint64_t number, std::size_
     spare_bytes_ -= one.capacity;
     one.what = what;
     one.number = number;
-    one.arrival = ++arrivals_;
-    one.offered = one.landed = false;
+    one.arrival = arrival;
+    one.offered = one.landed = one.unwanted = false;
     one.bytes = bytes;
     if (one.capacity < bytes) {
         one.data = std::make_unique_for_overwrite<std::byte[]>(bytes);
         one.capacity = bytes;
     }
     one.taker = one.from = nullptr;
-    shelf& at = kept_[static_cast<std::size_t>(what.source)];
-    at.all.push(one);
-    ++at.messages;
-    at.bytes += bytes;
+    put_back(one);
     return one;
 }
 
+void matcher::put_back(unexpected& one) {
+    shelf& at = kept_[static_cast<std::size_t>(one.what.source)];
+    at.all.insert(one, came_before);
+    by_key_.insert(one.what.source, one.what.tag, one, came_before);
+    by_tag_.insert(any_source, one.what.tag, one, came_before);
+    all_.insert(one, came_before);
+    ++at.messages;
+    ++messages_;
+    at.bytes += one.bytes;
+}
+
 unexpected* matcher::find(rank source, message_tag tag) const noexcept {
-    if (source != any_source) return first_with(kept_[static_cast<std::size_t>(source)].all, tag);
-    unexpected* found = nullptr;
-    for (const shelf& each : kept_) {
-        unexpected* one = first_with(each.all, tag);
-        if (one && (!found || one->arrival < found->arrival)) found = one;
-    }
-    return found;
+    if (messages_ == 0) return nullptr;
+    if (source != any_source && tag != any_tag) return by_key_.first(source, tag);
+    if (source != any_source) return kept_[static_cast<std::size_t>(source)].all.first();
+    return tag == any_tag ? all_.first() : by_tag_.first(any_source, tag);
 }
 
 void matcher::take(unexpected& one) noexcept {
     shelf& at = kept_[static_cast<std::size_t>(one.what.source)];
     at.all.remove(one);
+    by_key_.remove(one.what.source, one.what.tag, one);
+    by_tag_.remove(any_source, one.what.tag, one);
+    all_.remove(one);
     --at.messages;
+    --messages_;
     at.bytes -= one.bytes;
 }
 
@@ -80,19 +67,16 @@ void matcher::free(unexpected& one) noexcept {
 }
 
 std::size_t matcher::kept_messages(rank source) const noexcept {
-    if (source != any_source) return kept_[static_cast<std::size_t>(source)].messages;
-    std::size_t all = 0;
-    for (const shelf& each : kept_) all += each.messages;
-    return all;
+    return source == any_source ? messages_ : kept_[static_cast<std::size_t>(source)].messages;
 }
 
 void matcher::clear() noexcept {
-    posted_any_.clear();
-    for (message_queue& each : posted_) each.clear();
-    for (shelf& each : kept_) {
-        while (!each.all.empty()) free(each.all.pop());
-        each.messages = each.bytes = 0;
-    }
+    posted_.clear();
+    by_key_.clear();
+    by_tag_.clear();
+    while (!all_.empty()) free(all_.pop());
+    for (shelf& each : kept_) each = {};
+    messages_ = 0;
 }
 
 }  // namespace tutti

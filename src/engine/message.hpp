@@ -72,7 +72,8 @@ public:
     message* next_part = nullptr;
     std::size_t open_parts = 0;
     links<message> life;  // in one of the lists of the messenger
-    links<message> turn;  // in a queue of a port or of the matcher
+    links<message> turn;  // in a queue of a port, or in one of its key
+    links<message> row;   // in another one, by source
 
     bool matched() const noexcept { return what.source >= 0; }
     std::size_t total_bytes() const noexcept;

@@ -14,7 +14,7 @@ namespace tutti {
 // Messages under way with which a caller may still do the loop's work.
 static constexpr std::size_t few = 4;
 
-messenger::messenger(engine& owner) : engine_(owner), matcher_(owner.who().size), ports_(static_cast<std::size_t>(owner.who().size)) {}
+messenger::messenger(engine& owner) : engine_(owner), matcher_(owner.who().size), probes_(owner.who().size), ports_(static_cast<std::size_t>(owner.who().size)) {}
 
 event_loop& messenger::loop() const noexcept { return engine_.loop_; }
 std::mutex& messenger::guard() const noexcept { return engine_.guard_; }
@@ -111,8 +111,10 @@ message& messenger::begin_all(std::span<const transfer> parts, const message_cal
     return settle(made);
 }
 
-/// So that as many can be taken.
+/// So that as many can be taken, and posted.
 void messenger::stock(std::size_t messages) {
+    matcher_.reserve(messages);
+    probes_.reserve(messages);
     for (message* each = free_.first(); each && messages > 0; each = message_list::after(*each)) --messages;
     for (; messages > 0; --messages) free_.push(*owned_.emplace_back(std::make_unique<message>()));
 }
@@ -278,11 +280,8 @@ bool messenger::fits(message& receiver, const received& what, std::uint64_t numb
 }
 
 unexpected& messenger::keep(const received& what, std::uint64_t number, std::size_t bytes) {
-    unexpected& kept = matcher_.keep(what, number, bytes);
-    for (message *each = probes_.first(), *next = nullptr; each; each = next) {
-        next = message_queue::after(*each);
-        if (!each->asked.matches(what.source, what.tag)) continue;
-        probes_.remove(*each);
+    unexpected& kept = matcher_.keep(what, number, bytes, matcher_.next_arrival());
+    while (message* const each = probes_.claim(what.source, what.tag)) {
         each->what = what;
         each->number = number;
         end(*each);
@@ -291,9 +290,9 @@ unexpected& messenger::keep(const received& what, std::uint64_t number, std::siz
 }
 
 void messenger::probe(message& made) noexcept {
-    probes_.push(made);
+    probes_.post(made);
     if (const unexpected* const kept = matcher_.find(made.asked.peer, made.asked.tag)) {
-        probes_.remove(made);
+        probes_.withdraw(made);
         made.what = kept->what;
         made.number = kept->number;
         end(made);

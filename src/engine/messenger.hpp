@@ -109,6 +109,7 @@ private:
 
     engine& engine_;
     matcher matcher_;
+    posted probes_;
     std::vector<std::unique_ptr<message_port>> ports_;  // by peer; null until used
     bool said_goodbye_ = false;
     int left_ = 0;                                      // ranks that have said goodbye
@@ -117,7 +118,6 @@ private:
     std::size_t pending_ = 0;
     message* issuing_ = nullptr;                // may end before its caller sees it
     message_list fresh_, live_, ended_, free_;  // fresh_: without a timer yet
-    message_queue probes_;
     std::vector<message_port*> dirty_;
     std::vector<std::unique_ptr<message>> owned_;
     bool calling_ = false;  // a call is on its way in,

@@ -64,11 +64,8 @@ void messenger::peer_left(rank peer) noexcept {
 
 void messenger::peer_left(message_port& at) noexcept {
     ++left_;
-    for (message *each = probes_.first(), *next = nullptr; each; each = next) {
-        next = message_queue::after(*each);
-        if ((each->asked.peer == any_source || each->asked.peer == at.peer()) && gone(each->asked.peer))
-            complain_of_leaving(*each, each->asked.peer);
-    }
+    for (const rank source : {at.peer(), any_source})
+        while (message* const each = gone(source) ? probes_.waiting(source) : nullptr) complain_of_leaving(*each, source);
     message* waiting = at.pending();
     if (!waiting) waiting = matcher_.waiting(at.peer());
     if (waiting) {
@@ -132,7 +129,7 @@ void messenger::end_all() noexcept {
 /// A probe holds nothing that others wait for, so it ends without them.
 void messenger::end_alone(message& which, report why) noexcept {
     if (&which == issuing_) issuing_ = nullptr;
-    probes_.remove(which);
+    probes_.withdraw(which);
     which.failed = failure(told_by(which, std::move(why)));
     end(which);
 }
