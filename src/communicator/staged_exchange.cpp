@@ -133,6 +133,12 @@ task<> staged_carrier::send(operation_state& which, message what) {
 
 namespace {
 
+/// A piece that is too long ends its receive alone; here all ranks fail with it, as with one that is too short.
+report as_disagreement(report why) {
+    if (why.code == error::truncated) why.code = error::mismatch;
+    return why;
+}
+
 /// One piece of a message that is being received.
 struct coming_piece {
     future<received> came;
@@ -152,7 +158,7 @@ task<> staged_carrier::recv(operation_state& which, message what) {
         coming_piece& mine = coming[piece % 2];
         if (mine.came.valid()) {
             auto how = co_await as_result(std::move(mine.came));
-            if (!how) co_return engine_.fail(how.failure().details());
+            if (!how) co_return engine_.fail(as_disagreement(how.failure().details()));
             if (how->bytes() != mine.bytes) {
                 const failure other(error::mismatch,
                                     fmt::format("rank {} sent {} bytes where {} were expected", what.part.peer, how->bytes(), mine.bytes));

@@ -60,6 +60,7 @@ void message::begin(std::shared_ptr<engine> keeper, messenger& owner, const mess
     queued = timed = ended = false;
     failed.reset();
     over = nullptr;
+    by = nullptr;
     whole = parts = next_part = nullptr;
     open_parts = 0;
 }

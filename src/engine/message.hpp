@@ -15,6 +15,7 @@
 namespace tutti {
 
 class engine;
+class fetch;
 class message_port;
 class messenger;
 
@@ -61,19 +62,20 @@ public:
     std::uint64_t number = 0;  // the message's place on its way from sender to receiver, from 1
     time_point started{};
     std::size_t done_bytes = 0;
-    std::size_t slice = 0;  // the next that arrives, or leaves
+    std::size_t slice = 0;  // of a send: the next that leaves
     bool queued = false;    // this frame is with the lane
     bool timed = false;     // its deadline has been set
     bool ended = false;     // its end is decided; the caller hears of it on the loop
     std::optional<tutti::failure> failed;
     message_port* over = nullptr;
+    fetch* by = nullptr;       // brings what a receive has asked for
     message* whole = nullptr;  // the exchange that this is a part of
     message* parts = nullptr;  // of an exchange, linked by next_part
     message* next_part = nullptr;
     std::size_t open_parts = 0;
     links<message> life;  // in one of the lists of the messenger
     links<message> turn;  // in a queue of a port, or in one of its key
-    links<message> row;   // in another one, by source
+    links<message> row;   // in another one: by source, or by number
 
     bool matched() const noexcept { return what.source >= 0; }
     std::size_t total_bytes() const noexcept;

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 namespace tutti {
 
@@ -17,7 +16,9 @@ message_port::message_port(messenger& owner, rank peer) : owner_(owner), peer_(p
 }
 
 message* message_port::pending() const noexcept {
-    for (const message_queue* each : {&expected_, &waiting_, &leaving_, &offered_, &ready_})
+    for (const fetch* each = expected_.first(); each; each = fetch_queue::after(*each))
+        if (each->into) return each->into;
+    for (const message_queue* each : {&waiting_, &leaving_, &offered_, &ready_})
         if (!each->empty()) return each->first();
     for (const carrier& each : carriers_)
         if (each.load) return each.load;
@@ -76,6 +77,7 @@ void message_port::feed() noexcept {
         next.head.what.digest = next.asked.tag;
         next.queued = true;
         (whole ? leaving_ : offered_).push(next);
+        if (!whole) offered_by_number_.push(0, next.number, next);
         give_to_lane(next, whole ? frame_kind::message : frame_kind::offer, next.number);
     }
 }
@@ -88,19 +90,21 @@ void message_port::sent(message& which) noexcept {
     owner_.end(which);
 }
 
-std::size_t message_port::slice_bytes(const message& of, std::size_t slice) const noexcept {
-    const std::size_t whole = owner_.slice_bytes(), first = slice * whole;
-    return std::min(whole, of.total_bytes() - first);
+std::size_t message_port::slice_bytes(std::size_t whole, std::size_t slice) const noexcept {
+    const std::size_t most = owner_.slice_bytes();
+    return std::min(most, whole - slice * most);
 }
 
-void message_port::go_landed(std::uint64_t number) noexcept {
-    for (message* each = offered_.first(); each; each = message_queue::after(*each)) {
-        if (each->number != number) continue;
-        offered_.remove(*each);
-        ready_.push(*each);
-        carry();
+void message_port::go_landed(const frame& head) noexcept {
+    message& next = *offered_by_number_.first(0, head.sequence);
+    offered_by_number_.remove(0, head.sequence, next);
+    offered_.remove(next);
+    if (head.slice == is_refused) {
+        owner_.end(next);
         return;
     }
+    ready_.push(next);
+    carry();
 }
 
 /// Messages take turns, a slice each.
@@ -112,7 +116,7 @@ void message_port::carry() noexcept {
         ready_.remove(*next);
         each.load = next;
         each.head.slice = static_cast<std::uint32_t>(next->slice++);
-        each.head.payload_bytes = slice_bytes(*next, each.head.slice);
+        each.head.payload_bytes = slice_bytes(next->asked.bytes(), each.head.slice);
         each.copied_bytes = next->asked.bytes();
         if (next->slice * owner_.slice_bytes() < next->asked.bytes()) ready_.push(*next);
         give_to_lane(each, frame_kind::data, next->number);
@@ -137,171 +141,6 @@ void message_port::carried(carrier& by) noexcept {
     load.done_bytes += by.head.payload_bytes;
     if (load.done_bytes == load.asked.bytes()) owner_.end(load);
     carry();
-}
-
-// ---- receiving
-
-landing message_port::refuse(std::string cause) noexcept {
-    report why;
-    why.code = error::protocol_error;
-    why.cause = std::move(cause);
-    why.peers = {owner_.me(), peer_};
-    owner_.fail(std::move(why));
-    return landing::refuse;
-}
-
-landing message_port::arrived(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept {
-    if (head.epoch != owner_.epoch())
-        return refuse(fmt::format("rank {} sent a frame of epoch {}, this is epoch {}", peer_, head.epoch, owner_.epoch()));
-    if (head.in_place) return refuse(fmt::format("rank {} sent a message as if it lay in its place already, which no message does", peer_));
-    if (head.kind == frame_kind::data) return next_slice(head, runs);
-    if (head.kind == frame_kind::message || head.kind == frame_kind::offer) return new_message(head, runs);
-    if (head.payload_bytes == 0 && (head.kind == frame_kind::goodbye || head.kind == frame_kind::credit)) return landing::here;
-    if (head.payload_bytes == 0 && head.kind == frame_kind::go) {
-        for (const message* each = offered_.first(); each; each = message_queue::after(*each))
-            if (each->number == head.sequence && !each->queued) return landing::here;
-        return refuse(fmt::format("rank {} asked for message #{}, which rank {} does not offer", peer_, head.sequence, owner_.me()));
-    }
-    return refuse(fmt::format("rank {} sent a frame that does not belong on a point lane", peer_));
-}
-
-static received told_by(const frame& head, rank source) noexcept {
-    received what;
-    what.source = source;
-    what.tag = head.what.digest;
-    what.count = head.what.count;
-    what.type = static_cast<data_type>(head.what.type);
-    what.opaque_bytes = head.what.opaque_bytes;
-    return what;
-}
-
-/// Whether the message that a frame announces can be one, and is what its frame carries.
-static bool sound(const frame& head) noexcept {
-    if (head.what.type >= data_type_count || head.what.digest == any_tag) return false;
-    const auto type = static_cast<data_type>(head.what.type);
-    const std::size_t element = type == data_type::opaque ? head.what.opaque_bytes : size_of(type);
-    if (element == 0) return false;
-    if (head.what.count > static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / element) return false;
-    if (head.kind == frame_kind::offer) return head.payload_bytes == 0 && head.what.count > 0;
-    return head.payload_bytes == head.what.count * element;
-}
-
-landing message_port::new_message(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept {
-    if (!sound(head) || head.sequence != arrived_ + 1)
-        return refuse(fmt::format("rank {} sent a message #{} of type {} count {} in a frame of {} bytes, rank {} waits for message #{}",
-                                  peer_, head.sequence, head.what.type, head.what.count, head.payload_bytes, owner_.me(), arrived_ + 1));
-    if (theirs_.messages == 0 || head.payload_bytes > theirs_.bytes)
-        return refuse(
-            fmt::format("rank {} sent message #{} of {} bytes without the credits for it", peer_, head.sequence, head.payload_bytes));
-    ++arrived_;
-    --theirs_.messages;
-    theirs_.bytes -= head.payload_bytes;
-    if (head.kind == frame_kind::offer) return landing::here;
-    const received what = told_by(head, peer_);
-    message* const receiver = owner_.match().claim(peer_, what.tag);
-    if (receiver) {
-        if (!owner_.fits(*receiver, what, head.sequence)) return landing::refuse;
-        arriving_ = receiver;
-        if (head.payload_bytes > 0) runs.emplace_back(receiver->asked.memory, head.payload_bytes);
-        return landing::here;
-    }
-    keeping_ = &owner_.keep(what, head.sequence, head.payload_bytes);
-    if (head.payload_bytes > 0) runs.emplace_back(keeping_->data.get(), head.payload_bytes);
-    return landing::here;
-}
-
-landing message_port::next_slice(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept {
-    // Those that said go first are served first, so this does not look far.
-    message* into = expected_.first();
-    while (into && into->number != head.sequence) into = message_queue::after(*into);
-    if (!into || into->queued)
-        return refuse(fmt::format("rank {} sent bytes of message #{}, which rank {} has not asked for", peer_, head.sequence, owner_.me()));
-    if (head.slice != into->slice || head.payload_bytes != slice_bytes(*into, into->slice))
-        return refuse(fmt::format("rank {} sent {} bytes as slice {} of message #{}, rank {} waits for {} bytes, slice {}", peer_,
-                                  head.payload_bytes, head.slice, head.sequence, owner_.me(), slice_bytes(*into, into->slice),
-                                  into->slice));
-    arriving_ = into;
-    runs.emplace_back(into->asked.memory + into->done_bytes, head.payload_bytes);
-    return landing::here;
-}
-
-void message_port::landed(const frame& head) noexcept {
-    switch (head.kind) {
-        case frame_kind::message: message_landed(); break;
-        case frame_kind::offer: offer_landed(head); break;
-        case frame_kind::data: slice_landed(head); break;
-        case frame_kind::go: go_landed(head.sequence); break;
-        case frame_kind::credit:
-            mine_.messages += head.what.count;
-            mine_.bytes += head.what.digest;
-            feed();
-            break;
-        default: peer_left(); break;
-    }
-    give_back();
-    lane_->flush();
-}
-
-void message_port::message_landed() noexcept {
-    unexpected* const kept = std::exchange(keeping_, nullptr);
-    message* const receiver = kept ? kept->taker : std::exchange(arriving_, nullptr);
-    if (kept) kept->landed = true;
-    if (!receiver) return;
-    const std::size_t bytes = receiver->total_bytes();
-    if (kept) {
-        std::copy_n(kept->data.get(), bytes, receiver->asked.memory);
-        owner_.match().free(*kept);
-    }
-    receiver->done_bytes = bytes;
-    owe(bytes);
-    owner_.end(*receiver);
-}
-
-void message_port::offer_landed(const frame& head) noexcept {
-    const received what = told_by(head, peer_);
-    message* const receiver = owner_.match().claim(peer_, what.tag);
-    if (!receiver) {
-        owner_.keep(what, head.sequence, 0).offered = true;
-        return;
-    }
-    if (owner_.fits(*receiver, what, head.sequence)) say_go(*receiver);
-}
-
-void message_port::slice_landed(const frame& head) noexcept {
-    message& receiver = *std::exchange(arriving_, nullptr);
-    receiver.done_bytes += head.payload_bytes;
-    ++receiver.slice;
-    if (receiver.done_bytes < receiver.total_bytes()) return;
-    expected_.remove(receiver);
-    owner_.end(receiver);
-}
-
-void message_port::say_go(message& receiver) noexcept {
-    owe(0);
-    receiver.over = this;
-    receiver.head = {};
-    receiver.queued = true;
-    expected_.push(receiver);
-    give_to_lane(receiver, frame_kind::go, receiver.number);
-}
-
-void message_port::accept(message& receiver, unexpected& kept) noexcept {
-    owner_.match().take(kept);
-    if (!kept.offered && !kept.landed) {
-        kept.taker = &receiver;
-        return;
-    }
-    if (kept.offered) {
-        owner_.match().free(kept);
-        say_go(receiver);
-        return;
-    }
-    const std::size_t bytes = kept.bytes;
-    std::copy_n(kept.data.get(), bytes, receiver.asked.memory);
-    receiver.done_bytes = bytes;
-    owner_.match().free(kept);
-    owe(bytes);
-    owner_.end(receiver);
 }
 
 // ---- credits
@@ -347,10 +186,13 @@ void message_port::say_goodbye() noexcept {
 }
 
 void message_port::stop() noexcept {
-    for (message_queue* each : {&waiting_, &leaving_, &offered_, &ready_, &expected_}) each->clear();
+    for (message_queue* each : {&waiting_, &leaving_, &offered_, &ready_}) each->clear();
+    offered_by_number_.clear();
+    expected_.clear();
     for (carrier& each : carriers_) each.load = nullptr;
     arriving_ = nullptr;
     keeping_ = nullptr;
+    fetching_ = nullptr;
     if (lane_) lane_->stop();
 }
 

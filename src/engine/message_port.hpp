@@ -4,13 +4,30 @@
 #include "engine/matcher.hpp"
 
 #include <array>
+#include <memory>
+#include <vector>
 
 namespace tutti {
 
-/// Short messages travel at once, and are kept by the receiver until somebody asks for them; that costs credits, which the receiver gives
-/// back when the message is taken. Without credits, or when it is long, a message is only offered: its bytes follow when the receiver
-/// says go. So the lane is always read, whatever is asked for. Used with the engine's guard held; calls for the lane's frames are
-/// followed by a flush, on the loop.
+/// A long message that this rank has asked for, and the frame that asks for it. It outlives its receive: what has been asked for comes.
+class fetch final : public outgoing {
+public:
+    message_port* over = nullptr;
+    message* into = nullptr;   // null: no receive takes it, and it is thrown away
+    std::uint64_t number = 0;  // of the message
+    std::size_t bytes = 0;     // 0: it is refused, and nothing comes
+    std::size_t done_bytes = 0;
+    std::size_t slice = 0;  // that comes next
+    bool queued = false;    // this frame is with the lane
+    links<fetch> turn;
+
+    void gather(std::vector<std::span<const std::byte>>&) const override {}
+    void sent() noexcept override;
+};
+
+/// Short messages travel at once, and are kept by the receiver until a receive takes them; that costs credits, which the receiver gives
+/// back then. Without credits, or when it is long, a message is only offered: its bytes follow when the receiver says go. So the lane is
+/// always read, whatever is asked for. Used with the engine's guard held; calls for the lane's frames are followed by a flush, on the loop.
 class message_port final : private lane_owner {
 public:
     message_port(messenger& owner, rank peer);
@@ -27,12 +44,15 @@ public:
     void attach(std::unique_ptr<link> over);
     /// The next message to this peer.
     void send(message& next) noexcept;
-    /// `receiver` takes a message that was kept. It may end at once.
-    void accept(message& receiver, unexpected& kept) noexcept;
+    /// `receiver` takes a message that was kept. It may end at once. Without one the message is thrown away.
+    void accept(message* receiver, unexpected& kept) noexcept;
+    /// `receiver`, which has been matched with a message from here, ends without it: its memory is not touched any more.
+    void let_go(message& receiver) noexcept;
     void flush() noexcept;
     /// On the loop: a receive may wait for this peer.
     void expect() noexcept;
     void sent(message& which) noexcept;
+    void sent(fetch& which) noexcept;
 
     void say_goodbye() noexcept;
     void peer_left() noexcept;
@@ -45,6 +65,7 @@ public:
 
 private:
     static constexpr std::size_t slices_ahead = 2;  // of one message: while one is taken the next is there already
+    static constexpr std::uint32_t is_refused = 1;  // in place of a slice's number, where nothing of an offered message is asked for
 
     /// Carries one slice of an offered message after the other.
     class carrier final : public outgoing {
@@ -68,6 +89,7 @@ private:
             if (over) over->give_back();
         }
     };
+    using fetch_queue = linked_queue<fetch, &fetch::turn>;
     struct credits {
         std::size_t messages = 0;
         std::size_t bytes = 0;
@@ -83,18 +105,21 @@ private:
     void carry() noexcept;
     message* next_to_carry() const noexcept;
     void carried(carrier& by) noexcept;
-    void say_go(message& receiver) noexcept;
+    void say_go(message* receiver, const received& what, std::uint64_t number) noexcept;
     void owe(std::size_t bytes) noexcept;
     void give_back() noexcept;
 
     landing new_message(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept;
     landing next_slice(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept;
     landing refuse(std::string cause) noexcept;
-    void message_landed() noexcept;
+    void throw_away(std::size_t bytes, std::vector<std::span<std::byte>>& runs);
+    void throw_rest_away();
+    void keep_instead(message& receiver);
+    void message_landed(std::size_t bytes) noexcept;
     void offer_landed(const frame& head) noexcept;
     void slice_landed(const frame& head) noexcept;
-    void go_landed(std::uint64_t number) noexcept;
-    std::size_t slice_bytes(const message& of, std::size_t slice) const noexcept;
+    void go_landed(const frame& head) noexcept;
+    std::size_t slice_bytes(std::size_t whole, std::size_t slice) const noexcept;
 
     messenger& owner_;
     const rank peer_;
@@ -108,6 +133,7 @@ private:
     message_queue waiting_;  // for credits, or for the lane
     message_queue leaving_;  // whole, with the lane
     message_queue offered_;
+    keyed_queues<message, &message::row> offered_by_number_;  // a number stands where others have a tag
     message_queue ready_;  // the peer said go
     std::array<carrier, 4> carriers_;
 
@@ -115,9 +141,16 @@ private:
     std::uint64_t arrived_ = 0;
     credits theirs_;                 // what the peer may still send unasked
     credits owed_;                   // taken, and not given back yet
-    message* arriving_ = nullptr;    // whose memory the bytes of the present frame go to,
-    unexpected* keeping_ = nullptr;  // or where they are kept
-    message_queue expected_;         // receives that said go
+    // Where the payload of the present frame goes: to one of these, or nowhere.
+    message* arriving_ = nullptr;
+    unexpected* keeping_ = nullptr;
+    fetch* fetching_ = nullptr;
+    std::uint64_t arrival_ = 0;  // of the message that came last, among those of all sources
+    fetch_queue expected_;       // in the order in which they were asked for
+    std::size_t offers_ = 0;     // that came, and have not been answered to the end
+    std::vector<fetch*> free_;
+    std::vector<std::unique_ptr<fetch>> owned_;
+    std::vector<std::byte> scrap_;
     notice credit_;
     notice goodbye_;
 };

@@ -3,10 +3,7 @@
 #include "engine/engine.hpp"
 #include "runtime/shift.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cstring>
 #include <optional>
 
 namespace tutti {
@@ -149,7 +146,7 @@ bool messenger::refused(message& made) {
     return true;
 }
 
-/// What has ended already is finished here and now; the rest needs the loop.
+/// What has ended well already is finished here and now; the rest needs the loop.
 message& messenger::settle(message& made) {
     issuing_ = nullptr;
     if (made.ended && !made.failed) {
@@ -159,146 +156,6 @@ message& messenger::settle(message& made) {
         post_work();
     }
     return made;
-}
-
-// ---- matching
-
-void messenger::start(message& made) noexcept {
-    if (made.asked.what == message_call::kind::send) send(made);
-    else if (made.asked.what == message_call::kind::recv) recv(made);
-    else if (made.asked.what == message_call::kind::probe) probe(made);
-}
-
-void messenger::send(message& made) noexcept {
-    if (made.asked.peer == me()) {
-        send_here(made);
-        return;
-    }
-    message_port& at = port_to(made.asked.peer);
-    if (at.left()) {
-        complain_of_leaving(made, at.peer());
-        return;
-    }
-    at.send(made);
-    touch(at);
-    if (at.attached() || std::exchange(at.wanted, true)) return;
-    engine_.wanted_.push_back({at.peer(), lane_kind::point});
-    post_work();
-}
-
-/// To this rank itself: short messages are copied, and long ones wait for their receive, as they do between two ranks.
-void messenger::send_here(message& made) noexcept {
-    const std::size_t bytes = made.asked.bytes();
-    received what;
-    what.source = me();
-    what.tag = made.asked.tag;
-    what.count = made.asked.count;
-    what.type = made.asked.type;
-    what.opaque_bytes = made.asked.opaque_bytes;
-    made.number = ++numbered_here_;
-    if (message* const receiver = matcher_.claim(me(), what.tag)) {
-        if (fits(*receiver, what, made.number)) deliver_here(*receiver, made);
-        return;
-    }
-    const bool copies = bytes <= limits().eager_bytes && matcher_.kept_bytes(me()) + bytes <= limits().kept_bytes &&
-                        matcher_.kept_messages(me()) < limits().kept_messages;
-    unexpected& kept = keep(what, made.number, copies ? bytes : 0);
-    if (!copies) {
-        kept.from = &made;
-        return;
-    }
-    kept.landed = true;
-    std::copy_n(made.asked.memory, bytes, kept.data.get());
-    made.done_bytes = bytes;
-    end(made);
-}
-
-void messenger::deliver_here(message& receiver, message& sender) noexcept {
-    const std::size_t bytes = sender.asked.bytes();
-    if (bytes > 0) std::memmove(receiver.asked.memory, sender.asked.memory, bytes);  // which may overlap: both are the caller's
-    receiver.done_bytes = sender.done_bytes = bytes;
-    end(sender);
-    end(receiver);
-}
-
-void messenger::recv(message& made) noexcept {
-    const rank source = made.asked.peer;
-    unexpected* const kept = matcher_.find(source, made.asked.tag);
-    if (kept && !kept->landed && gone(kept->what.source))
-        complain_of_leaving(made, kept->what.source);  // who will not send the rest any more
-    else if (kept) accept(made, *kept);
-    else if (gone(source)) complain_of_leaving(made, source);
-    else post(made);
-}
-
-void messenger::post(message& receiver) noexcept {
-    matcher_.post(receiver);
-    if (receiver.asked.peer == any_source) return;
-    if (const auto& at = ports_[static_cast<std::size_t>(receiver.asked.peer)]) mark(*at);
-}
-
-void messenger::accept(message& receiver, unexpected& kept) noexcept {
-    if (!fits(receiver, kept.what, kept.number)) return;
-    if (kept.what.source != me()) {
-        message_port& at = port_to(kept.what.source);
-        at.accept(receiver, kept);
-        touch(at);
-        return;
-    }
-    matcher_.take(kept);
-    if (kept.from) {
-        deliver_here(receiver, *kept.from);
-    } else {
-        std::copy_n(kept.data.get(), kept.bytes, receiver.asked.memory);
-        receiver.done_bytes = kept.bytes;
-        end(receiver);
-    }
-    matcher_.free(kept);
-}
-
-bool messenger::fits(message& receiver, const received& what, std::uint64_t number) noexcept {
-    const message_call& asked = receiver.asked;
-    if (asked.type == what.type && asked.opaque_bytes == what.opaque_bytes && what.count <= asked.count) {
-        receiver.what = what;
-        receiver.number = number;
-        return true;
-    }
-    message_call sent;
-    sent.what = message_call::kind::send;
-    sent.type = what.type;
-    sent.opaque_bytes = what.opaque_bytes;
-    sent.count = what.count;
-    sent.peer = me();
-    sent.tag = what.tag;
-    report why;
-    why.code = error::mismatch;
-    why.peers = {me(), what.source};
-    why.cause = fmt::format("rank {} called {} where rank {} called {} (message #{})", me(), to_string(asked), what.source, to_string(sent),
-                            number);
-    fail(std::move(why));
-    return false;
-}
-
-unexpected& messenger::keep(const received& what, std::uint64_t number, std::size_t bytes) {
-    unexpected& kept = matcher_.keep(what, number, bytes, matcher_.next_arrival());
-    while (message* const each = probes_.claim(what.source, what.tag)) {
-        each->what = what;
-        each->number = number;
-        end(*each);
-    }
-    return kept;
-}
-
-void messenger::probe(message& made) noexcept {
-    probes_.post(made);
-    if (const unexpected* const kept = matcher_.find(made.asked.peer, made.asked.tag)) {
-        probes_.withdraw(made);
-        made.what = kept->what;
-        made.number = kept->number;
-        end(made);
-    } else if (gone(made.asked.peer)) {
-        complain_of_leaving(made, made.asked.peer);
-    }
 }
 
 // ---- progress
@@ -354,13 +211,13 @@ void messenger::end(message& which) noexcept {
     if (which.ended) return;
     which.ended = true;
     if (which.whole) {
-        if (which.asked.told) *which.asked.told = which.what;
+        if (which.asked.told && !which.failed) *which.asked.told = which.what;
         which.whole->done_bytes += which.done_bytes;
         if (--which.whole->open_parts == 0) end(*which.whole);
         return;
     }
     (which.timed ? live_ : fresh_).remove(which);
-    if (&which == issuing_) {
+    if (&which == issuing_ && !which.failed) {
         --pending_;
         return;
     }

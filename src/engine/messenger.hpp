@@ -62,10 +62,12 @@ public:
     rank me() const noexcept;
     std::uint32_t epoch() const noexcept;
     matcher& match() noexcept { return matcher_; }
-    /// Whether `receiver` can take the message, which it then is matched with; else that fails the communicator.
+    /// Whether `receiver` can take the message, which it then is matched with; else it has failed, alone, and the message is to be thrown away.
     bool fits(message& receiver, const received& what, std::uint64_t number) noexcept;
     /// A message that no receive waits for; probes that do are told.
-    unexpected& keep(const received& what, std::uint64_t number, std::size_t bytes);
+    unexpected& keep(const received& what, std::uint64_t number, std::size_t bytes, std::uint64_t arrival);
+    /// For a message that its receive has given back: the next receive that fits it, or probes.
+    void find_taker(unexpected& kept) noexcept;
     void end(message& which) noexcept;
     void fail(report why) noexcept;
     void peer_left(message_port& at) noexcept;
@@ -100,7 +102,12 @@ private:
     void mark(message_port& at) noexcept;
     bool gone(rank source) const noexcept;
     void complain_of_leaving(message& waiting, rank peer) noexcept;
+    void tell_probes(const unexpected& kept) noexcept;
+    static bool ends_alone(const message& which) noexcept;
+    void let_go(message& which) noexcept;
     void end_alone(message& which, report why) noexcept;
+    void fail_alone(message& which, report why) noexcept;
+    void end_early(message& which, report why) noexcept;
     report report_of(const message& which) const;
     report told_by(const message& which, report why) const;
     std::string waited_for(const message& which, std::vector<rank>& peers) const;

@@ -126,11 +126,41 @@ void messenger::end_all() noexcept {
         }
 }
 
-/// A probe holds nothing that others wait for, so it ends without them.
+/// What other ranks do not count on ends without them: what only waits for a message.
+bool messenger::ends_alone(const message& which) noexcept {
+    for (const message* each = which.parts; each; each = each->next_part)
+        if (!each->ended && !ends_alone(*each)) return false;
+    return which.asked.what != message_call::kind::send;
+}
+
+/// A call that ends too early: alone, where it can, or with the communicator.
+void messenger::end_early(message& which, report why) noexcept {
+    if (ends_alone(which)) end_alone(which, std::move(why));
+    else fail(std::move(why));
+}
+
 void messenger::end_alone(message& which, report why) noexcept {
-    if (&which == issuing_) issuing_ = nullptr;
-    probes_.withdraw(which);
-    which.failed = failure(told_by(which, std::move(why)));
+    for (message* each = which.parts; each; each = each->next_part) {
+        if (each->ended) continue;
+        let_go(*each);
+        each->ended = true;
+    }
+    if (which.asked.what != message_call::kind::exchange) let_go(which);
+    fail_alone(which, std::move(why));
+}
+
+/// What a receive or a probe has begun ends, and its memory is not touched any more.
+void messenger::let_go(message& which) noexcept {
+    if (which.asked.what == message_call::kind::probe) probes_.withdraw(which);
+    else if (which.asked.what == message_call::kind::recv && which.matched()) port_to(which.what.source).let_go(which);
+    else if (which.asked.what == message_call::kind::recv) matcher_.withdraw(which);
+}
+
+/// An exchange, with what befell the first of its parts, when all have ended.
+void messenger::fail_alone(message& which, report why) noexcept {
+    message& told = which.whole ? *which.whole : which;
+    which.failed = failure(told_by(told, std::move(why)));
+    if (which.whole && !told.failed) told.failed = which.failed;
     end(which);
 }
 
@@ -166,8 +196,7 @@ void messenger::cancel(message& which, const char* reason) noexcept {
     why.root = me();
     why.peers = {me()};
     why.cause = fmt::format("rank {} ended {} early: {}", me(), to_string(which.asked), reason);
-    if (which.asked.what == message_call::kind::probe) end_alone(which, std::move(why));
-    else fail(std::move(why));
+    end_early(which, std::move(why));
 }
 
 // ---- deadlines
@@ -197,8 +226,7 @@ void messenger::overdue(message& which) noexcept {
     const bool listens = which.asked.what == message_call::kind::recv || which.asked.what == message_call::kind::probe;
     const std::size_t others = listens && !which.matched() ? matcher_.kept_messages(which.asked.peer) : 0;
     if (others > 0) why.cause += fmt::format("; unmatched messages from there: {}", others);
-    if (which.asked.what == message_call::kind::probe) end_alone(which, std::move(why));
-    else fail(std::move(why));
+    end_early(which, std::move(why));
 }
 
 }  // namespace tutti

@@ -119,6 +119,10 @@ public:
     }
     /// Asks about a parked frame again, and starts reading.
     void resume() noexcept;
+    /// So many bytes of the payload that is landing are still to come.
+    std::size_t missing() const noexcept { return state_ == state::payload ? missing_ : 0; }
+    /// They go elsewhere: to runs of as many bytes. Not of a spread lane, whose bytes may be on their way there right now.
+    void redirect(std::span<const std::span<std::byte>> runs);
     /// Takes what the other side has sent by now, where memory tells.
     void look() noexcept;
     /// Drops what is queued and touches no payload any more. On any thread. No call to the owner or to queued frames comes afterwards.

@@ -72,6 +72,11 @@ bool lane::ask_owner() noexcept {
     return true;
 }
 
+void lane::redirect(std::span<const std::span<std::byte>> runs) {
+    runs_.assign(runs.begin(), runs.end());
+    run_ = 0;
+}
+
 void lane::fill_from_buffer() noexcept {
     while (missing_ > 0 && begin_ < end_) {
         auto& run = runs_[run_];

@@ -28,48 +28,6 @@ frame frame_of(frame_kind kind, std::uint64_t number, std::size_t payload_bytes 
 
 }  // namespace
 
-TEST_CASE("a message that does not fit its receive is a mismatch, whoever comes first and however it travels") {
-    for (const bool early : {true, false})
-        for (const std::size_t count : {4u, 40'000u}) {
-            test::table table(2);
-            std::vector<float> data(count, 5);
-            std::vector<float> less(count - 1, 7);
-            std::vector<std::int32_t> other(count, 7);
-            for (const bool type : {true, false}) {
-                CAPTURE(early);
-                CAPTURE(type);
-                test::table pair(2);
-                future<> sent;
-                future<received> got;
-                const auto receive = [&] { got = type ? pair[1].recv(other, 0, 3) : pair[1].recv(less, any_source, any_tag); };
-                if (!early) receive();
-                sent = pair[0].send(data, 1, 3);
-                pair.settle();
-                if (early) receive();
-                pair.settle();
-                const report told = why(got);
-                CHECK(told.code == error::mismatch);
-                const std::string mine = type ? fmt::format("recv i32 count {} from rank 0 tag 3", count) : fmt::format("recv f32 count {} from any rank with any tag", count - 1);
-                CHECK(told.cause == fmt::format("rank 1 called {} where rank 0 called send f32 count {} to rank 1 tag 3 (message #1)", mine, count));
-                CHECK(told.operation == mine);
-                CHECK(told.peers == std::vector<rank>{1, 0});
-                CHECK(pair[1].failures.size() == 1);
-                CHECK(less == std::vector<float>(count - 1, 7));
-                CHECK(other == std::vector<std::int32_t>(count, 7));
-            }
-        }
-}
-
-TEST_CASE("a mismatch with oneself is told like any other") {
-    test::table table(1);
-    std::vector<float> data(3), there(2);
-    auto sent = table[0].send(data, 0, 1);
-    auto got = table[0].recv(there, 0, 1);
-    table.settle();
-    CHECK(!why(sent).code);
-    CHECK(why(got).code == error::mismatch);
-}
-
 TEST_CASE("a deadline names the peers that are waited for, and what has come instead") {
     struct row {
         const char* cause;
@@ -102,7 +60,7 @@ TEST_CASE("a deadline names the peers that are waited for, and what has come ins
         CHECK(told.cause == each.cause);
         CHECK(told.peers == each.peers);
         CHECK(told.elapsed == 2s);
-        CHECK(table[0].failures.size() == (each.which == 3 ? 0 : 1));
+        CHECK(table[0].failures.size() == (each.which == 0 || each.which == 4 ? 1 : 0));  // a send is left
     }
 }
 
@@ -142,9 +100,9 @@ TEST_CASE("an exchange that finds no memory for its parts is not under way, and 
     CHECK(table[0].failures.empty());  // no deadline was missed
 }
 
-TEST_CASE("a cancelled message fails everything, a cancelled or dropped probe nothing") {
+TEST_CASE("a cancelled send fails everything, a cancelled or dropped probe nothing") {
     test::table table(2);
-    std::vector<float> data(10), there(10);
+    std::vector<float> data(10'000), there(10);
     auto probing = table[0].probe(1, 3);
     { auto dropped = table[0].probe(any_source, 3); }
     probing.cancel();
@@ -152,7 +110,7 @@ TEST_CASE("a cancelled message fails everything, a cancelled or dropped probe no
     CHECK(why(probing).code == error::cancelled);
     CHECK(table[0].failures.empty());
     auto waiting = table[0].recv(there, 1, 4);
-    auto exchanged = table[0].exchange({recv_from(buffer(std::span(data)), 1, 5)});
+    auto exchanged = table[0].exchange({send_to(buffer(std::span(data)), 1, 5)});
     exchanged.cancel();
     table.settle();
     CHECK(why(exchanged).cause == "rank 0 ended exchange of 1 messages early: it was cancelled");
@@ -183,8 +141,8 @@ TEST_CASE("dropped messages let go of their memory at once, in every state") {
             }
             mine.reset();
             table.settle();
-            CHECK(table[0].failures.size() == 1);
-            CHECK(table[0].failures[0].code == error::cancelled);
+            CHECK(table[0].failures.size() == (receiving ? 0 : 1));  // a receive ends alone
+            if (!receiving) CHECK(table[0].failures[0].code == error::cancelled);
         }
 }
 
