@@ -237,8 +237,10 @@ private:
     void fail_locked(report why, bool tell) noexcept;
     bool remembers(std::uint64_t sequence) const noexcept;
     std::string_view label_of(std::uint64_t sequence) const noexcept;
-    void disagreed(rank peer, std::uint64_t sequence, const descriptor& mine, const descriptor& theirs, std::string_view label = {}) noexcept;
-    void fail_as_called(rank peer, std::uint64_t sequence, const descriptor& mine, const descriptor& theirs, std::string_view label) noexcept;
+    void disagreed(rank peer, std::uint64_t sequence, const descriptor& mine, const descriptor& theirs,
+                   std::string_view label = {}) noexcept;
+    void fail_as_called(rank peer, std::uint64_t sequence, const descriptor& mine, const descriptor& theirs,
+                        std::string_view label) noexcept;
     void ask_for_label(rank peer, std::uint64_t sequence, const descriptor& mine, const descriptor& theirs) noexcept;
     void unanswered() noexcept;
     void watch(operation& which) noexcept;
@@ -248,7 +250,9 @@ private:
     void finish_ended() noexcept;
     void post_news() noexcept;
     void hear_news() noexcept;
-    bool has_news() const noexcept { return !shut_ && (failure_ || !wanted_.empty() || !lost_.empty() || (differing_ && !differing_->told)); }
+    bool has_news() const noexcept {
+        return !shut_ && (failure_ || !wanted_.empty() || !lost_.empty() || (differing_ && !differing_->told));
+    }
     void tell_observer() noexcept;
 
     const birthplace made_;

@@ -183,12 +183,14 @@ std::string_view engine::label_of(std::uint64_t sequence) const noexcept {
 }
 
 /// `label`: theirs, where it is known.
-void engine::disagreed(rank peer, std::uint64_t sequence, const descriptor& mine, const descriptor& theirs, std::string_view label) noexcept {
+void engine::disagreed(rank peer, std::uint64_t sequence, const descriptor& mine, const descriptor& theirs,
+                       std::string_view label) noexcept {
     if (theirs.label != 0 && label.empty() && differ_in_label(mine, theirs)) ask_for_label(peer, sequence, mine, theirs);
     else fail_as_called(peer, sequence, mine, theirs, label);
 }
 
-void engine::fail_as_called(rank peer, std::uint64_t sequence, const descriptor& mine, const descriptor& theirs, std::string_view label) noexcept {
+void engine::fail_as_called(rank peer, std::uint64_t sequence, const descriptor& mine, const descriptor& theirs,
+                            std::string_view label) noexcept {
     auto names = tell_apart(mine, theirs);
     if (differ_in_label(mine, theirs)) names = {with_label(mine, label_of(sequence)), with_label(theirs, label)};
     report why;

@@ -15,8 +15,8 @@ struct unexpected {
     std::uint64_t arrival = 0;  // in the order of all sources
     bool offered = false;       // the bytes are with the sender
     bool landed = false;
-    bool unwanted = false;      // its receive cannot take it: when it has landed it is thrown away
-    std::size_t bytes = 0;      // kept in `data`
+    bool unwanted = false;  // its receive cannot take it: when it has landed it is thrown away
+    std::size_t bytes = 0;  // kept in `data`
     std::unique_ptr<std::byte[]> data;
     std::size_t capacity = 0;  // of `data`
     message* taker = nullptr;  // the receive that gets what is still arriving

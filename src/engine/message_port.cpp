@@ -61,14 +61,16 @@ void message_port::send(message& next) noexcept {
     feed();
 }
 
-/// In the order of the calls: one that has to wait for credits holds back those behind it, which need them as well.
+/// In the order of the calls. What there are no credits for is offered, which costs none, so no message waits for another one.
 void message_port::feed() noexcept {
-    while (lane_ && !waiting_.empty() && mine_.messages > 0) {
+    while (lane_ && !waiting_.empty()) {
         message& next = waiting_.pop();
         const std::size_t bytes = next.asked.bytes();
-        const bool whole = bytes <= owner_.limits().eager_bytes && bytes <= mine_.bytes;
-        --mine_.messages;
-        if (whole) mine_.bytes -= bytes;
+        const bool whole = bytes <= owner_.limits().eager_bytes && bytes <= mine_.bytes && mine_.messages > 0;
+        if (whole) {
+            --mine_.messages;
+            mine_.bytes -= bytes;
+        }
         next.head = {};
         next.head.payload_bytes = whole ? bytes : 0;
         next.head.what.type = static_cast<std::uint8_t>(next.asked.type);
@@ -99,7 +101,7 @@ void message_port::go_landed(const frame& head) noexcept {
     message& next = *offered_by_number_.first(0, head.sequence);
     offered_by_number_.remove(0, head.sequence, next);
     offered_.remove(next);
-    if (head.slice == is_refused) {
+    if (head.slice == nothing_to_send) {
         owner_.end(next);
         return;
     }

@@ -15,7 +15,7 @@ public:
     message_port* over = nullptr;
     message* into = nullptr;   // null: no receive takes it, and it is thrown away
     std::uint64_t number = 0;  // of the message
-    std::size_t bytes = 0;     // 0: it is refused, and nothing comes
+    std::size_t bytes = 0;     // 0: nothing comes, and its sender hears that
     std::size_t done_bytes = 0;
     std::size_t slice = 0;  // that comes next
     bool queued = false;    // this frame is with the lane
@@ -26,8 +26,8 @@ public:
 };
 
 /// Short messages travel at once, and are kept by the receiver until a receive takes them; that costs credits, which the receiver gives
-/// back then. Without credits, or when it is long, a message is only offered: its bytes follow when the receiver says go. So the lane is
-/// always read, whatever is asked for. Used with the engine's guard held; calls for the lane's frames are followed by a flush, on the loop.
+/// back then. Without credits, or when it is long, a message is only offered: its bytes follow when the receiver says go. Its send has not
+/// ended meanwhile, so there are no more offers than sends under way. So the lane is always read, whatever is asked for. Used with the engine's guard held; calls for the lane's frames are followed by a flush, on the loop.
 class message_port final : private lane_owner {
 public:
     message_port(messenger& owner, rank peer);
@@ -65,7 +65,7 @@ public:
 
 private:
     static constexpr std::size_t slices_ahead = 2;  // of one message: while one is taken the next is there already
-    static constexpr std::uint32_t is_refused = 1;  // in place of a slice's number, where nothing of an offered message is asked for
+    static constexpr std::uint32_t nothing_to_send = 1;  // in place of a slice's number in go
 
     /// Carries one slice of an offered message after the other.
     class carrier final : public outgoing {
@@ -130,7 +130,7 @@ private:
     // To the peer.
     std::uint64_t numbered_ = 0;
     credits mine_;           // what this rank may still send unasked
-    message_queue waiting_;  // for credits, or for the lane
+    message_queue waiting_;  // for the lane
     message_queue leaving_;  // whole, with the lane
     message_queue offered_;
     keyed_queues<message, &message::row> offered_by_number_;  // a number stands where others have a tag

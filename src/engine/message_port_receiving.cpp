@@ -26,7 +26,7 @@ landing message_port::arrived(const frame& head, std::vector<std::span<std::byte
     if (head.payload_bytes == 0 && (head.kind == frame_kind::goodbye || head.kind == frame_kind::credit)) return landing::here;
     if (head.payload_bytes == 0 && head.kind == frame_kind::go) {
         const message* const offered = offered_by_number_.first(0, head.sequence);
-        if (offered && !offered->queued && head.slice <= is_refused) return landing::here;
+        if (offered && !offered->queued && head.slice <= nothing_to_send) return landing::here;
         return refuse(fmt::format("rank {} asked for message #{}, which rank {} does not offer", peer_, head.sequence, owner_.me()));
     }
     return refuse(fmt::format("rank {} sent a frame that does not belong on a point lane", peer_));
@@ -49,7 +49,7 @@ static bool sound(const frame& head) noexcept {
     const std::size_t element = type == data_type::opaque ? head.what.opaque_bytes : size_of(type);
     if (element == 0) return false;
     if (head.what.count > static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / element) return false;
-    if (head.kind == frame_kind::offer) return head.payload_bytes == 0 && head.what.count > 0;
+    if (head.kind == frame_kind::offer) return head.payload_bytes == 0;
     return head.payload_bytes == head.what.count * element;
 }
 
@@ -57,14 +57,21 @@ landing message_port::new_message(const frame& head, std::vector<std::span<std::
     if (!sound(head) || head.sequence != arrived_ + 1)
         return refuse(fmt::format("rank {} sent a message #{} of type {} count {} in a frame of {} bytes, rank {} waits for message #{}",
                                   peer_, head.sequence, head.what.type, head.what.count, head.payload_bytes, owner_.me(), arrived_ + 1));
-    if (theirs_.messages == 0 || head.payload_bytes > theirs_.bytes)
+    const bool offered = head.kind == frame_kind::offer;
+    if (offered && offers_ == owner_.most_offers())
+        return refuse(fmt::format("rank {} offered message #{} while {} of its messages were under way, which is the limit", peer_,
+                                  head.sequence, offers_));
+    if (!offered && (theirs_.messages == 0 || head.payload_bytes > theirs_.bytes))
         return refuse(
             fmt::format("rank {} sent message #{} of {} bytes without the credits for it", peer_, head.sequence, head.payload_bytes));
     ++arrived_;
     arrival_ = owner_.match().next_arrival();
+    if (offered) {
+        ++offers_;
+        return landing::here;
+    }
     --theirs_.messages;
     theirs_.bytes -= head.payload_bytes;
-    if (head.kind == frame_kind::offer) return landing::here;
     const received what = told_by(head, peer_);
     message* const receiver = owner_.match().claim(peer_, what.tag);
     if (receiver && !owner_.fits(*receiver, what, head.sequence)) {
@@ -102,7 +109,6 @@ void message_port::landed(const frame& head) noexcept {
         case frame_kind::credit:
             mine_.messages += head.what.count;
             mine_.bytes += head.what.digest;
-            feed();
             break;
         default: peer_left(); break;
     }
@@ -138,14 +144,14 @@ void message_port::slice_landed(const frame& head) noexcept {
     ++from.slice;
     if (from.into) from.into->done_bytes = from.done_bytes;
     if (from.done_bytes < from.bytes) return;
+    --offers_;
     expected_.remove(from);
     free_.push_back(&from);
     if (from.into) owner_.end(*from.into);
 }
 
-/// Asks for a message, or, without a receive that takes it, has its sender end without sending it.
+/// Asks for a message. Where no receive takes it, or there are no bytes to ask for, its sender hears that it has ended.
 void message_port::say_go(message* receiver, const received& what, std::uint64_t number) noexcept {
-    owe(0);
     if (free_.empty()) {
         free_.push_back(owned_.emplace_back(std::make_unique<fetch>()).get());
         free_.reserve(owned_.capacity());
@@ -153,19 +159,23 @@ void message_port::say_go(message* receiver, const received& what, std::uint64_t
     fetch& asking = *free_.back();
     free_.pop_back();
     asking.over = this;
-    asking.into = receiver;
+    const bool comes = receiver && what.bytes() > 0;
+    asking.into = comes ? receiver : nullptr;
     asking.number = number;
-    asking.bytes = receiver ? what.bytes() : 0;
+    asking.bytes = comes ? what.bytes() : 0;
     asking.done_bytes = asking.slice = 0;
     asking.queued = true;
     asking.head = {};
-    asking.head.slice = receiver ? 0 : is_refused;
-    if (receiver) {
+    asking.head.slice = comes ? 0 : nothing_to_send;
+    if (comes) {
         receiver->over = this;
         receiver->by = &asking;
         expected_.push(asking);
+    } else {
+        --offers_;
     }
     give_to_lane(asking, frame_kind::go, number);
+    if (receiver && !comes) owner_.end(*receiver);
 }
 
 void fetch::sent() noexcept { over->sent(*this); }

@@ -11,12 +11,17 @@ namespace tutti {
 // Messages under way with which a caller may still do the loop's work.
 static constexpr std::size_t few = 4;
 
-messenger::messenger(engine& owner) : engine_(owner), matcher_(owner.who().size), probes_(owner.who().size), ports_(static_cast<std::size_t>(owner.who().size)) {}
+messenger::messenger(engine& owner)
+    : engine_(owner),
+      matcher_(owner.who().size),
+      probes_(owner.who().size),
+      ports_(static_cast<std::size_t>(owner.who().size)) {}
 
 event_loop& messenger::loop() const noexcept { return engine_.loop_; }
 std::mutex& messenger::guard() const noexcept { return engine_.guard_; }
 cork& messenger::together() const noexcept { return engine_.cork_; }
 const message_settings& messenger::limits() const noexcept { return engine_.settings().messages; }
+std::size_t messenger::most_offers() const noexcept { return engine_.settings().pending_limit; }
 std::size_t messenger::slice_bytes() const noexcept {
     constexpr std::size_t most = std::size_t{1} << 60;  // so that a few of them can be added
     const std::size_t asked = std::min(engine_.settings().slice_bytes, most), packet = engine_.settings().packet_bytes;
@@ -24,6 +29,9 @@ std::size_t messenger::slice_bytes() const noexcept {
 }
 rank messenger::me() const noexcept { return engine_.who().me; }
 std::uint32_t messenger::epoch() const noexcept { return engine_.who().epoch; }
+
+/// Of what may be under way: the parts of an exchange count one by one.
+static std::size_t weight_of(const message_call& what) noexcept { return what.what == message_call::kind::exchange ? 1 + what.count : 1; }
 
 // ---- calls
 
@@ -124,7 +132,7 @@ message& messenger::take(const message_call& what, bool part) {
 }
 
 message& messenger::begin(const message_call& what, duration default_deadline) {
-    if (pending_ == engine_.settings().pending_limit) too_many(what);
+    if (weight_of(what) > engine_.settings().pending_limit - pending_) too_many(what);
     message& made = take(what, false);
     made.call = ++calls_;
     made.started = engine_.loop_.now();
@@ -135,7 +143,7 @@ message& messenger::begin(const message_call& what, duration default_deadline) {
 /// Whether the call comes too late. It has ended then.
 bool messenger::refused(message& made) {
     if (!engine_.failure_ && !engine_.shut_) {
-        ++pending_;
+        pending_ += weight_of(made.asked);
         fresh_.push(made);
         issuing_ = &made;
         return false;
@@ -218,7 +226,7 @@ void messenger::end(message& which) noexcept {
     }
     (which.timed ? live_ : fresh_).remove(which);
     if (&which == issuing_ && !which.failed) {
-        --pending_;
+        pending_ -= weight_of(which.asked);
         return;
     }
     if (ended_.empty()) engine_.loop_.post(on_ended_);
@@ -230,7 +238,7 @@ void messenger::finish_ended() noexcept {
     {
         const std::lock_guard lock(engine_.guard_);
         done = std::exchange(ended_, {});
-        for (message* each = done.first(); each; each = message_list::after(*each)) --pending_;
+        for (message* each = done.first(); each; each = message_list::after(*each)) pending_ -= weight_of(each->asked);
     }
     while (!done.empty()) {
         message& next = done.pop();

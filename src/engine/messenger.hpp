@@ -15,7 +15,7 @@ namespace tutti {
 struct message_settings {
     std::size_t eager_bytes = 16 * KiB;     // a longer message stays with its sender until a receive asks for it
     std::size_t kept_bytes = 1 * MiB;       // of one rank's messages that no receive has asked for, kept by the receiver
-    std::size_t kept_messages = 16 * 1024;  // of one rank's, by count, those included of which the bytes are with the sender
+    std::size_t kept_messages = 16 * 1024;  // the same by count
 };
 
 class messenger final {
@@ -58,6 +58,8 @@ public:
     std::mutex& guard() const noexcept;
     cork& together() const noexcept;
     const message_settings& limits() const noexcept;
+    /// Messages that a rank may have under way, and no more of which it can offer.
+    std::size_t most_offers() const noexcept;
     std::size_t slice_bytes() const noexcept;
     rank me() const noexcept;
     std::uint32_t epoch() const noexcept;

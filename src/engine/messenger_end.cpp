@@ -107,7 +107,8 @@ void messenger::too_many(const message_call& next) {
     why.code = error::invalid_argument;
     why.root = me();
     why.peers = {me()};
-    why.cause = fmt::format("rank {} called {} with {} messages under way, which is the limit", me(), to_string(next), pending_);
+    why.cause = fmt::format("rank {} called {} with {} messages under way; the limit is {}", me(), to_string(next), pending_,
+                            engine_.settings().pending_limit);
     fail(std::move(why));
 }
 

@@ -38,8 +38,8 @@ private:
     }
 
     keyed_queues<message, &message::turn> by_key_;
-    std::vector<row> by_source_;              // the last one for any_source
-    std::array<std::size_t, 4> numbers_{};    // of calls that name both, any tag, any source, neither
+    std::vector<row> by_source_;            // the last one for any_source
+    std::array<std::size_t, 4> numbers_{};  // of calls that name both, any tag, any source, neither
 };
 
 }  // namespace tutti

@@ -69,8 +69,14 @@ bool slip_receiver::take(frame& head, slip_contents& behind, std::uint64_t strea
     const std::uint32_t place = from.place, opaque_bytes = from.opaque_bytes;
     head.place = place & low_half;
     head.slice = from.slice;
-    head.what = {from.what[0], from.what[1], from.what[2],  from.what[3],
-                 from.root,    from.count,   from.digest,   opaque_bytes & most_opaque_bytes,
+    head.what = {from.what[0],
+                 from.what[1],
+                 from.what[2],
+                 from.what[3],
+                 from.root,
+                 from.count,
+                 from.digest,
+                 opaque_bytes & most_opaque_bytes,
                  (from.kind & slip::allocated) != 0};
     head.what.label = (place >> 16 | opaque_bytes >> 24 << 16) & 0xff'ffff;
     if ((payload & slip::elsewhere) != 0) {

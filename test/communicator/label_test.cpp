@@ -21,6 +21,7 @@ task<> swap_two(communicator& world, rank odd, std::size_t count, failures& told
     second.label = other ? "loss" : "accuracy";
     auto& mine = told[static_cast<std::size_t>(world.rank())];
     try {
+        co_await world.barrier();  // else the first failure may come while a rank still joins
         co_await world.all_reduce(other ? accuracy : loss, sum, first);
         co_await world.all_reduce(other ? loss : accuracy, sum, second);
         co_await world.watch();

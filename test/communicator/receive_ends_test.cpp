@@ -1,4 +1,4 @@
-// Receives that end before their message is there, over networks of all kinds: nothing else ends, and no byte is written afterwards.
+// Receives that end before their message is there, or get one that does not fit: nothing else ends, and no byte is written afterwards.
 #include "over_each.hpp"
 #include "support/ranks.hpp"
 #include "support/seeds.hpp"
@@ -15,6 +15,7 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <string>
 
 using namespace tutti;
 using namespace std::chrono_literals;
@@ -78,7 +79,9 @@ public:
 
 private:
     message_tag some_tag() { return random_() % tags; }
-    std::chrono::microseconds some_time() { return std::chrono::microseconds(random_() % static_cast<std::uint64_t>(how_.longest_wait.count())); }
+    std::chrono::microseconds some_time() {
+        return std::chrono::microseconds(random_() % static_cast<std::uint64_t>(how_.longest_wait.count()));
+    }
     std::vector<std::uint32_t>& fresh() { return gone_.emplace_back(how_.longest, empty); }
 
     /// Every element of what came is its number, which grows within a tag.
@@ -178,7 +181,35 @@ task<> serve_on(communicator& world, int& served) {
     }
 }
 
+/// Two messages that do not fit, and one that does.
+task<> misfit(communicator& world) {
+    std::vector<float> few(3), more(4, 6);
+    std::vector<double> other(4);
+    if (world.rank() == 0)
+        for (int times = 0; times < 3; ++times) co_await world.send(more, 1, 9);
+    if (world.rank() == 1) {
+        auto receiving = world.recv(few, 0, 9);
+        const auto longer = co_await as_result(std::move(receiving));
+        REQUIRE_FALSE(longer);
+        CHECK(longer.failure().code() == error::truncated);
+        CHECK(
+            std::string(longer.failure().what()) ==
+            "rank 1: recv f32 count 3 from rank 0 tag 9 #1: rank 1 called recv f32 count 3 from rank 0 tag 9 where rank 0 called send f32 "
+            "count 4 to rank 1 tag 9 (message #1), which does not fit and is thrown away after 0 of 12 bytes");
+        receiving = world.recv(other, 0, 9);
+        const auto typed = co_await as_result(std::move(receiving));
+        REQUIRE_FALSE(typed);
+        CHECK(typed.failure().code() == error::mismatch);
+        co_await world.recv(more, 0, 9);
+        CHECK(few == std::vector<float>(3));
+        CHECK(other == std::vector<double>(4));
+    }
+    co_await world.all_reduce(few, sum);
+}
+
 }  // namespace
+
+TEST_CASE("a message that does not fit its receive fails that receive alone, naming both calls") { run_ranks(3, misfit); }
 
 TEST_CASE("a receive's own deadline ends that receive, and the communicator goes on and closes") {
     int served = 0;

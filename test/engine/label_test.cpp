@@ -78,7 +78,8 @@ TEST_CASE("labels that read the same are the same, wherever they lie, and an emp
         std::vector<future<>> calls;
         for (rank me = 0; me < 3; ++me) {
             const auto place = static_cast<std::size_t>(me);
-            calls.push_back(table[me].issue(labelled(asking(collective::all_reduce, memory[place]), named ? copies[place].c_str() : empty[place])));
+            calls.push_back(
+                table[me].issue(labelled(asking(collective::all_reduce, memory[place]), named ? copies[place].c_str() : empty[place])));
         }
         table.settle();
         for (auto& each : calls) CHECK(!why(each).code);
@@ -123,9 +124,10 @@ TEST_CASE("a rank whose part is done already still tells its label") {
     table.settle();
     CHECK(why(waiting).code == error::mismatch);
     REQUIRE(table[0].failures.size() == 1);
-    CHECK(table[0].failures[0].cause ==
-          "rank 0 called broadcast f32 count 4 root 0 labelled \"weights\" where rank 1 called broadcast f32 count 4 root 0 labelled \"biases\" "
-          "(operation #1)");
+    CHECK(
+        table[0].failures[0].cause ==
+        "rank 0 called broadcast f32 count 4 root 0 labelled \"weights\" where rank 1 called broadcast f32 count 4 root 0 labelled \"biases\" "
+        "(operation #1)");
 }
 
 TEST_CASE("a label that its rank does not tell is named by its digest, after a while") {

@@ -22,7 +22,11 @@ message& receive_of(std::deque<message>& all, rank source, message_tag tag) {
 /// The matcher beside two plain lists.
 class rehearsal {
 public:
-    explicit rehearsal(std::uint64_t seed) : random_(seed), size_(1 + random_() % 6), tags_(1 + random_() % 40), matcher_(static_cast<int>(size_)) {}
+    explicit rehearsal(std::uint64_t seed)
+        : random_(seed),
+          size_(1 + random_() % 6),
+          tags_(1 + random_() % 40),
+          matcher_(static_cast<int>(size_)) {}
 
     void run() {
         for (int turn = 0; turn < 3000; ++turn) {

@@ -46,8 +46,7 @@ std::vector<int> counting(std::size_t count, int first) {
 /// A receive whose memory is looked at long after its end.
 class watched {
 public:
-    watched(test::table& table, way how, std::size_t count, rank from, message_tag tag = 0)
-        : table_(table), how_(how), memory_(count, -1) {
+    watched(test::table& table, way how, std::size_t count, rank from, message_tag tag = 0) : table_(table), how_(how), memory_(count, -1) {
         future_ = table[1].recv(memory_, from, tag, how == way::overdue ? short_time : duration::max());
     }
 
@@ -132,8 +131,8 @@ TEST_CASE("a receive that ends early before its message comes leaves it to the n
 
 TEST_CASE("a short message whose receive ends while it lands goes to the next receive, or is kept, with all its bytes") {
     for (const way how : ways)
-        for (const bool direct : {true, false})        // into the receive's memory, or kept until it has landed
-            for (const int next : {0, 1, 2}) {         // the next receive is called before that, while the message lands, or later
+        for (const bool direct : {true, false})  // into the receive's memory, or kept until it has landed
+            for (const int next : {0, 1, 2}) {   // the next receive is called before that, while the message lands, or later
                 CAPTURE(direct);
                 CAPTURE(next);
                 test::table table(2);
@@ -211,7 +210,8 @@ TEST_CASE("a long message that has been asked for is thrown away when its receiv
             std::size_t sent = 0;
             const auto send_up_to = [&](std::size_t end) {
                 while (sent < end) {
-                    if (sent % 250 == 0) sender.begin(frame_kind::data, 1, std::vector<int>(250), 0, static_cast<std::uint32_t>(sent / 250));
+                    if (sent % 250 == 0)
+                        sender.begin(frame_kind::data, 1, std::vector<int>(250), 0, static_cast<std::uint32_t>(sent / 250));
                     const std::size_t count = std::min(end, sent - sent % 250 + 250) - sent;
                     sender.put(bytes_of(data, sent, count));
                     sent += count;
@@ -319,9 +319,10 @@ TEST_CASE("a message that does not fit its receive fails that alone, whatever co
                     CHECK(told.code == (type ? error::mismatch : error::truncated));
                     const std::string mine = type ? fmt::format("recv f32 count {} from rank {} tag 3", count, from)
                                                   : fmt::format("recv i32 count {} from any rank with any tag", count - 1);
-                    CHECK(told.cause == fmt::format("rank 1 called {} where rank {} called send i32 count {} to rank 1 tag 3 (message #1), which "
-                                                    "does not fit and is thrown away",
-                                                    mine, from, count));
+                    CHECK(told.cause ==
+                          fmt::format("rank 1 called {} where rank {} called send i32 count {} to rank 1 tag 3 (message #1), which "
+                                      "does not fit and is thrown away",
+                                      mine, from, count));
                     CHECK(told.operation == mine);
                     CHECK(told.peers == std::vector<rank>{1, from});
                     CHECK(!why(sent).code);

@@ -218,7 +218,6 @@ TEST_CASE("frames that no correct rank sends are protocol errors, and write noth
          frame_of(frame_kind::message, 1, 16, 5)},
         {"rank 1 sent a message #1 of type 0 count 4611686018427387904 in a frame of 0 bytes, rank 0 waits for message #1",
          frame_of(frame_kind::offer, 1, 0, huge)},
-        {"rank 1 sent a message #1 of type 0 count 0 in a frame of 0 bytes, rank 0 waits for message #1", frame_of(frame_kind::offer, 1)},
         {"rank 1 sent message #1 of 2000000 bytes without the credits for it", frame_of(frame_kind::message, 1, 2'000'000, 500'000)},
         {"rank 1 sent bytes of message #1, which rank 0 has not asked for", frame_of(frame_kind::data, 1, 16)},
         {"rank 1 sent bytes of message #1, which rank 0 has not asked for", second_slice},
@@ -240,6 +239,34 @@ TEST_CASE("frames that no correct rank sends are protocol errors, and write noth
         CHECK(told.cause == each.cause);
         CHECK(data == std::vector<float>(1'000'000, 1));
     }
+}
+
+TEST_CASE("more offers than a rank may have messages under way are a protocol error") {
+    engine_settings settings;
+    settings.pending_limit = 3;
+    test::table table(2, settings);
+    table.by_hand();
+    const auto played = table.play(0, 1, lane_kind::point);
+    for (std::uint64_t number = 1; number <= 4; ++number) put(*played, frame_of(frame_kind::offer, number, 0, 1000), 0);
+    table.settle();
+    REQUIRE(table[0].failures.size() == 1);
+    CHECK(table[0].failures[0].code == error::protocol_error);
+    CHECK(table[0].failures[0].cause == "rank 1 offered message #4 while 3 of its messages were under way, which is the limit");
+}
+
+TEST_CASE("an exchange counts by its parts") {
+    engine_settings settings;
+    settings.pending_limit = 3;
+    test::table table(2, settings);
+    std::vector<float> data(3);
+    const transfer one = recv_from(buffer(std::span(data)), 1);
+    auto few = table[0].exchange({one, one});
+    few.cancel();
+    table.settle();
+    CHECK(table[0].failures.empty());
+    auto many = table[0].exchange({one, one, one});
+    table.settle();
+    CHECK(why(many).cause == "rank 0 called exchange of 3 messages with 0 messages under way; the limit is 3");
 }
 
 TEST_CASE("slices of a wrong length or out of their turn are protocol errors") {
@@ -269,7 +296,7 @@ TEST_CASE("more messages than the limit fail on all ranks instead of eating memo
     std::vector<future<received>> got;
     for (message_tag tag = 0; tag < 4; ++tag) got.push_back(table[0].recv(data, 1, tag));
     table.settle();
-    CHECK(why(got.back()).cause == "rank 0 called recv f32 count 3 from rank 1 tag 3 with 3 messages under way, which is the limit");
+    CHECK(why(got.back()).cause == "rank 0 called recv f32 count 3 from rank 1 tag 3 with 3 messages under way; the limit is 3");
     CHECK(table[0].failures.size() == 1);
 }
 
