@@ -66,9 +66,17 @@ def begins_with(source, build):
     return found
 
 
-def needs_toolkit(header):
-    """What is inside of src/gpu, and who includes that, needs CUDA's headers."""
-    return "/src/gpu/" in header.as_posix() or '#include "gpu/' in header.read_text()
+def needs_toolkit(header, sources):
+    """Whether CUDA's headers are reached from this one, by whatever way."""
+    reached, left = set(), [header]
+    while left:
+        text = left.pop().read_text()
+        if re.search(r"^#include <(cuda|nccl)\.h>", text, re.M):
+            return True
+        ours = {sources / name for name in re.findall(r'^#include "([^"]+)"', text, re.M)} - reached
+        reached |= ours
+        left += [path for path in ours if path.exists()]
+    return False
 
 
 def main(source, build, *compiler):
@@ -76,7 +84,7 @@ def main(source, build, *compiler):
     headers = [path for folder in ("include", "src") for path in sorted((source / folder).rglob("*.hpp")) if not NOT_ALONE.search(path.name)]
     flags = flags_of(build)
     if not any("cuda" in flag for flag in flags):
-        headers = [path for path in headers if not needs_toolkit(path)]
+        headers = [path for path in headers if not needs_toolkit(path, source / "src")]
     proven = begins_with(source, build)
     alone = [path for path in headers if path not in proven]
     (build / "test" / "lint" / "headers").mkdir(parents=True, exist_ok=True)
