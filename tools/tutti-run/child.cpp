@@ -9,9 +9,11 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <termios.h>
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <system_error>
 
@@ -26,6 +28,20 @@ int open_pipe(tutti::file_descriptor& reading, tutti::file_descriptor& writing) 
     reading = tutti::file_descriptor(ends[0]);
     writing = tutti::file_descriptor(ends[1]);
     return 0;
+}
+
+/// As a pipe that its writer takes for a terminal, and so hands over line by line: a program that writes to a pipe keeps kilobytes to itself, which
+/// are lost when it is killed. Raw, so bytes pass as they are; and of no session, so it sends no signals.
+int open_terminal(tutti::file_descriptor& reading, tutti::file_descriptor& writing) {
+    reading = tutti::file_descriptor(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+    char name[64];
+    if (!reading || ::grantpt(reading.number()) != 0 || ::unlockpt(reading.number()) != 0 || ::ptsname_r(reading.number(), name, sizeof name) != 0)
+        return errno;
+    writing = tutti::file_descriptor(::open(name, O_RDWR | O_NOCTTY | O_CLOEXEC));
+    termios as_they_are{};
+    if (!writing || ::tcgetattr(writing.number(), &as_they_are) != 0) return errno;
+    ::cfmakeraw(&as_they_are);
+    return ::tcsetattr(writing.number(), TCSANOW, &as_they_are) == 0 ? 0 : errno;
 }
 
 /// The errno of a program that could not be started; 0 when it runs (the pipe closed itself).
@@ -70,7 +86,10 @@ child::~child() {
 
 int child::start(const job& run) {
     tutti::file_descriptor out, err, status, told;
-    if (const int error = open_pipe(out_, out)) return error;
+    no_terminal_ = open_terminal(out_, out);
+    if (no_terminal_ != 0) {
+        if (const int error = open_pipe(out_, out)) return error;
+    }
     if (const int error = open_pipe(err_, err)) return error;
     if (const int error = open_pipe(told, status)) return error;
     ::fcntl(out_.number(), F_SETFL, O_NONBLOCK);

@@ -46,6 +46,8 @@ public:
     /// 0, or the errno of the step that failed. Ranks start in order.
     int start(const job& run);
 
+    /// 0, or why its output is a pipe, so that what it prints comes when its buffer is full: the errno of the terminal that could not be had.
+    int no_terminal() const noexcept { return no_terminal_; }
     bool running() const noexcept { return running_; }
     int rank() const noexcept { return rank_; }
     const ending& how() const noexcept { return how_; }
@@ -73,6 +75,7 @@ private:
     int rank_;
     pid_t pid_ = -1;
     bool running_ = false;
+    int no_terminal_ = 0;
     ending how_;
     tutti::file_descriptor process_, out_, err_;
     line_collector out_lines_, err_lines_;

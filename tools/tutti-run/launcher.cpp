@@ -16,6 +16,9 @@
 namespace launch {
 namespace {
 
+/// What a rank ends with that has saved what it has, and wants to be started again (EX_TEMPFAIL of sysexits.h).
+constexpr int try_again_code = 75;
+
 constexpr int unwritten_code = 1, timeout_code = 124, not_executable_code = 126, not_found_code = 127;
 
 /// How long what a rank has left behind may go on printing.
@@ -69,8 +72,15 @@ int launcher::run() {
         while (any_running()) turn();
         drain();
     }
+    if (all_others_try_again()) exit_code_ = try_again_code;
     deliver();
     return exit_code_.value_or(0);
+}
+
+bool launcher::all_others_try_again() const {
+    return culprit_ != nullptr && children_.size() > 1 && std::all_of(children_.begin(), children_.end(), [this](const child& one) {
+        return &one == culprit_ || (one.how().signal == 0 && one.how().code == try_again_code);
+    });
 }
 
 bool launcher::start_all() {
@@ -79,6 +89,8 @@ bool launcher::start_all() {
         child& next = children_.emplace_back(rank, run_, output_);
         const int error = next.start(run_);
         if (rank == 0) run_.listener.close();  // rank 0 holds it now: when rank 0 ends, the others are refused at once
+        if (rank == 0 && next.no_terminal() != 0)
+            say(std::string("no pseudo-terminals (") + std::strerror(next.no_terminal()) + "): what ranks print may come late, and be lost when they are killed");
         if (error == 0) continue;
         say("cannot start rank " + std::to_string(rank) + " (" + run_.program + "): " + std::strerror(error));
         exit_code_ = error == ENOENT ? not_found_code : not_executable_code;
@@ -159,6 +171,7 @@ void launcher::note_endings() {
     if (culprit == nullptr && suspect_ != nullptr && (clock::now() >= *verdict_ || !any_running())) culprit = suspect_;
     if (culprit == nullptr) return;
     verdict_.reset();
+    culprit_ = culprit;
     fail(culprit->how().exit_code(), "rank " + std::to_string(culprit->rank()) + " " + to_string(culprit->how()));
 }
 
@@ -189,7 +202,24 @@ void launcher::look_at_clock() {
             next_stage(stage::terminated);
         }
     }
-    if (stage_end_ && now >= *stage_end_) next_stage(stage_ == stage::leaving ? stage::terminated : stage::killed);
+    if (stage_end_ && now >= *stage_end_) end_stage();
+}
+
+void launcher::end_stage() {
+    const bool leaving = stage_ == stage::leaving;
+    const std::string within = " within " + seconds(run_.wanted.grace) + " s (--grace): ";
+    if (any_running()) say(running_ranks() + (leaving ? " did not end" : " did not obey SIGTERM") + within + (leaving ? "SIGTERM is sent" : "killed"));
+    next_stage(leaving ? stage::terminated : stage::killed);
+}
+
+std::string launcher::running_ranks() const {
+    constexpr int told = 16;
+    std::string names;
+    int count = 0;
+    for (const child& one : children_)
+        if (one.running() && ++count <= told) names += (count > 1 ? ", " : "") + std::to_string(one.rank());
+    if (count > told) names += " and " + std::to_string(count - told) + " more";
+    return (count == 1 ? "rank " : "ranks ") + names;
 }
 
 void launcher::read_signals() {

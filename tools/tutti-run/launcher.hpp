@@ -33,6 +33,12 @@ private:
     void handle(const pollfd& event);
     void note_endings();
     void look_at_clock();
+    /// Whoever still runs is told of, and the next stage begins.
+    void end_stage();
+    /// "rank 1", "ranks 0, 2", with a limit.
+    std::string running_ranks() const;
+    /// Whether a rank failed and all others have saved what they have.
+    bool all_others_try_again() const;
     void next_stage(stage to);
     void send_all(int signal);
     void fail(int code, const std::string& why);
@@ -51,6 +57,7 @@ private:
     std::vector<child> children_;
     stage stage_ = stage::running;
     std::optional<clock::time_point> stage_end_, timeout_, verdict_;
+    const child* culprit_ = nullptr;  // the rank that failed first
     const child* suspect_ = nullptr;  // the first that failed by itself, until the verdict
     std::optional<int> exit_code_;  // of the first failure
     std::optional<int> called_off_;  // by the time limit or a signal: the exit code if output is lost then

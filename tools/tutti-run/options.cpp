@@ -53,9 +53,11 @@ std::variant<options, int> parse(int argc, const char* const* argv) {
     app.name("tutti-run");
     app.formatter(std::make_shared<usage>());
     app.footer(
-        "Exit code: 0 when every rank ended well; that of the first rank that failed (128 + signal when one killed it);\n"
+        "Exit code: 0 when every rank ended well; that of the first rank that failed (128 + signal when one killed it), or 75 when all others\n"
+        "ended with 75 after it, which says that they have saved what they have and the job can be started again;\n"
         "1 when the output could not be written; 124 when the time limit passed; 127 when the program was not found, 126 when it could not be started; 2 for a wrong option.\n"
         "INT, TERM, HUP and QUIT are passed on to all ranks, another one of them kills; USR1 and USR2 are passed on.\n"
+        "Ranks print to a pseudo-terminal, so a line is shown when it is printed, also where this command's output is a pipe or a file.\n"
         "Rank 0 reads this command's standard input unless it is a terminal; the other ranks read nothing.\n"
         "A slow reader of its output is waited for. After the time limit or a signal, one that takes nothing for 2 s loses the rest.");
     app.add_option("-n,--ranks", wanted.ranks, "How many ranks to start")->required()->check(CLI::Range(1, max_ranks))->type_name("N");
