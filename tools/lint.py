@@ -45,6 +45,7 @@ TESTED_ELSEWHERE = {
     "src/communicator/group_tree.cpp": "test/communicator/control_test.cpp",
     "src/communicator/home.cpp": "test/communicator/group_test.cpp",
     "src/communicator/join.cpp": "test/communicator/group_test.cpp",
+    "src/communicator/run.cpp": "test/process/failure_test.cpp",
     "src/communicator/steps.cpp": "test/communicator/reducer_test.cpp",
     "src/engine/": "by subject: order, mismatch, failure, algorithms in test/engine",
     "src/communicator/beside.cpp": "test/gpu/device_operation_test.cpp",

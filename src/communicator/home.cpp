@@ -1,20 +1,15 @@
 #include "communicator/home.hpp"
 
 #include "communicator/group.hpp"
+#include "communicator/notice.hpp"
 #include "transport/host_transport.hpp"
 
 #include "base/check.hpp"
 
 #include <fmt/format.h>
 
-#include <cstdio>
-
 namespace tutti {
 namespace {
-
-void to_standard_error(const std::string& sentence) { std::fputs(fmt::format("tutti: {}\n", sentence).c_str(), stderr); }
-
-auto* told_by(const context_options& options) { return options.notice ? options.notice : to_standard_error; }
 
 /// Listens; throws when what was asked for cannot be had.
 std::unique_ptr<transport> open_network(event_loop& loop, const std::string& address, const context_options& options,
@@ -84,7 +79,7 @@ transport& context::state::network(const std::string& address) {
 detail::arena_memory context::state::allocate(std::size_t bytes) {
     detail::arena_memory made(arena_->allocate(bytes), {arena_, bytes});
     if (const auto why = arena_->why_not(); !why.empty() && !told_of_arena_.exchange(true))
-        told_by(options_)(fmt::format("memory is not shared: {}", why));
+        tell(fmt::format("memory is not shared: {}", why));
     return made;
 }
 

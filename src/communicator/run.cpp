@@ -8,16 +8,10 @@
 #include <tutti/sleep.hpp>
 #include <tutti/when_all.hpp>
 
-#include "algorithm/cost_text.hpp"
-#include "algorithm/tuning.hpp"
-
 #include <fmt/format.h>
 
-#include <charconv>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 
 namespace tutti {
 namespace {
@@ -66,77 +60,11 @@ int complain(const std::string& text, int code) {
     return code;
 }
 
-/// False when it makes no sense.
-bool read_costs(context_options& into) {
-    const char* const text = std::getenv("TUTTI_COSTS");
-    if (!text) return true;
-    into.calibrate = std::string_view(text) == "measure";
-    if (into.calibrate) return true;
-    const auto costs = costs_in(text, into.costs.value_or(cost_model{}));
-    if (costs) into.costs = costs;
-    return costs.has_value();
-}
-
-/// False when it makes no sense.
-bool read_deterministic(context_options& into) {
-    const char* const text = std::getenv("TUTTI_DETERMINISTIC");
-    const std::string_view said = text ? text : "";
-    if (said == "0" || said == "1") into.deterministic = said == "1";
-    return text == nullptr || said == "0" || said == "1";
-}
-
-/// False when it makes no sense.
-bool read_transport(context_options& into) {
-    const char* const text = std::getenv("TUTTI_TRANSPORT");
-    const std::string name = text ? text : "";
-    if (name == "auto") into.transport = transport_kind::automatic;
-    else if (name == "tcp") into.transport = transport_kind::tcp;
-    else if (name == "shm") into.transport = transport_kind::shm;
-    else return text == nullptr;
-    return true;
-}
-
-/// False when it is no whole number from 0 on.
-template <class Number>
-bool read_number(const char* variable, Number& into) {
-    const char* const text = std::getenv(variable);
-    if (!text) return true;
-    const char* const end = text + std::strlen(text);
-    const auto [last, error] = std::from_chars(text, end, into);
-    return error == std::errc() && last == end && into >= 0;
-}
-
 task<int> returning_zero(std::function<task<>(communicator&)>& main, communicator& world) {
     auto work = main(world);
     co_await std::move(work);
     co_return 0;
 }
-
-}  // namespace
-
-result<context_options> with_environment(context_options options) {
-    if (!read_transport(options))
-        return failure(error::invalid_argument, fmt::format("TUTTI_TRANSPORT={} is not auto, tcp or shm", std::getenv("TUTTI_TRANSPORT")));
-    const auto no_number = [](const char* variable) {
-        return failure(error::invalid_argument, fmt::format("{}={} is not a whole number from 0 on", variable, std::getenv(variable)));
-    };
-    if (!read_number("TUTTI_HOST", options.host)) return no_number("TUTTI_HOST");
-    if (!read_number("TUTTI_SINGLE_COPY", options.single_copy_from)) return no_number("TUTTI_SINGLE_COPY");
-    if (!read_number("TUTTI_CACHE", options.cache_bytes)) return no_number("TUTTI_CACHE");
-    if (!read_costs(options))
-        return failure(error::invalid_argument, fmt::format("TUTTI_COSTS={} is not understood; measure is, and {}",
-                                                            std::getenv("TUTTI_COSTS"), to_string(cost_model{})));
-    if (const char* const path = std::getenv("TUTTI_TUNING")) {
-        auto text = tuning_text(path);
-        if (!text) return failure(error::invalid_argument, "TUTTI_TUNING=" + text.failure().details().cause);
-        options.tuning = std::move(text).value();
-    }
-    if (!read_deterministic(options))
-        return failure(error::invalid_argument, fmt::format("TUTTI_DETERMINISTIC={} is not 0 or 1", std::getenv("TUTTI_DETERMINISTIC")));
-    return options;
-}
-
-namespace {
 
 class helping {
 public:

@@ -8,11 +8,11 @@ import subprocess
 import sys
 import tempfile
 
-TUTTI_RUN, DIGITS, HAS_CODE, HAS_GPU = sys.argv[1], sys.argv[2], sys.argv[3] == "true", sys.argv[4] == "true"
+TUTTI_TEST_RUN, DIGITS, HAS_CODE, HAS_GPU = sys.argv[1], sys.argv[2], sys.argv[3] == "true", sys.argv[4] == "true"
 
 
 def run(ranks, arguments, **environment):
-    command = ([TUTTI_RUN, "-n", str(ranks), "--"] if ranks > 1 else []) + [DIGITS, *arguments]
+    command = ([TUTTI_TEST_RUN, "-n", str(ranks), "--"] if ranks > 1 else []) + [DIGITS, *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, env={**os.environ, **environment}, check=False)
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the small examples as their page says, and compares what every rank prints.
 
-usage: small_test.py TUTTI_RUN HELLO GUEST
+usage: small_test.py TUTTI_TEST_RUN HELLO GUEST
 """
 
 import re

@@ -38,7 +38,7 @@ using words = std::vector<std::string>;
 
 /// `grace`: seconds until the launcher ends ranks that do not end by themselves.
 words digits(int ranks, const words& arguments, int grace = 2) {
-    words all = tutti_run_words({"-n", std::to_string(ranks), "--grace=" + std::to_string(grace), "--", std::getenv("TUTTI_DIGITS")});
+    words all = tutti_run_words({"-n", std::to_string(ranks), "--grace=" + std::to_string(grace), "--", std::getenv("TUTTI_TEST_DIGITS")});
     all.insert(all.end(), arguments.begin(), arguments.end());
     return all;
 }
@@ -164,7 +164,7 @@ TEST_CASE("a rank that cannot begin is named by the others") {
     const workplace place;
     std::filesystem::copy_file(DIGITS_DATA, place.file("0.csv"));
     for (const int rank : {1, 3}) std::filesystem::copy_file(DIGITS_DATA, place.file(std::to_string(rank) + ".csv"));
-    const std::string script = std::string("exec \"$TUTTI_DIGITS\" --data ") + place.file("$RANK.csv");
+    const std::string script = std::string("exec \"$TUTTI_TEST_DIGITS\" --data ") + place.file("$RANK.csv");
     const outcome all = tutti_run(shells(4, script));
     INFO(all.err);
     CHECK(all.code == 2);
@@ -174,7 +174,7 @@ TEST_CASE("a rank that cannot begin is named by the others") {
 }
 
 TEST_CASE("an environment that contradicts itself ends in one line and exit code 2") {
-    const outcome all = tutti_run(shells(4, "RANK=4 exec \"$TUTTI_DIGITS\""));
+    const outcome all = tutti_run(shells(4, "RANK=4 exec \"$TUTTI_TEST_DIGITS\""));
     INFO(all.err);
     CHECK(all.code == 2);
     for (int rank = 0; rank < 4; ++rank) {

@@ -103,8 +103,8 @@ const outcome& command::wait_unread() {
 }
 
 std::vector<std::string> tutti_run_words(std::vector<std::string> arguments) {
-    const char* program = std::getenv("TUTTI_RUN");
-    REQUIRE_MESSAGE(program != nullptr, "TUTTI_RUN names the launcher under test");
+    const char* program = std::getenv("TUTTI_TEST_RUN");
+    REQUIRE_MESSAGE(program != nullptr, "TUTTI_TEST_RUN names the launcher under test");
     arguments.insert(arguments.begin(), program);
     return arguments;
 }

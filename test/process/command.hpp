@@ -40,7 +40,7 @@ private:
     outcome outcome_;
 };
 
-/// Runs the launcher under test (named by the environment variable TUTTI_RUN) to its end.
+/// Runs the launcher under test (named by the environment variable TUTTI_TEST_RUN) to its end.
 outcome tutti_run(std::vector<std::string> arguments, const std::string& input = "");
 std::vector<std::string> tutti_run_words(std::vector<std::string> arguments);
 /// `-n ranks -- /bin/sh -c script`

@@ -18,7 +18,7 @@ constexpr int ranks = 4;
 
 /// `grace`: seconds until the launcher ends ranks that do not end by themselves.
 std::vector<std::string> part(const std::string& name, int size = ranks, int grace = 2) {
-    return tutti_run_words({"-n", std::to_string(size), "--grace=" + std::to_string(grace), "--", std::getenv("TUTTI_RANK_PROGRAM"), name});
+    return tutti_run_words({"-n", std::to_string(size), "--grace=" + std::to_string(grace), "--", std::getenv("TUTTI_TEST_RANK_PROGRAM"), name});
 }
 
 std::string of_rank(int rank) { return "[" + std::to_string(rank) + "] "; }
@@ -160,7 +160,7 @@ TEST_CASE("ranks that exit without closing keep no other from it") {
 }
 
 TEST_CASE("a job plays two hosts on one: memory within, TCP between") {
-    const std::string program = std::getenv("TUTTI_RANK_PROGRAM");
+    const std::string program = std::getenv("TUTTI_TEST_RANK_PROGRAM");
     const outcome all = tutti_run(shells(ranks, "TUTTI_HOST=$((RANK / 2)) exec " + program + " hosts"));
     INFO(all.err);
     CHECK(all.code == 0);

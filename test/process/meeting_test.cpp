@@ -7,8 +7,8 @@
 namespace {
 
 std::string meeting() {
-    const char* program = std::getenv("TUTTI_MEETING");
-    REQUIRE_MESSAGE(program != nullptr, "TUTTI_MEETING names the program to start");
+    const char* program = std::getenv("TUTTI_TEST_MEETING");
+    REQUIRE_MESSAGE(program != nullptr, "TUTTI_TEST_MEETING names the program to start");
     return program;
 }
 

@@ -1,4 +1,4 @@
-// More elements than 31 bits count. Takes 5 GiB of memory, so it runs when asked for only: TUTTI_PROPERTY=huge.
+// More elements than 31 bits count. Takes 5 GiB of memory, so it runs when asked for only: TUTTI_TEST_PROPERTY=huge.
 #include "support/ranks.hpp"
 
 #include <doctest/doctest.h>
@@ -37,9 +37,9 @@ task<> move_huge(communicator& world) {
 }  // namespace
 
 TEST_CASE("a sum and a broadcast of more than 2^31 elements are right" * doctest::timeout(3600)) {
-    const char* const asked = std::getenv("TUTTI_PROPERTY");
+    const char* const asked = std::getenv("TUTTI_TEST_PROPERTY");
     if (!asked || std::string_view(asked) != "huge") {
-        MESSAGE("skipped: TUTTI_PROPERTY=huge runs it");
+        MESSAGE("skipped: TUTTI_TEST_PROPERTY=huge runs it");
         return;
     }
     const auto began = std::chrono::steady_clock::now();

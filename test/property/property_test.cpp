@@ -91,7 +91,7 @@ void run_series(std::span<const sample_case> cases) {
 }
 
 bool asked_for(std::string_view what) {
-    const char* const said = std::getenv("TUTTI_PROPERTY");
+    const char* const said = std::getenv("TUTTI_TEST_PROPERTY");
     return said && said == what;
 }
 

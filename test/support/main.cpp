@@ -1,4 +1,4 @@
-// What test programs begin with. A test case that does not end is aborted, which tells its name, after two minutes, TUTTI_PATIENCE times as
+// What test programs begin with. A test case that does not end is aborted, which tells its name, after two minutes, TUTTI_TEST_PATIENCE times as
 // many (0: never), or what it says with doctest::timeout.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
@@ -20,7 +20,7 @@ void give_up(int) {
 struct watchdog final : doctest::IReporter {
     explicit watchdog(const doctest::ContextOptions&) { std::signal(SIGALRM, give_up); }
     void test_case_start(const doctest::TestCaseData& which) override {
-        const char* const patience = std::getenv("TUTTI_PATIENCE");
+        const char* const patience = std::getenv("TUTTI_TEST_PATIENCE");
         const double seconds = which.m_timeout > 0 ? which.m_timeout : 120 * (patience ? std::atof(patience) : 1);
         ::alarm(static_cast<unsigned>(seconds));
     }

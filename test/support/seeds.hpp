@@ -7,15 +7,15 @@
 
 namespace tutti::test {
 
-/// TUTTI_SEEDS, or else so many.
+/// TUTTI_TEST_SEEDS, or else so many.
 inline std::uint64_t seeds(std::uint64_t otherwise) {
-    const char* const more = std::getenv("TUTTI_SEEDS");
+    const char* const more = std::getenv("TUTTI_TEST_SEEDS");
     return more ? std::strtoull(more, nullptr, 10) : otherwise;
 }
 
-/// TUTTI_SEED, as a failed check has told it, or else another one each time.
+/// TUTTI_TEST_SEED, as a failed check has told it, or else another one each time.
 inline std::uint64_t any_seed() {
-    const char* const again = std::getenv("TUTTI_SEED");
+    const char* const again = std::getenv("TUTTI_TEST_SEED");
     return again ? std::strtoull(again, nullptr, 10) : std::random_device{}();
 }
 

@@ -1,4 +1,4 @@
-#include <tutti/context.hpp>
+#include "communicator/environment.hpp"
 
 #include <doctest/doctest.h>
 #include <stdlib.h>
@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 using namespace tutti;
 
@@ -106,4 +107,41 @@ TEST_CASE("a variable that makes no sense is refused with its name, its value an
         CHECK(refused.failure().code() == error::invalid_argument);
         CHECK(refused.failure().details().cause.find(each.says) != std::string::npos);
     }
+}
+
+TEST_CASE("a variable that is none of Tutti's is told of, with the one that was probably meant") {
+    struct row {
+        const char* entry;
+        const char* says;  // null: nothing
+    };
+    const row rows[] = {
+        {"TUTTI_TRANSPROT=tcp", "TUTTI_TRANSPROT is set, which means nothing to Tutti; perhaps TUTTI_TRANSPORT is meant"},
+        {"TUTTI_TRANPORT=tcp", "TUTTI_TRANPORT is set, which means nothing to Tutti; perhaps TUTTI_TRANSPORT is meant"},
+        {"TUTTI_WORLDSIZE=2", "TUTTI_WORLDSIZE is set, which means nothing to Tutti; perhaps TUTTI_WORLD_SIZE is meant"},
+        {"TUTTI_JOBS=", "TUTTI_JOBS is set, which means nothing to Tutti; perhaps TUTTI_JOB is meant"},
+        {"TUTTI_INTERFACE=eth0", "TUTTI_INTERFACE is set, which means nothing to Tutti"},
+        {"TUTTI_=", "TUTTI_ is set, which means nothing to Tutti; perhaps TUTTI_JOB is meant"},
+        {"TUTTI_TRANSPORT=tcp", nullptr},
+        {"TUTTI_TEST_ANYTHING=1", nullptr},
+        {"TUTTIFRUTTI=1", nullptr},
+        {"tutti_job=1", nullptr},
+        {"RANK=1", nullptr},
+        {"TUTTI", nullptr},
+    };
+    for (const row& each : rows) {
+        CAPTURE(each.entry);
+        const char* const environment[] = {"PATH=/bin", each.entry, nullptr};
+        const std::vector<std::string> expected = each.says ? std::vector<std::string>{each.says} : std::vector<std::string>();
+        CHECK(about_unknown_variables(environment) == expected);
+    }
+    CHECK(about_unknown_variables(nullptr).empty());
+}
+
+TEST_CASE("unknown variables of this process are told to whom the options say") {
+    static std::vector<std::string> heard;
+    context_options options;
+    options.notice = [](const std::string& sentence) { heard.push_back(sentence); };
+    const environment_of_one wrong("TUTTI_HOTS", "1");
+    REQUIRE(with_environment(options));
+    CHECK(heard == std::vector<std::string>{"TUTTI_HOTS is set, which means nothing to Tutti; perhaps TUTTI_HOST is meant"});
 }
