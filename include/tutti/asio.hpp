@@ -1,6 +1,7 @@
 // Tutti inside a program that has its own Asio: the only public header that names it.
 #pragma once
 
+#include <tutti/detail/asio_host.hpp>
 #include <tutti/detail/async_run.hpp>
 #include <tutti/detail/completion.hpp>
 #include <tutti/event_loop.hpp>
@@ -9,25 +10,37 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
 
-#include <exception>
+#include <memory>
 #include <utility>
 
-namespace tutti {
+#if BOOST_VERSION < 108100
+#error "tutti/asio.hpp needs Boost 1.81 or later; it need not be the Boost that Tutti was built with"
+#endif
+
+namespace [[gnu::visibility("default")]] tutti {
 
 /// Where a guest loop makes progress: `event_loop loop{host{context.get_executor()}};`
 /// The executor must run one thing at a time: an io_context run by one thread, or a strand. When its context is destroyed first, what lives on
 /// the loop ends, and the loop does nothing any more.
-class host {
+class host final : public detail::any_host {
 public:
     explicit host(boost::asio::any_io_executor executor) : executor_(std::move(executor)) {}
     const boost::asio::any_io_executor& executor() const noexcept { return executor_; }
 
 private:
+    std::unique_ptr<detail::host_side> receive(detail::guest_side& guest, int descriptor) const override {
+        return std::make_unique<detail::asio_host>(executor_, guest, descriptor);
+    }
+
     boost::asio::any_io_executor executor_;
 };
 
-/// Sockets made on it complete on the loop's thread. In a guest's handlers `event_loop::here()` is false; they may post and start timers.
-boost::asio::any_io_executor executor_of(event_loop& loop);
+/// The executor that a guest loop makes progress on. Throws error::invalid_argument for a loop that is no guest, or whose host has gone: sockets
+/// beside Tutti belong to the program's own io_context.
+inline boost::asio::any_io_executor executor_of(event_loop& loop) {
+    if (auto* const found = detail::asio_host_of(loop)) return found->executor();
+    throw failure(error::invalid_argument, "only a guest loop has an executor");
+}
 
 /// Starts `work` on `loop` for any Asio completion token: a callback, `use_future`, `use_awaitable`, ... The signature is
 /// `void(std::exception_ptr)`, or `void(std::exception_ptr, T)`. Asio's per-operation cancellation cancels the task. Call it where the

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace tutti {
+namespace [[gnu::visibility("default")]] tutti {
 
 class cancel_source;
 class event_loop;

@@ -18,7 +18,7 @@
 #include <span>
 #include <string>
 
-namespace tutti {
+namespace [[gnu::visibility("default")]] tutti {
 
 namespace gpu {
 class communicator;

@@ -13,7 +13,7 @@
 #include <optional>
 #include <string>
 
-namespace tutti {
+namespace [[gnu::visibility("default")]] tutti {
 
 /// How ranks reach each other.
 enum class transport_kind : std::uint8_t {

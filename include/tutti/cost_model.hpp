@@ -3,7 +3,7 @@
 
 #include <tutti/types.hpp>
 
-namespace tutti {
+namespace [[gnu::visibility("default")]] tutti {
 
 /// What things cost on a group of hosts, in seconds. The ranks of a group use the numbers of its rank 0, so all choose alike. Memory that is
 /// in no cache costs all algorithms nearly alike, since within a host what a slice brought is sent on while it is hot: only that it had to come

@@ -9,7 +9,7 @@
 #include <system_error>
 #include <vector>
 
-namespace tutti {
+namespace [[gnu::visibility("default")]] tutti {
 
 enum class error {
     cancelled = 1,       // somebody asked for the end: a scope, a deadline around the await, a dropped future

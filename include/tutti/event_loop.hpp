@@ -7,9 +7,11 @@
 
 #include <memory>
 
-namespace tutti {
+namespace [[gnu::visibility("default")]] tutti {
 
-class host;  // tutti/asio.hpp
+namespace detail {
+class any_host;
+}
 
 /// Everything posted to a loop runs on it one after the other, so code on a loop needs no lock against other code on it.
 class event_loop {
@@ -21,8 +23,8 @@ public:
     event_loop();
     explicit event_loop(virtual_time_t);
     /// A guest: makes progress on an executor of the host program, without a thread of its own and without `run`. Destroy it there,
-    /// or when nothing runs there any more.
-    explicit event_loop(const host& where);
+    /// or when nothing runs there any more. Its place is a `host` of tutti/asio.hpp.
+    explicit event_loop(const detail::any_host& where);
     event_loop(const event_loop&) = delete;
     event_loop& operator=(const event_loop&) = delete;
     /// Never runs what is still queued, never blocks. Contexts that live here are stopped. In a process that was forked since, nothing happens.

@@ -7,7 +7,7 @@
 #include <memory>
 #include <optional>
 
-namespace tutti {
+namespace [[gnu::visibility("default")]] tutti {
 namespace detail {
 
 template <class Awaitable>

@@ -5,7 +5,7 @@
 #include <tutti/task.hpp>
 #include <tutti/types.hpp>
 
-namespace tutti {
+namespace [[gnu::visibility("default")]] tutti {
 
 /// An operation that was issued when you got this. Awaited once, from wherever you are:
 ///

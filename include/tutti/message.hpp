@@ -3,7 +3,7 @@
 
 #include <tutti/types.hpp>
 
-namespace tutti {
+namespace [[gnu::visibility("default")]] tutti {
 
 /// What a receiver chooses messages by, beside their source: any number but any_tag.
 using message_tag = std::uint64_t;

@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-namespace tutti {
+namespace [[gnu::visibility("default")]] tutti {
 
 namespace detail {
 class repeated_call;

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti {
+namespace [[gnu::visibility("default")]] tutti {
 
 /// What the reducer knows of a parameter. A gradient without memory gets its memory from the reducer; see reducer::gradient.
 struct parameter {

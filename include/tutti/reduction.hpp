@@ -14,7 +14,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace tutti {
+namespace [[gnu::visibility("default")]] tutti {
 
 /// The sum of every rank's elements, each multiplied by its own rank's factor before. For floating and complex types; see docs/numerics.md.
 class premul_sum {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <variant>
 
-namespace tutti {
+namespace [[gnu::visibility("default")]] tutti {
 
 template <class T = void>
 class [[nodiscard]] result {

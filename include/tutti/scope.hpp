@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti {
+namespace [[gnu::visibility("default")]] tutti {
 namespace detail {
 class children_first;
 }

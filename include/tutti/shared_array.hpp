@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-namespace tutti {
+namespace [[gnu::visibility("default")]] tutti {
 
 class arena;
 

@@ -4,7 +4,7 @@
 #include <tutti/detail/timer.hpp>
 #include <tutti/detail/waiting.hpp>
 
-namespace tutti {
+namespace [[gnu::visibility("default")]] tutti {
 namespace detail {
 
 class sleep_awaiter final : waiting {

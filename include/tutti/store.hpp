@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-namespace tutti {
+namespace [[gnu::visibility("default")]] tutti {
 
 /// One rank's view of the shared keys. Used on the loop of the task that opened it; several operations may be under way at once.
 /// Each ends by its deadline: with error::timed_out, naming the store and the key. Implement it to bring your own.

@@ -6,7 +6,7 @@
 #include <coroutine>
 #include <utility>
 
-namespace tutti {
+namespace [[gnu::visibility("default")]] tutti {
 
 /// Lazy: nothing happens before `co_await std::move(t)`, which is done exactly once. Exceptions come out of that await.
 /// A task runs on the loop of its awaiter and obeys its awaiter's cancellation.

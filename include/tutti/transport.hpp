@@ -11,7 +11,7 @@
 #include <string>
 #include <system_error>
 
-namespace tutti {
+namespace [[gnu::visibility("default")]] tutti {
 
 class event_loop;
 class near_link;

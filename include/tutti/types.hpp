@@ -14,7 +14,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace tutti {
+namespace [[gnu::visibility("default")]] tutti {
 
 /// A process of a group, 0 to size - 1.
 using rank = int;

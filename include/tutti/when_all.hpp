@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-namespace tutti {
+namespace [[gnu::visibility("default")]] tutti {
 namespace detail {
 
 template <class T>

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace tutti {
+namespace [[gnu::visibility("default")]] tutti {
 
 struct world {
     rank me = 0;

@@ -20,7 +20,7 @@
 
 namespace tutti::gpu {
 
-class device_group {
+class [[gnu::visibility("hidden")]] device_group {
 public:
     device_group(std::unique_ptr<tutti::communicator> ranks, tutti::detail::device_joining by)
         : child(std::move(ranks)),

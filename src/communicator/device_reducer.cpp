@@ -58,7 +58,7 @@ struct holding {
 
 }  // namespace
 
-class reducer::state final : bucket_carrier {
+class [[gnu::visibility("hidden")]] reducer::state final : bucket_carrier {
 public:
     /// What it throws is told to the other ranks.
     static std::unique_ptr<state> make(communicator& over, std::vector<parameter> parameters, const reducer_options& how);

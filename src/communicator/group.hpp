@@ -36,7 +36,7 @@ struct membership {
 };
 
 /// On the loop, except where it says otherwise.
-class group final : private engine_observer, private control_observer, private monitor_observer, private visited {
+class [[gnu::visibility("hidden")]] group final : private engine_observer, private control_observer, private monitor_observer, private visited {
 public:
     group(std::shared_ptr<context::state> home, membership who);
     ~group();
@@ -173,7 +173,7 @@ private:
 };
 
 /// Who may look into a communicator from outside.
-class inside_of {
+class [[gnu::visibility("hidden")]] inside_of {
 public:
     static group& get(communicator& which) noexcept { return *which.group_; }
 };

@@ -37,7 +37,7 @@ private:
     quiet_thread thread_;
 };
 
-class context::state : public std::enable_shared_from_this<context::state> {
+class [[gnu::visibility("hidden")]] context::state : public std::enable_shared_from_this<context::state> {
 public:
     explicit state(context_options options);
     state(event_loop& progress, std::unique_ptr<transport> network, context_options options);

@@ -23,7 +23,7 @@ std::function<void(std::string)> abort_of(communicator& over) {
 
 }  // namespace
 
-class reducer::state final : bucket_carrier {
+class [[gnu::visibility("hidden")]] reducer::state final : bucket_carrier {
 public:
     state(communicator& over, std::vector<parameter> parameters, const reducer_options& how)
         : over_(over),

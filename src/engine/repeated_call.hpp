@@ -14,7 +14,7 @@ namespace detail {
 
 /// Made by engine::keep, and changed with the engine's guard held. Several operations, because one may still be held by its future, or by
 /// the engine for a moment, when it has ended and the next begins.
-class repeated_call final {
+class [[gnu::visibility("hidden")]] repeated_call final {
 public:
     explicit repeated_call(std::shared_ptr<class engine> owner) noexcept : owner_(std::move(owner)) {}
     repeated_call(const repeated_call&) = delete;

@@ -6,7 +6,7 @@
 
 namespace tutti::gpu {
 
-class device_code_state final {
+class [[gnu::visibility("hidden")]] device_code_state final {
 public:
     device_code_state(std::shared_ptr<device_state> where, CUmodule handle, std::string name)
         : home(std::move(where)),

@@ -25,7 +25,7 @@ struct device_places {
     event_loop* lifecycle = nullptr;  // calls that block
 };
 
-class device_state final : public std::enable_shared_from_this<device_state> {
+class [[gnu::visibility("hidden")]] device_state final : public std::enable_shared_from_this<device_state> {
 public:
     /// The table outlives it.
     static result<std::shared_ptr<device_state>> open(const driver_table& driver, int ordinal, device_options options,

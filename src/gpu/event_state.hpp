@@ -4,6 +4,7 @@
 #include "gpu/device_state.hpp"
 
 #include <tutti/detail/promise.hpp>
+#include <tutti/gpu/event.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -13,7 +14,7 @@ namespace tutti::gpu {
 
 enum class answer { ready, pending, broken };
 
-class event_state final {
+class [[gnu::visibility("hidden")]] event_state final {
 public:
     static void* operator new(std::size_t bytes) { return detail::allocate_frame(bytes); }
     static void operator delete(void* place, std::size_t bytes) noexcept { detail::recycle_frame(place, bytes); }

@@ -6,7 +6,7 @@
 #include "gpu/watched.hpp"
 
 #include <tutti/detail/future_state.hpp>
-#include <tutti/gpu/stream.hpp>
+#include <tutti/gpu/operation.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -19,7 +19,6 @@ namespace tutti::gpu {
 
 class issuing;
 class operation_pool;
-class operation_state;
 class placing;
 
 /// Whoever carries operations out.
@@ -40,7 +39,7 @@ protected:
 
 /// Three references: the future's, the handle's, and its owner's, who gives it back when nothing uses the memory any more. The future may
 /// end earlier, by being cancelled or dropped.
-class operation_state final : public detail::future_state {
+class [[gnu::visibility("hidden")]] operation_state final : public detail::future_state {
 public:
     device_request what;
     static constexpr duration first_patience = std::chrono::milliseconds(250);

@@ -11,7 +11,7 @@
 
 namespace tutti::gpu {
 
-class stream_state final {
+class [[gnu::visibility("hidden")]] stream_state final {
 public:
     stream_state(std::shared_ptr<device_state> home, CUstream handle, bool owned);
     stream_state(const stream_state&) = delete;

@@ -15,7 +15,7 @@ using asio::ip::tcp;
 
 /// Shared with Asio's handler, which may outlive the task.
 struct attempt {
-    attempt(event_loop& loop, bell& rings) : socket(executor_of(loop)), ended(&rings) {}
+    attempt(event_loop& loop, bell& rings) : socket(io_of(loop)), ended(&rings) {}
     tcp::socket socket;
     bell* ended;  // null when nothing waits any more
 };

@@ -52,7 +52,7 @@ private:
     std::string value_;
 };
 
-class memory_table::state {
+class [[gnu::visibility("hidden")]] memory_table::state {
 public:
     store_reply apply(const store_request& request);
     /// True: the key is set, and the waiter has its value already. False: it will be posted.

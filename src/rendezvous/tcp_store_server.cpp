@@ -24,7 +24,7 @@ class tcp_store_server::listener final : public std::enable_shared_from_this<lis
 public:
     static constexpr std::chrono::milliseconds pause{50};
 
-    explicit listener(tcp_store_server& owner) : socket(executor_of(owner.loop_)), owner_(&owner), loop_(owner.loop_) {}
+    explicit listener(tcp_store_server& owner) : socket(io_of(owner.loop_)), owner_(&owner), loop_(owner.loop_) {}
 
     void accept() noexcept {
         socket.async_accept([self = shared_from_this()](boost::system::error_code error, tcp::socket fresh) {

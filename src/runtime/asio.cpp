@@ -1,29 +1,19 @@
 #include "runtime/asio.hpp"
 
-#include "base/descriptors.hpp"
 #include "runtime/loop_state.hpp"
-
-#include <tutti/error.hpp>
+#include "runtime/readiness.hpp"
 
 namespace tutti {
 
-/// What the kernel tells of sockets through; Asio opens it for the first of them, in the middle of whatever makes that.
-static void open_reactor(asio::io_context& io) {
-    try {
-        const asio::steady_timer needs_it(io);
-    } catch (const boost::system::system_error& why) {
-        const std::error_code code = why.code();
-        throw failure(error::system, out_of_descriptors(code) ? "this process has " + no_descriptor_left("an event loop", code)
-                                                              : std::string("there can be no event loop: ") + why.what());
-    }
+asio::io_context& io_of(event_loop& loop) {
+    event_loop::impl& state = loop.inner();
+    if (!state.io_used) detail::readiness_of(state.own_io());  // what Asio would open in the middle of whatever makes its first socket
+    state.io_used = true;
+    return state.own_io();
 }
 
-asio::any_io_executor executor_of(event_loop& loop) {
-    event_loop::impl& state = loop.inner();
-    if (state.place) return state.place->executor();
-    if (!state.io_used) open_reactor(state.own_io());
-    state.io_used = true;
-    return state.own_io().get_executor();
+void look_again(event_loop& loop) {
+    if (const auto& place = loop.inner().place) place->look_again();
 }
 
 namespace detail {
@@ -32,6 +22,10 @@ family& residents_of(event_loop& loop) {
     auto& residents = loop.inner().residents;
     if (!residents) residents.emplace(loop, family::frames::owned);
     return *residents;
+}
+
+void queue_call(event_loop& loop, std::unique_ptr<queued_call> what) {
+    asio::post(io_of(loop), [what = std::move(what)] { what->run(); });
 }
 
 }  // namespace detail

@@ -1,5 +1,5 @@
 // The only internal header through which Asio's names come.
-// Asio is used header-only: its functions stay inline, so a program with an Asio of its own (of the same version) meets no symbol twice.
+// Asio is used header-only: its functions stay inside the library, so a program may have an Asio of its own.
 #pragma once
 
 #include <tutti/asio.hpp>
@@ -25,5 +25,12 @@
 namespace tutti {
 
 namespace asio = boost::asio;
+
+class event_loop;
+
+/// Where the library's sockets and timers are. What completes there does so in turns of the loop; nobody else's posts wake a guest.
+asio::io_context& io_of(event_loop& loop);
+/// After something was begun there outside of a turn, of which a guest's host does not know yet.
+void look_again(event_loop& loop);
 
 }  // namespace tutti

@@ -1,4 +1,5 @@
 #include "runtime/loop_state.hpp"
+#include "runtime/readiness.hpp"
 
 #include <tutti/asio.hpp>
 #include <tutti/error.hpp>
@@ -10,12 +11,12 @@ namespace tutti {
 
 constinit thread_local event_loop* detail::current_loop = nullptr;
 
-event_loop::event_loop() : impl_(std::make_unique<impl>(*this)) { impl_->own_io(); }
+event_loop::event_loop() : impl_(std::make_unique<impl>(*this)) { impl_->io_work.emplace(impl_->own_io().get_executor()); }
 
 event_loop::event_loop(virtual_time_t) : impl_(std::make_unique<impl>(*this)) { impl_->virtual_time = true; }
 
-event_loop::event_loop(const host& where) : impl_(std::make_unique<impl>(*this)) {
-    impl_->place = std::make_shared<detail::guest>(*this, where.executor());
+event_loop::event_loop(const detail::any_host& where) : impl_(std::make_unique<impl>(*this)) {
+    impl_->place = std::make_shared<detail::guest>(*this, where);
 }
 
 event_loop::~event_loop() {
@@ -79,7 +80,7 @@ void event_loop::withdraw(detail::runnable& work) noexcept {
 void event_loop::start_timer(detail::timer& work, time_point when) {
     if (!impl_->made.here()) return;
     impl_->timers.push(work, when);
-    if (impl_->place && !here()) impl_->place->arm();
+    if (impl_->place && !here()) impl_->place->look_again();
 }
 
 /// As for what is queued.
@@ -150,10 +151,7 @@ std::exception_ptr foreignness_of(event_loop& loop) {
 // ---- turns
 
 asio::io_context& event_loop::impl::own_io() {
-    if (!io) {
-        io.emplace(1);
-        if (!virtual_time) io_work.emplace(io->get_executor());
-    }
+    if (!io) io.emplace(1);
     return *io;
 }
 
@@ -231,12 +229,14 @@ bool event_loop::impl::look_at_clock(unsigned after) noexcept {
     return late;
 }
 
-void event_loop::impl::poll_io(int limit) {
+bool event_loop::impl::poll_io(int limit) {
     polled_at = turns;
-    if (!io) return;
+    if (!io) return true;
     arm_lazy();
     io->restart();
-    for (int i = 0; i < limit && made.here() && io->poll_one() != 0; ++i) {}
+    for (int i = 0; i < limit && made.here(); ++i)
+        if (io->poll_one() == 0) return true;
+    return false;
 }
 
 /// Virtual time: asks the sockets, then moves the clock to the next timer. False when nothing can ever run again.

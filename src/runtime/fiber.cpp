@@ -119,7 +119,7 @@ struct borrowed_stack {
 
 }  // namespace
 
-class fiber::parts {
+class [[gnu::visibility("hidden")]] fiber::parts {
 public:
     parts(entry& body, std::size_t stack_bytes) : body_(body), stack_(detail::take_stack(stack_bytes)), watch_(stack_) {
         boost::context::stack_context context;

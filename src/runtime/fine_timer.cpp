@@ -16,13 +16,14 @@ void fine_timer::start(time_point when) {
         return;
     }
     if (!clock_) {
-        clock_.emplace(executor_of(loop_));
+        clock_.emplace(io_of(loop_));
         self_ = std::make_shared<fine_timer*>(this);
     }
     clock_->expires_at(std::chrono::time_point_cast<std::chrono::steady_clock::duration>(when));
     clock_->async_wait([self = self_, when](boost::system::error_code stopped) {
         if (!stopped && *self && (*self)->when_ == when) (*self)->due();  // otherwise a later call changed its mind
     });
+    look_again(loop_);
 }
 
 void fine_timer::stop() noexcept {

@@ -1,110 +1,93 @@
 // A loop that lives on somebody else's executor: it asks for a turn when there is something to do and holds nothing in between.
 #include "runtime/loop_state.hpp"
+#include "runtime/readiness.hpp"
 
-#include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace tutti::detail {
 
-// ---- hosts
-
-asio::execution_context::id hospitality::id;
-
-void hospitality::add(guest& one) {
-    const std::lock_guard lock(guard_);
-    guests_.push_back(&one);
-}
-
-void hospitality::remove(guest& one) noexcept {
-    const std::lock_guard lock(guard_);
-    std::erase(guests_, &one);
-}
-
-/// Before the services that are older than the first guest, such as that of its timer: sockets can still be closed.
-void hospitality::shutdown() noexcept {
-    while (!guests_.empty()) {
-        guest* const last = guests_.back();
-        guests_.pop_back();
-        last->host_goes();
-    }
-}
-
-// ---- guests
-
-guest::guest(event_loop& loop, asio::any_io_executor executor) : loop_(&loop), executor_(std::move(executor)) {
-    alarm_.emplace(executor_);
-    host_ = &asio::use_service<hospitality>(asio::query(executor_, asio::execution::context));
-    host_->add(*this);
-}
+guest::guest(event_loop& loop, const any_host& where) : loop_(&loop), host_(where.receive(*this, readiness_of(loop.inner().own_io()))) {}
 
 void guest::schedule() {
-    if (scheduled_ || !executor_) return;
+    if (scheduled_ || !host_) return;
     scheduled_ = true;
-    asio::post(executor_, [self = shared_from_this()] { self->turn(); });
+    host_->call(shared_from_this());
+}
+
+void guest::look_again() {
+    if (loop_->here()) return;  // at the end of the turn
+    const std::lock_guard lock(loop_->inner().mutex);
+    schedule();
 }
 
 void guest::turn() {
     if (loop_ == nullptr || !made_.here()) return;
     event_loop::impl& state = loop_->inner();
     {
+        const std::lock_guard lock(state.mutex);
+        scheduled_ = false;
+    }
+    bool polled = false;
+    {
         const presence guard(*loop_);
+        polled = state.poll_io(event_loop::impl::batch);
         state.take_remote();
         state.run_batch();
         if (!made_.here()) return;  // a task has forked
         if (!state.timers.empty()) state.fire_timers(loop_->now());
+        set_alarm();
+        // What was begun in this turn may have ended at once, which no descriptor tells.
+        polled = state.poll_io(event_loop::impl::batch) && polled;
     }
     {
         const std::lock_guard lock(state.mutex);
-        scheduled_ = false;
-        if (!state.local.empty() || !state.remote.empty()) schedule();
+        if (!polled || !state.local.empty() || !state.remote.empty()) schedule();
     }
-    arm();
+    watch();
 }
 
-void guest::arm() {
-    const time_point next = loop_->inner().timers.next();
-    if (next == armed_for_ || !alarm_) return;
-    armed_for_ = next;
-    alarm_->cancel();
-    if (next == no_deadline) return;
-    alarm_->expires_at(std::chrono::time_point_cast<std::chrono::steady_clock::duration>(next));
-    alarm_->async_wait([self = shared_from_this(), next](boost::system::error_code stopped) {
-        if (stopped || self->armed_for_ != next) return;  // a later call changed its mind
-        self->armed_for_ = no_deadline;
-        self->turn();
-    });
+void guest::readable() {
+    watching_ = false;
+    turn();
 }
 
-/// As far as the executor tells.
-bool guest::hosted_here() const noexcept {
-    if (!made_.here()) return false;
-    const auto told = [this]<class Executor>(std::type_identity<Executor>) {
-        const auto* known = executor_.target<Executor>();
-        return known && known->running_in_this_thread();
-    };
-    return told(std::type_identity<asio::io_context::executor_type>()) ||
-           told(std::type_identity<asio::strand<asio::io_context::executor_type>>()) ||
-           told(std::type_identity<asio::strand<asio::any_io_executor>>());
+/// For the soonest timer, so that the descriptor tells of it.
+void guest::set_alarm() {
+    event_loop::impl& state = loop_->inner();
+    const time_point next = state.timers.next();
+    if (next == state.alarm_at) return;
+    if (next != no_deadline) return state.set_alarm(next);
+    state.alarm_at = no_deadline;
+    state.alarm->cancel();
+}
+
+/// While anything waits, and not longer: the host's run() returns when nobody waits for anything.
+void guest::watch() {
+    if (!host_) return;
+    const bool waits = !loop_->inner().io->stopped();
+    if (waits == watching_) return;
+    watching_ = waits;
+    if (waits) host_->watch(shared_from_this());
+    else host_->stop_watching();
 }
 
 void guest::leave() noexcept {
     if (!made_.here()) return;
     loop_ = nullptr;
-    armed_for_ = no_deadline;
-    alarm_.reset();
-    if (host_ != nullptr) std::exchange(host_, nullptr)->remove(*this);
-    executor_ = {};
+    host_.reset();
 }
 
+/// What uses the loop ends, as if the loop went.
 void guest::host_goes() noexcept {
     if (!made_.here()) return;
     const auto self = shared_from_this();
-    host_ = nullptr;
     if (loop_ != nullptr) loop_->inner().vacate();
-    armed_for_ = no_deadline;
-    alarm_.reset();
-    executor_ = {};
+    host_.reset();
+}
+
+host_side* host_of(event_loop& loop) noexcept {
+    const auto& place = loop.inner().place;
+    return place ? place->host() : nullptr;
 }
 
 bool waits_for_itself(event_loop& loop) noexcept {

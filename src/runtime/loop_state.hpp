@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/family.hpp>
+#include <tutti/detail/hosting.hpp>
 
 #include "base/process.hpp"
 #include "runtime/asio.hpp"
@@ -24,55 +25,40 @@ namespace detail {
 
 class guest;
 
-/// The guests of one execution context, which are told when that is destroyed: after it nothing of Asio's may be touched.
-class hospitality final : public asio::execution_context::service {
+/// A loop's place in a host program. Shared with the handlers that the host's executor holds, which may outlive the loop. The loop's sockets
+/// and timers are on an io_context of its own, which nobody runs: the host watches its epoll descriptor, and a turn polls it.
+class guest final : public guest_side, public std::enable_shared_from_this<guest> {
 public:
-    static asio::execution_context::id id;
-    explicit hospitality(asio::execution_context& of) : service(of) {}
-
-    void add(guest& one);
-    void remove(guest& one) noexcept;
-
-private:
-    void shutdown() noexcept override;
-
-    std::mutex guard_;
-    std::vector<guest*> guests_;
-};
-
-/// A loop's place in a host program. Shared with the handlers the host's executor holds, which may outlive the loop.
-class guest : public std::enable_shared_from_this<guest> {
-public:
-    guest(event_loop& loop, asio::any_io_executor executor);
+    guest(event_loop& loop, const any_host& where);
     ~guest() { leave(); }
 
-    /// Empty when the host has gone.
-    const asio::any_io_executor& executor() const noexcept { return executor_; }
+    /// Null when the host has gone.
+    host_side* host() const noexcept { return host_.get(); }
     /// Asks the host for a turn, unless one is coming already. The loop's mutex is held.
     void schedule();
-    /// Lets the host's clock wake us for the soonest timer.
-    void arm();
+    /// Something waits that was begun outside of a turn.
+    void look_again();
     /// The loop goes.
     void leave() noexcept;
-    /// The host's context goes. What uses the loop ends, as if the loop went.
-    void host_goes() noexcept;
-    bool hosted_here() const noexcept;
+    void host_goes() noexcept override;
+    bool hosted_here() const noexcept { return made_.here() && host_ && host_->here(); }
 
 private:
-    void turn();
+    void turn() override;
+    void readable() override;
+    void set_alarm();
+    void watch();
 
     const birthplace made_;
     event_loop* loop_;  // null when it is gone
-    asio::any_io_executor executor_;
-    std::optional<asio::steady_timer> alarm_;
-    hospitality* host_;  // null when it has gone, or the loop has
-    time_point armed_for_ = no_deadline;
+    std::unique_ptr<host_side> host_;
+    bool watching_ = false;   // the host tells when the descriptor is readable
     bool scheduled_ = false;  // under the loop's mutex
 };
 
 }  // namespace detail
 
-struct event_loop::impl {
+struct [[gnu::visibility("hidden")]] event_loop::impl {
     /// Work between two looks at timers and sockets.
     static constexpr int batch = 64;
     /// Eighths of turns. What a thread does here in passing counts as one of them, and so does a try of one that spins.
@@ -150,7 +136,8 @@ struct event_loop::impl {
     bool virtual_turn();
     void run_batch() noexcept;
     void fire_timers(time_point now) noexcept;
-    void poll_io(int limit);
+    /// False when there may be more to do at once.
+    bool poll_io(int limit);
     bool jump();
 
     // waiting.cpp. A visitor is the helper's own loop, for which there may be something to do, too.

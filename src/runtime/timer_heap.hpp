@@ -9,7 +9,7 @@
 
 namespace tutti::detail {
 
-class timer_heap {
+class [[gnu::visibility("hidden")]] timer_heap {
 public:
     timer_heap() = default;
     timer_heap(const timer_heap&) = delete;

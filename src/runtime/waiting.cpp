@@ -14,6 +14,7 @@ void attempt::queue() noexcept {
     auto& state = loop_.inner();
     if (state.place) {
         arm();  // the host decides when it sleeps
+        state.place->look_again();
         return;
     }
     (soon_ ? state.eager : state.lazy).push(*this);
@@ -26,7 +27,7 @@ void attempt::wait() noexcept {
 
 void attempt::wait_a_turn() noexcept {
     waiting_ = true;
-    if (auto& state = loop_.inner(); state.place) arm();
+    if (auto& state = loop_.inner(); state.place) queue();
     else state.postponed.push(*this);
 }
 

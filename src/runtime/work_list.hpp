@@ -8,7 +8,7 @@
 
 namespace tutti::detail {
 
-class work_list {
+class [[gnu::visibility("hidden")]] work_list {
 public:
     work_list() noexcept { close(); }
     work_list(const work_list&) = delete;

@@ -16,7 +16,7 @@
 namespace tutti {
 
 /// Any thread.
-class arena {
+class [[gnu::visibility("hidden")]] arena {
 public:
     /// What is not shared is ordinary memory, of which `locate` knows nothing.
     explicit arena(bool shared) noexcept : shared_(shared) {}

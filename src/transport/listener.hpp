@@ -61,7 +61,7 @@ public:
                 if (why != std::errc::operation_would_block && (!out_of_descriptors(why) || somebody_waits())) code = why;
                 return nullptr;
             }
-            socket came(executor_of(loop_));
+            socket came(io_of(loop_));
             boost::system::error_code refused;
             if (came.assign(acceptor_.local_endpoint(refused).protocol(), accepted.number(), refused)) {
                 code = refused;

@@ -183,7 +183,7 @@ local_news hear_news(int handle) noexcept {
 }
 
 result<local_protocol::socket> local_socket(event_loop& loop, file_descriptor from) {
-    local_protocol::socket made(executor_of(loop));
+    local_protocol::socket made(io_of(loop));
     boost::system::error_code code;
     made.assign(local_protocol(), from.number(), code);
     if (code) return failure(error::system, fmt::format("no event loop takes a socket of this host: {}", code.message()));

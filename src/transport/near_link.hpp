@@ -58,7 +58,7 @@ inline std::span<std::byte> part_of(std::span<std::byte> memory, reference what)
     return memory.subspan(static_cast<std::size_t>(what.offset), static_cast<std::size_t>(what.bytes));
 }
 
-class near_link {
+class [[gnu::visibility("hidden")]] near_link {
 public:
     /// The bytes that would be received next, where they lie, until `skip`. Like try_recv when there are none.
     virtual moved peek(std::span<const std::byte>& run) noexcept = 0;

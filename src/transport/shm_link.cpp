@@ -125,7 +125,7 @@ public:
         boost::system::error_code code;
         file_descriptor handle(socket_.release(code));
         if (code) return nullptr;
-        local_protocol::socket there(executor_of(other));
+        local_protocol::socket there(io_of(other));
         if (there.assign(local_protocol(), handle.number(), code)) return nullptr;
         handle.release();
         auto made = std::make_unique<shm_link>(other, std::move(there), peer_, mine_, no_single_copy);  // continue_from has more

@@ -16,7 +16,7 @@ result<std::unique_ptr<shm_transport>> shm_transport::listen(event_loop& loop, s
     std::string name;
     auto file = listen_locally(name);
     if (!file) return file.failure();
-    local_protocol::acceptor acceptor(executor_of(loop));
+    local_protocol::acceptor acceptor(io_of(loop));
     boost::system::error_code code;
     if (acceptor.assign(local_protocol(), file->number(), code)) return failure(error::system, code.message());
     file->release();

@@ -1,6 +1,5 @@
 #include "transport/tcp_address.hpp"
 
-#include "base/quiet_thread.hpp"
 #include "runtime/connecting.hpp"
 
 #include <tutti/event_loop.hpp>
@@ -32,36 +31,15 @@ std::string to_string(const tcp::endpoint& where) {
     return fmt::format("{}:{}", host, where.port());
 }
 
-/// Outlives the lookup when nobody wants its answer any more: then `owner` is null.
-struct lookup::question {
-    explicit question(event_loop& loop) : resolver(executor_of(loop)) {}
-    tcp::resolver resolver;
-    lookup* owner = nullptr;
-    detail::runnable* work = nullptr;
-};
-
-lookup::~lookup() {
-    if (asked_ != nullptr) asked_->owner = nullptr;
-}
-
 void lookup::start(event_loop& loop, const host_and_port& what, std::uint32_t zone, detail::runnable& work) {
     boost::system::error_code code;
     const auto numeric = number_of(what.host, zone, code);
-    if (!code) {
-        found_ = {tcp::endpoint(numeric, what.port)};
-        return work.run();
+    if (code) {
+        asked_.emplace(loop, what.host, what.port, work);
+        return;
     }
-    asked_ = std::make_shared<question>(loop);
-    asked_->owner = this;
-    asked_->work = &work;
-    auto answer = [asked = asked_](const boost::system::error_code& failed, const tcp::resolver::results_type& results) {
-        if (asked->owner == nullptr) return;
-        for (const auto& one : results) asked->owner->found_.push_back(one.endpoint());
-        if (failed) asked->owner->reason_ = failed.message();
-        asked->work->run();
-    };
-    const signals_blocked in_the_thread_it_starts;
-    asked_->resolver.async_resolve(what.host, std::to_string(what.port), tcp::resolver::numeric_service, std::move(answer));
+    numeric_ = {tcp::endpoint(numeric, what.port)};
+    work.run();
 }
 
 }  // namespace tutti

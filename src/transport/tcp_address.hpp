@@ -1,11 +1,10 @@
 // From "host:port" to the endpoints behind it.
 #pragma once
 
-#include "runtime/asio.hpp"
+#include "runtime/name_question.hpp"
 
 #include <tutti/detail/runnable.hpp>
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,26 +25,19 @@ std::optional<host_and_port> parse_address(std::string_view text);
 /// "127.0.0.1:80", "[::1]:80".
 std::string to_string(const asio::ip::tcp::endpoint& where);
 
-/// Looks a host up. The system's resolver cannot be interrupted, so it works on its own thread and what it finds too late is dropped.
+/// Looks a host up. What is found too late is dropped.
 class lookup {
 public:
-    lookup() = default;
-    lookup(const lookup&) = delete;
-    lookup& operator=(const lookup&) = delete;
-    ~lookup();
-
     /// Runs `work` when done; at once, before it returns, when the host is a numeric address, which gets the zone of this host (number_of).
     void start(event_loop& loop, const host_and_port& what, std::uint32_t zone, detail::runnable& work);
 
-    const std::vector<asio::ip::tcp::endpoint>& endpoints() const noexcept { return found_; }
+    const std::vector<asio::ip::tcp::endpoint>& endpoints() const noexcept { return asked_ ? asked_->endpoints() : numeric_; }
     /// Why there are none.
-    const std::string& reason() const noexcept { return reason_; }
+    std::string reason() const { return asked_ ? asked_->reason() : std::string(); }
 
 private:
-    struct question;
-    std::shared_ptr<question> asked_;
-    std::vector<asio::ip::tcp::endpoint> found_;
-    std::string reason_;
+    std::optional<name_question> asked_;
+    std::vector<asio::ip::tcp::endpoint> numeric_;
 };
 
 }  // namespace tutti

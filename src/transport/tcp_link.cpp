@@ -127,7 +127,7 @@ public:
         const auto protocol = socket_.local_endpoint(code).protocol();
         const int handle = socket_.release(code);
         if (code) return nullptr;
-        tcp::socket there(executor_of(other));
+        tcp::socket there(io_of(other));
         if (there.assign(protocol, handle, code)) {
             ::close(handle);
             return nullptr;

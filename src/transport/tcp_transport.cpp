@@ -39,7 +39,7 @@ result<std::unique_ptr<tcp_transport>> tcp_transport::listen(event_loop& loop, c
     const auto host = asio::ip::make_address(options.bind_host, code);
     if (code) return failure(error::invalid_argument, fmt::format("\"{}\" is not an IP address to listen on", options.bind_host));
     const tcp::endpoint where(host, options.port);
-    tcp::acceptor acceptor(executor_of(loop));
+    tcp::acceptor acceptor(io_of(loop));
     if ((code = open_unshared(acceptor, where.protocol()))) return refused_by_system(to_string(where), code);
     std::string usual_congestion_control = congestion_control_of(acceptor.native_handle());
     choose_host_congestion_control(acceptor.native_handle());
@@ -70,7 +70,7 @@ task<result<std::unique_ptr<link>>> tcp_transport::connect(std::string address, 
         std::string reason = host.reason();
         bool refused = false, final = !host.endpoints().empty();
         for (const auto& where : host.endpoints()) {
-            tcp::socket socket(executor_of(loop_));
+            tcp::socket socket(io_of(loop_));
             boost::system::error_code code;
             if (begin_connect(socket, where, code)) {
                 socket_wait<tcp::socket> connected{loop_, socket, tcp::socket::wait_write};

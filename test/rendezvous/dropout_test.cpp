@@ -35,7 +35,7 @@ struct hosted {
 /// A rank whose process ends when this does.
 class mortal {
 public:
-    mortal(hosted& job, rank me) : socket_(executor_of(job.loop)) {
+    mortal(hosted& job, rank me) : socket_(io_of(job.loop)) {
         socket_.connect({asio::ip::address_v4::loopback(), job.server->port()});
         asio::write(socket_, asio::buffer(std::string(protocol::mark) + protocol::frame(hello(me))));
         const auto until_answered = [](tcp::socket& socket) -> task<> {
@@ -111,7 +111,7 @@ TEST_CASE("a rank that closes its store, or drops it, or never said who it is, i
     one.reset();
     two.reset();
     {
-        tcp::socket stranger(executor_of(loop));
+        tcp::socket stranger(io_of(loop));
         stranger.connect({asio::ip::address_v4::loopback(), job.server->port()});
         asio::write(stranger, asio::buffer(std::string("GET / HTTP/1.1\r\n\r\n")));
     }

@@ -178,7 +178,7 @@ TEST_CASE("an address to which nothing can be sent ends the search at once, unle
 TEST_CASE("a rank that says hello again, because it was not answered in time, is still that rank") {
     hosted job(3);
     const auto late = job.connect("127.0.0.1", hello(1, 3));
-    tcp::socket first(executor_of(job.loop)), again(executor_of(job.loop));
+    tcp::socket first(io_of(job.loop)), again(io_of(job.loop));
     for (tcp::socket* each : {&first, &again}) {
         each->connect(job.where());
         const std::string said = std::string(protocol::mark) + protocol::frame(hello(2, 3, 7));

@@ -277,7 +277,7 @@ TEST_CASE("a process that has no descriptor left for the store says so at once, 
     port.listen();
     event_loop loop;
     const protocol::hello who = hello(1, 2);
-    (void)executor_of(loop);  // has what it needs
+    (void)io_of(loop);  // has what it needs
     const test::no_descriptors none;
     const time_point begin = loop.now();
     result<std::unique_ptr<request_channel>> refused = run(loop, connect_store("127.0.0.1", number, who, loop.now() + 60s));

@@ -255,8 +255,8 @@ TEST_CASE("two loops on two threads wake each other, again and again") {
 
 TEST_CASE("a loop that is never without work still serves sockets and timers") {
     event_loop loop;
-    asio::readable_pipe source(executor_of(loop));
-    asio::writable_pipe target(executor_of(loop));
+    asio::readable_pipe source(io_of(loop));
+    asio::writable_pipe target(io_of(loop));
     asio::connect_pipe(source, target);
     char received = 0;
     bool read = false, fired = false;
@@ -279,8 +279,8 @@ TEST_CASE("a loop that is never without work still serves sockets and timers") {
 
 TEST_CASE("a sleeping loop wakes for a socket and for a timer") {
     event_loop loop;
-    asio::readable_pipe source(executor_of(loop));
-    asio::writable_pipe target(executor_of(loop));
+    asio::readable_pipe source(io_of(loop));
+    asio::writable_pipe target(io_of(loop));
     asio::connect_pipe(source, target);
     char received = 0;
     work alarm([&] { asio::write(target, asio::buffer("x", 1)); });

@@ -216,10 +216,10 @@ TEST_CASE("a loop that lacks a descriptor for its sockets says so, and has them 
     event_loop loop;
     {
         const test::no_descriptors none;
-        CHECK_THROWS_WITH_AS(executor_of(loop), doctest::Contains("this process has no descriptor left for an event loop: its limit is "),
+        CHECK_THROWS_WITH_AS(io_of(loop), doctest::Contains("this process has no descriptor left for an event loop: its limit is "),
                              failure);
     }
-    const asio::steady_timer timer(executor_of(loop));
+    const asio::steady_timer timer(io_of(loop));
 }
 
 TEST_CASE("a guest loop is not run") {

@@ -28,7 +28,7 @@ using std::chrono::milliseconds;
 struct bare_peer {
     explicit bare_peer(event_loop& loop) {
         tcp::acceptor acceptor(others, tcp::endpoint(asio::ip::make_address("127.0.0.1"), 0));
-        tcp::socket mine(executor_of(loop));
+        tcp::socket mine(io_of(loop));
         mine.connect(acceptor.local_endpoint());
         handle = mine.native_handle();
         acceptor.accept(theirs);

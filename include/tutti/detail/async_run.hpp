@@ -1,6 +1,7 @@
 // How a task is started by an Asio completion token: the task's end becomes a call of the handler on the handler's executor.
 #pragma once
 
+#include <tutti/detail/asio_host.hpp>
 #include <tutti/detail/completion.hpp>
 #include <tutti/detail/family.hpp>
 #include <tutti/when_all.hpp>
@@ -20,11 +21,13 @@
 #include <optional>
 #include <utility>
 
-namespace tutti {
-boost::asio::any_io_executor executor_of(event_loop& loop);
-}
+namespace [[gnu::visibility("default")]] tutti {
+namespace detail {
 
-namespace tutti::detail {
+/// Tasks started from outside of any task; they belong to the loop.
+family& residents_of(event_loop& loop);
+/// Null, or why nothing can be started: the loop belongs to the process that forked this one.
+std::exception_ptr foreignness_of(event_loop& loop);
 
 template <class T>
 struct run_signature {
@@ -36,11 +39,6 @@ struct run_signature<void> {
 };
 template <class T>
 using run_signature_of = typename run_signature<T>::type;
-
-/// Tasks started from outside of any task; they belong to the loop.
-family& residents_of(event_loop& loop);
-/// Null, or why nothing can be started: the loop belongs to the process that forked this one.
-std::exception_ptr foreignness_of(event_loop& loop);
 
 /// What Asio's cancellation of a handler asks, on whatever thread that is, as long as the task goes on.
 class asked {
@@ -97,29 +95,74 @@ void clear_slot_of(const Handler& handler) {
     if (auto slot = boost::asio::get_associated_cancellation_slot(handler); slot.is_connected()) slot.clear();
 }
 
+template <class Handler>
+inline constexpr bool names_executor = !std::same_as<handler_executor<Handler>, no_executor>;
+
+template <class Handler>
+handler_executor<Handler> executor_named_by(const Handler& handler) {
+    return boost::asio::associated_executor<Handler, no_executor>::get(handler, no_executor());
+}
+
+/// The end of a task, told to its handler.
 template <class T, class Handler>
-void call_soon(Handler handler, const boost::asio::any_io_executor& fallback, std::exception_ptr why,
-               [[maybe_unused]] std::optional<value_of<T>> value) {
-    const auto executor = boost::asio::get_associated_executor(handler, fallback);
-    if constexpr (std::is_void_v<T>) {
-        auto call = [handler = std::move(handler), why = std::move(why)]() mutable {
+auto call_of(Handler handler, std::exception_ptr why, [[maybe_unused]] std::optional<value_of<T>> value) {
+    if constexpr (std::is_void_v<T>)
+        return [handler = std::move(handler), why = std::move(why)]() mutable {
             clear_slot_of(handler);
             std::move(handler)(std::move(why));
         };
-        post_soon(executor, std::move(call));
-    } else {
-        auto call = [handler = std::move(handler), why = std::move(why), value = std::move(value)]() mutable {
+    else
+        return [handler = std::move(handler), why = std::move(why), value = std::move(value)]() mutable {
             clear_slot_of(handler);
             std::move(handler)(std::move(why), value ? std::move(*value) : T());
         };
-        post_soon(executor, std::move(call));
+}
+
+template <class Call>
+class call_in_queue final : public queued_call {
+public:
+    explicit call_in_queue(Call what) : what_(std::move(what)) {}
+    void run() override { what_(); }
+
+private:
+    Call what_;
+};
+
+/// Where the handler wants to be called; without such a wish on the executor of the loop's host, and without a host on the loop.
+template <class T, class Handler>
+void call_soon(event_loop& loop, Handler handler, std::exception_ptr why, std::optional<value_of<T>> value) {
+    if constexpr (names_executor<Handler>) {
+        const auto executor = executor_named_by(handler);
+        post_soon(executor, call_of<T>(std::move(handler), std::move(why), std::move(value)));
+    } else {
+        auto call = call_of<T>(std::move(handler), std::move(why), std::move(value));
+        if (auto* const host = asio_host_of(loop)) boost::asio::post(host->executor(), std::move(call));
+        else if (foreignness_of(loop)) call();  // the loop will never have a turn here
+        else queue_call(loop, std::make_unique<call_in_queue<decltype(call)>>(std::move(call)));
     }
 }
 
-template <class T, class Handler, class Guard>
-task<> deliver(task<T> work, Handler handler, asked_until_then asking, boost::asio::any_io_executor executor, Guard answering) {
-    // The host's run() does not return while the task goes on, nor does that of the handler.
-    const boost::asio::any_io_executor busy = boost::asio::prefer(executor, boost::asio::execution::outstanding_work.tracked);
+/// While it lives, the run() of the host does not return, nor that of the executor that the handler names.
+template <class Handler>
+class busy_until_told {
+public:
+    busy_until_told(event_loop& loop, const Handler& handler) : answering_(guard_of(handler)) {
+        if (auto* const host = asio_host_of(loop))
+            host_ = boost::asio::prefer(host->executor(), boost::asio::execution::outstanding_work.tracked);
+    }
+
+private:
+    static auto guard_of([[maybe_unused]] const Handler& handler) {
+        if constexpr (names_executor<Handler>) return boost::asio::make_work_guard(executor_named_by(handler));
+        else return no_executor();
+    }
+
+    decltype(guard_of(std::declval<const Handler&>())) answering_;
+    boost::asio::any_io_executor host_;
+};
+
+template <class T, class Handler>
+task<> deliver(event_loop* loop, task<T> work, Handler handler, asked_until_then asking, std::unique_ptr<busy_until_told<Handler>> busy) {
     std::exception_ptr why;
     std::optional<value_of<T>> value;
     auto child = with_cancel(std::move(work), asking.token());
@@ -132,24 +175,24 @@ task<> deliver(task<T> work, Handler handler, asked_until_then asking, boost::as
         why = std::current_exception();
     }
     asking.end();
-    call_soon<T>(std::move(handler), executor, std::move(why), std::move(value));
-    answering.reset();
+    call_soon<T>(*loop, std::move(handler), std::move(why), std::move(value));
+    busy.reset();
 }
 
 template <class T>
 struct start_async {
     template <class Handler>
     void operator()(Handler handler, event_loop* loop, task<T> work) const {
-        if (auto why = foreignness_of(*loop)) return call_soon<T>(std::move(handler), executor_of(*loop), std::move(why), std::nullopt);
+        if (auto why = foreignness_of(*loop)) return call_soon<T>(*loop, std::move(handler), std::move(why), std::nullopt);
         const auto request = std::make_shared<asked>(*loop);
         asked_until_then asking(request);
         if (auto slot = boost::asio::get_associated_cancellation_slot(handler); slot.is_connected())
             slot.assign([request](boost::asio::cancellation_type) { request->request(); });
-        const boost::asio::any_io_executor executor = executor_of(*loop);
-        auto answering = boost::asio::make_work_guard(handler, executor);
-        auto all = deliver<T, Handler>(std::move(work), std::move(handler), std::move(asking), executor, std::move(answering));
+        auto busy = std::make_unique<busy_until_told<Handler>>(*loop, handler);
+        auto all = deliver<T, Handler>(loop, std::move(work), std::move(handler), std::move(asking), std::move(busy));
         residents_of(*loop).start(all.release());
     }
 };
 
-}  // namespace tutti::detail
+}  // namespace detail
+}  // namespace tutti

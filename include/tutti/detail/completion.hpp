@@ -24,7 +24,8 @@ template <typename Executor>
 class basic_yield_context;
 }
 
-namespace tutti::detail {
+namespace [[gnu::visibility("default")]] tutti {
+namespace detail {
 
 template <class Token>
 inline constexpr bool is_yield_context = false;
@@ -238,4 +239,5 @@ struct completion<ends_with_exception<T>, Token> {
     }
 };
 
-}  // namespace tutti::detail
+}  // namespace detail
+}  // namespace tutti

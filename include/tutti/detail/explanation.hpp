@@ -4,7 +4,8 @@
 #include <string>
 #include <string_view>
 
-namespace tutti::detail {
+namespace [[gnu::visibility("default")]] tutti {
+namespace detail {
 
 /// An awaitable that can be waited for long has `void explain(explanation& out) const`, which adds a line or descends into tasks.
 class explanation {
@@ -19,4 +20,5 @@ private:
     std::size_t depth_ = 0;
 };
 
-}  // namespace tutti::detail
+}  // namespace detail
+}  // namespace tutti

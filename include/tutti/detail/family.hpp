@@ -7,7 +7,8 @@
 #include <exception>
 #include <vector>
 
-namespace tutti::detail {
+namespace [[gnu::visibility("default")]] tutti {
+namespace detail {
 
 class family final : private task_owner {
 public:
@@ -77,4 +78,5 @@ private:
     callback<&family::reap> reaper_{*this};
 };
 
-}  // namespace tutti::detail
+}  // namespace detail
+}  // namespace tutti

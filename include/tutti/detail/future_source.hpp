@@ -5,7 +5,8 @@
 
 #include <functional>
 
-namespace tutti::detail {
+namespace [[gnu::visibility("default")]] tutti {
+namespace detail {
 
 /// A state of its own on the heap. Cancelling and abandoning call `on_cancel` once, on the thread that does it.
 template <class T>
@@ -84,4 +85,5 @@ future<T> failed_future(tutti::failure why) {
     return std::move(made.first);
 }
 
-}  // namespace tutti::detail
+}  // namespace detail
+}  // namespace tutti

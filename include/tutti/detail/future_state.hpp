@@ -11,7 +11,8 @@
 #include <type_traits>
 #include <utility>
 
-namespace tutti::detail {
+namespace [[gnu::visibility("default")]] tutti {
+namespace detail {
 
 /// Ends exactly once, by `finish` in one of its forms. Two references to begin with: the future's and the engine's; each is given back with
 /// `release`, the engine's after that, the future's with `drop`.
@@ -151,4 +152,5 @@ result<T> take_result(future_state& state) {
     else return static_cast<value_state<T>&>(state).take();
 }
 
-}  // namespace tutti::detail
+}  // namespace detail
+}  // namespace tutti

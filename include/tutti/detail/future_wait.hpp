@@ -6,7 +6,8 @@
 
 #include <coroutine>
 
-namespace tutti::detail {
+namespace [[gnu::visibility("default")]] tutti {
+namespace detail {
 
 /// Throws error::invalid_argument when the future is empty or was awaited before, and error::closed when it can never end in this process.
 void check_awaitable(const state_reference& state);
@@ -89,4 +90,5 @@ public:
     }
 };
 
-}  // namespace tutti::detail
+}  // namespace detail
+}  // namespace tutti

@@ -14,12 +14,13 @@
 #include <utility>
 #include <variant>
 
-namespace tutti {
+namespace [[gnu::visibility("default")]] tutti {
 template <class T>
 class task;
 }
 
-namespace tutti::detail {
+namespace [[gnu::visibility("default")]] tutti {
+namespace detail {
 
 // Coroutine frames come from small per-thread free lists.
 void* allocate_frame(std::size_t bytes);
@@ -223,4 +224,5 @@ using value_of = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 template <class Promise>
 concept task_promise = std::is_base_of_v<promise_base, Promise>;
 
-}  // namespace tutti::detail
+}  // namespace detail
+}  // namespace tutti

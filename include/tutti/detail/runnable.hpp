@@ -4,7 +4,8 @@
 #include <atomic>
 #include <cstdint>
 
-namespace tutti::detail {
+namespace [[gnu::visibility("default")]] tutti {
+namespace detail {
 
 class work_list;
 
@@ -46,4 +47,5 @@ private:
     Owner& owner_;
 };
 
-}  // namespace tutti::detail
+}  // namespace detail
+}  // namespace tutti

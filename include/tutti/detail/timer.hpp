@@ -4,7 +4,8 @@
 #include <tutti/detail/runnable.hpp>
 #include <tutti/types.hpp>
 
-namespace tutti::detail {
+namespace [[gnu::visibility("default")]] tutti {
+namespace detail {
 
 class timer_heap;
 
@@ -42,4 +43,5 @@ private:
     Owner& owner_;
 };
 
-}  // namespace tutti::detail
+}  // namespace detail
+}  // namespace tutti

@@ -3,7 +3,8 @@
 
 #include <tutti/detail/promise.hpp>
 
-namespace tutti::detail {
+namespace [[gnu::visibility("default")]] tutti {
+namespace detail {
 
 class waiting : private cancel_callback {
 protected:
@@ -42,4 +43,5 @@ private:
     bool cancelled_ = false;
 };
 
-}  // namespace tutti::detail
+}  // namespace detail
+}  // namespace tutti

@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-namespace tutti::gpu {
+namespace [[gnu::visibility("default")]] tutti {
+namespace gpu {
 
 struct library_report {
     bool usable = false;
@@ -32,4 +33,5 @@ availability_report availability();
 /// Some lines for people.
 std::string to_string(const availability_report& what);
 
-}  // namespace tutti::gpu
+}  // namespace gpu
+}  // namespace tutti

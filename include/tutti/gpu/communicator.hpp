@@ -21,7 +21,8 @@
 
 struct ncclComm;  // nccl.h: ncclComm_t points to it
 
-namespace tutti::gpu {
+namespace [[gnu::visibility("default")]] tutti {
+namespace gpu {
 
 class device_group;
 
@@ -165,4 +166,5 @@ private:
     std::unique_ptr<device_group> group_;
 };
 
-}  // namespace tutti::gpu
+}  // namespace gpu
+}  // namespace tutti

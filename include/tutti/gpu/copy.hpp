@@ -8,7 +8,8 @@
 
 #include <cstddef>
 
-namespace tutti::gpu {
+namespace [[gnu::visibility("default")]] tutti {
+namespace gpu {
 
 /// Enqueued when it returns, and completed when the future ends. Both buffers are kept until then, also when the future was cancelled or
 /// dropped; their bytes must be left alone. Fails with error::invalid_argument for parts of different length, and with error::unsupported
@@ -24,4 +25,5 @@ result<> enqueue_copy(const stream& on, const host_part& to, const device_part& 
 result<> enqueue_copy(const stream& on, const device_part& to, const device_part& from);
 result<> enqueue_fill(const stream& on, const device_part& to, std::byte value);
 
-}  // namespace tutti::gpu
+}  // namespace gpu
+}  // namespace tutti

@@ -8,7 +8,8 @@
 #include <optional>
 #include <string>
 
-namespace tutti::gpu {
+namespace [[gnu::visibility("default")]] tutti {
+namespace gpu {
 
 class device_state;
 
@@ -54,4 +55,5 @@ private:
     std::shared_ptr<device_state> state_;
 };
 
-}  // namespace tutti::gpu
+}  // namespace gpu
+}  // namespace tutti

@@ -10,7 +10,8 @@
 #include <memory>
 #include <utility>
 
-namespace tutti::gpu {
+namespace [[gnu::visibility("default")]] tutti {
+namespace gpu {
 
 /// Uninitialized. Null for no elements; error::invalid_argument for more than memory can hold.
 result<std::shared_ptr<void>> allocate_device_memory(const device& where, std::size_t count, std::size_t element_bytes = 1);
@@ -42,4 +43,5 @@ private:
     std::size_t count_;
 };
 
-}  // namespace tutti::gpu
+}  // namespace gpu
+}  // namespace tutti

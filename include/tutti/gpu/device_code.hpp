@@ -16,7 +16,8 @@
 
 struct CUfunc_st;  // cuda.h: CUfunction
 
-namespace tutti::gpu {
+namespace [[gnu::visibility("default")]] tutti {
+namespace gpu {
 
 class device_code_state;
 
@@ -83,4 +84,5 @@ private:
     std::shared_ptr<device_code_state> state_;
 };
 
-}  // namespace tutti::gpu
+}  // namespace gpu
+}  // namespace tutti

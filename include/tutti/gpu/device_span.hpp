@@ -10,7 +10,8 @@
 #include <string_view>
 #include <utility>
 
-namespace tutti::gpu {
+namespace [[gnu::visibility("default")]] tutti {
+namespace gpu {
 
 /// Floating numbers of 8 bits, as storage: named after their bits of exponent and mantissa.
 struct e4m3 {
@@ -131,4 +132,5 @@ struct device_span {
     }
 };
 
-}  // namespace tutti::gpu
+}  // namespace gpu
+}  // namespace tutti

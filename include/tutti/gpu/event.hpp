@@ -7,7 +7,8 @@
 #include <memory>
 #include <utility>
 
-namespace tutti::gpu {
+namespace [[gnu::visibility("default")]] tutti {
+namespace gpu {
 
 class event_state;
 
@@ -48,4 +49,5 @@ private:
     event_state* state_ = nullptr;
 };
 
-}  // namespace tutti::gpu
+}  // namespace gpu
+}  // namespace tutti

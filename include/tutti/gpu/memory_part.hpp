@@ -6,7 +6,8 @@
 #include <cstddef>
 #include <utility>
 
-namespace tutti::gpu {
+namespace [[gnu::visibility("default")]] tutti {
+namespace gpu {
 
 // With constructors, as g++ 12 destroys aggregates in co_await expressions twice.
 
@@ -28,4 +29,5 @@ struct host_part {
     keep_alive kept;
 };
 
-}  // namespace tutti::gpu
+}  // namespace gpu
+}  // namespace tutti

@@ -6,7 +6,8 @@
 
 #include <utility>
 
-namespace tutti::gpu {
+namespace [[gnu::visibility("default")]] tutti {
+namespace gpu {
 
 class operation_state;
 
@@ -50,4 +51,5 @@ private:
     operation_state* state_ = nullptr;
 };
 
-}  // namespace tutti::gpu
+}  // namespace gpu
+}  // namespace tutti

@@ -11,7 +11,8 @@
 #include <span>
 #include <utility>
 
-namespace tutti::gpu {
+namespace [[gnu::visibility("default")]] tutti {
+namespace gpu {
 
 /// For all devices of this process. Null for no elements; error::invalid_argument for more than memory can hold.
 result<std::shared_ptr<void>> allocate_pinned_memory(const device& where, std::size_t count, std::size_t element_bytes = 1);
@@ -45,4 +46,5 @@ private:
     std::size_t count_;
 };
 
-}  // namespace tutti::gpu
+}  // namespace gpu
+}  // namespace tutti

@@ -14,7 +14,8 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::gpu {
+namespace [[gnu::visibility("default")]] tutti {
+namespace gpu {
 
 /// What the reducer knows of a parameter. A gradient without memory gets its memory from the reducer; see reducer::gradient.
 struct parameter {
@@ -90,4 +91,5 @@ private:
     std::unique_ptr<state> state_;
 };
 
-}  // namespace tutti::gpu
+}  // namespace gpu
+}  // namespace tutti

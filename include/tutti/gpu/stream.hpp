@@ -8,7 +8,8 @@
 
 struct CUstream_st;  // cuda.h: CUstream, which is cudaStream_t, too
 
-namespace tutti::gpu {
+namespace [[gnu::visibility("default")]] tutti {
+namespace gpu {
 
 class stream_state;
 
@@ -47,4 +48,5 @@ private:
     std::shared_ptr<stream_state> state_;
 };
 
-}  // namespace tutti::gpu
+}  // namespace gpu
+}  // namespace tutti

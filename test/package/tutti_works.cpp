@@ -1,0 +1,47 @@
+// What a stranger's code sees of Tutti: nothing but the installed headers.
+#include "tutti_works.hpp"
+
+#include <tutti/tutti.hpp>
+
+#include <string>
+#include <vector>
+
+namespace {
+
+/// What functions of the library throw, not inline ones, is caught by its type.
+bool catches(tutti::communicator& alone) {
+    std::vector<float> gradient(3);
+    try {
+        const tutti::reducer too_small(alone, {{"gradient", gradient}}, {.bucket = 1});
+    } catch (const tutti::failure& why) {
+        return why.code() == tutti::error::invalid_argument;
+    }
+    return false;
+}
+
+/// Of an operation that ends in the library it is seen here that it has ended.
+tutti::task<bool> sum_alone(tutti::context& home) {
+    auto joining = home.join(tutti::world{});
+    const auto alone = co_await std::move(joining);
+    std::vector<float> ones(3, 1);
+    tutti::future<> summing = alone->all_reduce(ones, tutti::sum);
+    while (!summing.ready()) co_await tutti::yield();
+    co_await std::move(summing);
+    const bool caught = catches(*alone);
+    auto closing = alone->close();
+    co_await std::move(closing);
+    if (!caught) co_return false;
+    co_return ones == std::vector<float>(3, 1);
+}
+
+}  // namespace
+
+bool tutti_works() {
+    static_assert(TUTTI_VERSION_MAJOR + TUTTI_VERSION_MINOR + TUTTI_VERSION_PATCH > 0);
+    const tutti::result<> answer = tutti::failure(tutti::error::timed_out, "nobody came");
+    if (answer || std::string(answer.failure().what()) != "nobody came") return false;
+    if (static_cast<float>(tutti::float16(1.5f)) != 1.5f) return false;
+    tutti::context home;
+    tutti::event_loop loop;
+    return tutti::run(loop, sum_alone(home));
+}
