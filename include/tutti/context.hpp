@@ -30,6 +30,10 @@ struct context_options {
     duration handshake = std::chrono::seconds(5);         // of one link that somebody opened to us
     duration lost_link = std::chrono::milliseconds(250);  // between the loss of a link and the verdict that its peer is dead
 
+    // A rank that has waited so long while it joins, in a collective or while it closes says to `notice` what it waits for, and again after
+    // twice as long, and so on. 0: never. Of this rank alone; tutti::run takes it from TUTTI_STALL_WARNING, in seconds, when that is set.
+    duration stall_warning = std::chrono::seconds(10);
+
     // What goes over the wire. Rank 0's values are used by all ranks.
     std::size_t slice_bytes = 0;  // about as much is sent at once; 0: 512 KiB, or what suits better how the ranks are connected
     std::size_t small_bytes = 64 * KiB;
@@ -61,7 +65,7 @@ struct context_options {
     // as the system says, which may not know in a virtual machine. tutti::run takes it from TUTTI_CACHE, when that is set.
     std::size_t cache_bytes = 0;
     int host = 0;  // other numbers play other hosts on this one, reached over TCP; tutti::run takes it from TUTTI_HOST, when that is set
-    void (*notice)(const std::string& sentence) = nullptr;  // hears, on the loop, what works otherwise than it might; null: standard error
+    void (*notice)(const std::string& sentence) = nullptr;  // hears, on the loop, what works otherwise than it might or waits for long; null: standard error
 };
 
 /// Of one join.
@@ -69,7 +73,8 @@ struct join_options {
     duration within{};  // until the group has formed; 0: context_options::rendezvous
 };
 
-/// `options` with what the environment says instead: TUTTI_TRANSPORT is auto, tcp or shm; TUTTI_HOST a number; TUTTI_SINGLE_COPY and TUTTI_CACHE
+/// `options` with what the environment says instead: TUTTI_TRANSPORT is auto, tcp or shm; TUTTI_HOST a number; TUTTI_STALL_WARNING a number of
+/// seconds; TUTTI_SINGLE_COPY and TUTTI_CACHE
 /// are numbers of bytes; TUTTI_COSTS is costs as in "tcp,round=8e-6,cores=2", from the defaults of tcp or shm on (else from `costs`, or tcp's;
 /// without `cores` each rank has its own), or "measure", and counts on rank 0, as do TUTTI_DETERMINISTIC, 0 or 1, and TUTTI_TUNING, the file
 /// with `tuning`. error::invalid_argument for anything else.

@@ -214,6 +214,7 @@ using duration = std::chrono::nanoseconds;
 using time_point = std::chrono::time_point<std::chrono::steady_clock, duration>;
 inline constexpr time_point no_deadline = time_point::max();
 /// `within` after `when`; `no_deadline` where that is beyond all dates.
+constexpr duration twice(duration time) noexcept { return time <= duration::max() / 2 ? 2 * time : duration::max(); }
 constexpr time_point later(time_point when, duration within) noexcept { return within < no_deadline - when ? when + within : no_deadline; }
 
 }  // namespace tutti

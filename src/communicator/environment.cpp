@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
@@ -22,11 +23,11 @@ namespace {
 
 constexpr std::string_view ours = "TUTTI_";
 /// Read here, by rendezvous/world.cpp and gpu/libraries.cpp. docs/launching.md says what they mean.
-constexpr std::array<std::string_view, 18> known = {
+constexpr std::array<std::string_view, 19> known = {
     "TUTTI_RANK",         "TUTTI_WORLD_SIZE",    "TUTTI_LOCAL_RANK", "TUTTI_LOCAL_WORLD_SIZE", "TUTTI_JOB",  "TUTTI_EPOCH",
     "TUTTI_STORE",        "TUTTI_STORE_PORT",    "TUTTI_STORE_FD",   "TUTTI_TRANSPORT",        "TUTTI_HOST", "TUTTI_DETERMINISTIC",
     "TUTTI_COSTS",        "TUTTI_TUNING",        "TUTTI_CACHE",      "TUTTI_SINGLE_COPY",      "TUTTI_CUDA_LIBRARY",
-    "TUTTI_NCCL_LIBRARY",
+    "TUTTI_NCCL_LIBRARY", "TUTTI_STALL_WARNING",
 };
 /// How those begin that the tests of Tutti and their simulator of devices read.
 constexpr std::array<std::string_view, 2> of_tests = {"TUTTI_TEST_", "TUTTI_SIM_"};
@@ -95,6 +96,15 @@ bool read_number(const char* variable, Number& into) {
     return error == std::errc() && last == end && into >= 0;
 }
 
+/// False when it is no number from 0 on, or more than a century.
+bool read_seconds(const char* variable, duration& into) {
+    constexpr double century = 3.2e9;
+    double seconds = std::chrono::duration<double>(into).count();
+    if (!read_number(variable, seconds) || !(seconds <= century)) return false;
+    into = std::chrono::duration_cast<duration>(std::chrono::duration<double>(seconds));
+    return true;
+}
+
 }  // namespace
 
 std::vector<std::string> about_unknown_variables(const char* const* entries) {
@@ -117,6 +127,9 @@ result<context_options> with_environment(context_options options) {
         return failure(error::invalid_argument, fmt::format("{}={} is not a whole number from 0 on", variable, std::getenv(variable)));
     };
     if (!read_number("TUTTI_HOST", options.host)) return no_number("TUTTI_HOST");
+    if (!read_seconds("TUTTI_STALL_WARNING", options.stall_warning))
+        return failure(error::invalid_argument,
+                       fmt::format("TUTTI_STALL_WARNING={} is not a number of seconds from 0 on", std::getenv("TUTTI_STALL_WARNING")));
     if (!read_number("TUTTI_SINGLE_COPY", options.single_copy_from)) return no_number("TUTTI_SINGLE_COPY");
     if (!read_number("TUTTI_CACHE", options.cache_bytes)) return no_number("TUTTI_CACHE");
     if (!read_costs(options))

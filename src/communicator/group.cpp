@@ -3,6 +3,7 @@
 #include "base/descriptors.hpp"
 #include "communicator/greeting.hpp"
 #include "communicator/home.hpp"
+#include "communicator/reminder.hpp"
 #include "communicator/spawn.hpp"
 
 #include <tutti/sleep.hpp>
@@ -16,13 +17,18 @@ namespace {
 
 constexpr duration idle_poll = std::chrono::microseconds(500);  // of a communicator that is being closed
 
+engine_settings with_warning(engine_settings all, duration stall_warning) {
+    all.stall_warning = stall_warning;
+    return all;
+}
+
 }  // namespace
 
 group::group(std::shared_ptr<context::state> home, membership who)
     : home_(std::move(home)),
       who_(std::move(who)),
-      engine_(new class engine(home_->loop(), engine_identity{who_.name, who_.epoch, who_.me, size(), who_.hosts}, who_.settings, *this,
-                               home_->further_loops())),
+      engine_(new class engine(home_->loop(), engine_identity{who_.name, who_.epoch, who_.me, size(), who_.hosts},
+                               with_warning(who_.settings, home_->options().stall_warning), *this, home_->further_loops())),
       control_(home_->loop(), who_.me, size(), who_.epoch, *this),
       monitor_(home_->loop(), who_.me, size(), control_, *this),
       passages_(who_.addresses.size() * static_cast<std::size_t>(lane_kinds - 1 + who_.settings.lanes)),
@@ -347,6 +353,8 @@ std::optional<report> group::uneven_calls() const {
 task<> group::close(duration within) {
     if (closed_) co_return;
     const time_point limit = later(home_->loop().now(), within);
+    const auto tell = [this](double seconds) { warn(fmt::format("close has waited {:.0f} s for {}", seconds, awaited_to_close())); };
+    const reminder slow(home_->loop(), home_->options().stall_warning, tell);
     co_await until_idle(limit);
     auto open = engine_->unfinished();
     if (!open) open = monitor_.unfinished();
@@ -369,6 +377,17 @@ task<> group::close(duration within) {
     if (left) co_return;
     const auto [who, behind] = missing(control_.left());
     throw failure(about_closing(fmt::format("{} did not say goodbye in time{}", who, behind)));
+}
+
+std::string group::awaited_to_close() const {
+    if (auto open = engine_->unfinished()) return "the end of " + *open;
+    if (auto open = monitor_.unfinished()) return "the end of " + *open;
+    return missing(control_.left()).first;
+}
+
+void group::warn(const std::string& sentence) const {
+    const std::string name = who_.name == membership().name ? "" : fmt::format(" of '{}'", who_.name);
+    home_->tell(fmt::format("rank {}{}: {}", who_.me, name, sentence));
 }
 
 void group::shut() noexcept {

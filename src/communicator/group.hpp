@@ -110,6 +110,7 @@ private:
     void waits(std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept override {
         if (!failure_ && !closed_) control_.say_waiting(sequence, what, label);
     }
+    void stalls(const std::string& sentence) noexcept override { warn(sentence); }
     void differs(rank peer, std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept override {
         if (!failure_ && !closed_) control_.say_called(peer, sequence, what, label);
     }
@@ -128,6 +129,9 @@ private:
     task<> adopt(rank orphan);
     task<> await_adoption();
     task<> until_formed(time_point deadline);
+    void warn(const std::string& sentence) const;
+    std::string awaited_to_form() const;
+    std::string awaited_to_close() const;
     bool complete() const noexcept;
     failure late() const;
     task<> next_change() { co_await changed_.wait(); }

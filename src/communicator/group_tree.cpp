@@ -3,6 +3,7 @@
 #include "communicator/greeting.hpp"
 #include "communicator/group.hpp"
 #include "communicator/home.hpp"
+#include "communicator/reminder.hpp"
 
 #include <tutti/sleep.hpp>
 #include <tutti/when_all.hpp>
@@ -67,7 +68,13 @@ task<> group::until_formed(time_point deadline) {
     }
 }
 
+std::string group::awaited_to_form() const {
+    return who_.me == 0 ? missing(present_).first : std::string("rank 0, which has not said that all ranks have come");
+}
+
 task<> group::form(time_point deadline) {
+    const auto tell = [this](double seconds) { warn(fmt::format("join has waited {:.0f} s for {}", seconds, awaited_to_form())); };
+    const reminder slow(home_->loop(), home_->options().stall_warning, tell);
     if (who_.me != 0) {
         control_.say_entered(0, {});
         co_await call_parent(deadline);

@@ -110,6 +110,7 @@ engine::issuing::~issuing() {
 void engine::issuing::enter(operation& made) noexcept {
     made.started = made.asked.deadline < rough_from ? of_.loop_.now() : roughly_now(of_.loop_);
     made.patience = first_patience;
+    made.warning = of_.settings_.stall_warning;
     made.take_place(of_.next_sequence_++);
     of_.recent_[made.sequence % of_.recent_.size()] = made.what;
     if (made.what.label != 0) of_.recent_labels_[made.sequence % of_.recent_labels_.size()].set(made.asked.label);

@@ -37,6 +37,7 @@ struct engine_settings {
     std::vector<tuned> tuning;                  // taken whatever they cost, in groups of that size on one host, unless request::allocated
     bool deterministic = false;                 // only algorithms that combine in one order and grouping, the forced ones too
     std::vector<const algorithm*> forced;       // taken whatever they cost, where they serve the group
+    duration stall_warning{};                   // a collective that has waited so long is told of, each rank's own; 0: never
     std::size_t pending_limit = 1 << 20;        // operations under way on one communicator, and as many messages
     message_settings messages;
 };
@@ -61,6 +62,8 @@ public:
     virtual void link_lost(rank peer, lane_id which, std::error_code why) noexcept = 0;
     /// A collective has been waiting for a while. Whoever hears of it answers with engine::compare.
     virtual void waits(std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept = 0;
+    /// One has been waiting for so long that people should know: for whom, in words.
+    virtual void stalls(const std::string& sentence) noexcept = 0;
     /// That rank has another name for the collective, which only it knows in words. It answers with engine::compare.
     virtual void differs(rank peer, std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept = 0;
 
@@ -246,6 +249,7 @@ private:
     void watch(operation& which) noexcept;
     report report_of(const operation& which) const;
     operation* first_live(lane_kind lanes) const noexcept;
+    std::string about_stall(operation& which, duration waited) const;
     std::string waited_for(operation& which, std::vector<rank>& peers) const;
     void finish_ended() noexcept;
     void post_news() noexcept;

@@ -133,18 +133,31 @@ std::string engine::waited_for(operation& which, std::vector<rank>& peers) const
 }
 
 /// Ranks that disagree may wait for each other without a frame between them that says so. So who waits asks, at longer and longer intervals.
+/// People are told of it later, at longer and longer intervals, too.
 void engine::watch(operation& which) noexcept {
-    const time_point limit = later(which.started, which.asked.deadline);
-    const time_point next = which.patience <= last_patience ? std::min(limit, which.started + which.patience) : limit;
+    time_point next = later(which.started, which.asked.deadline);
+    if (which.patience <= last_patience) next = std::min(next, which.started + which.patience);
+    if (which.warning != duration{}) next = std::min(next, later(which.started, which.warning));
     if (next != no_deadline) loop_.start_timer(which.deadline, next);
+}
+
+/// What people hear of a collective that waits.
+std::string engine::about_stall(operation& which, duration waited) const {
+    std::vector<rank> peers;
+    const std::string label = which.asked.label ? fmt::format(" '{}'", which.asked.label) : "";
+    return fmt::format("{} #{}{} has waited {:.0f} s for {}", which.name(), which.sequence, label,
+                       std::chrono::duration<double>(waited).count(), waited_for(which, peers));
 }
 
 void engine::overdue(operation& which) noexcept {
     label_text label;
+    bool asks = false;
+    std::string stall;
     {
         const std::lock_guard lock(guard_);
         if (which.ended) return;
-        if (loop_.now() - which.started >= which.asked.deadline) {
+        const duration passed = loop_.now() - which.started;
+        if (passed >= which.asked.deadline) {
             report why;
             why.code = error::timed_out;
             const auto waited = std::chrono::duration<double>(which.asked.deadline).count();
@@ -156,12 +169,17 @@ void engine::overdue(operation& which) noexcept {
             fail_locked(std::move(why), true);
             return;
         }
-        which.patience *= 2;
+        asks = which.patience <= last_patience && passed >= which.patience;
+        const bool tells = which.warning != duration{} && passed >= which.warning;
+        if (asks) which.patience *= 2;
+        if (tells) which.warning = twice(which.warning);
         watch(which);
         if (&which != first_live(which.lanes)) return;  // what waits for another operation is not the one to ask about
         if (which.what.label != 0) label.set(which.asked.label);
+        if (tells) stall = about_stall(which, passed);
     }
-    observer_->waits(which.sequence, which.what, label.view());
+    if (asks) observer_->waits(which.sequence, which.what, label.view());
+    if (!stall.empty()) observer_->stalls(stall);
 }
 
 void engine::compare(rank peer, std::uint64_t sequence, const descriptor& theirs, std::string_view label) noexcept {

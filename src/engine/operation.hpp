@@ -195,6 +195,7 @@ public:
     void overdue() noexcept;
     detail::alarm<&operation::overdue> deadline{*this};
     duration patience{};    // from the call until it asks next
+    duration warning{};     // from the call until people hear of it; 0: never
     std::size_t share = 0;  // of what may be under way, for `admission`
 
 private:

@@ -54,6 +54,8 @@ TEST_CASE("each variable of the environment replaces its option, and no number t
              expected.round = 1;
              return !now.calibrate && now.costs == expected;
          }},
+        {"TUTTI_STALL_WARNING", "0", [](const context_options& now) { return now.stall_warning == duration{}; }},
+        {"TUTTI_STALL_WARNING", "0.5", [](const context_options& now) { return now.stall_warning == std::chrono::milliseconds(500); }},
         {"TUTTI_TUNING", "/dev/null", [](const context_options& now) { return now.tuning.empty(); }},
         {"TUTTI_DETERMINISTIC", "1", [](const context_options& now) { return now.deterministic; }},
         {"TUTTI_DETERMINISTIC", "0", [](const context_options& now) { return !now.deterministic; }},
@@ -94,6 +96,10 @@ TEST_CASE("a variable that makes no sense is refused with its name, its value an
         {"TUTTI_SINGLE_COPY", "", "TUTTI_SINGLE_COPY= is not a whole number from 0 on"},
         {"TUTTI_CACHE", "-1", "TUTTI_CACHE=-1 is not a whole number from 0 on"},
         {"TUTTI_CACHE", "1e6", "TUTTI_CACHE=1e6 is not a whole number from 0 on"},
+        {"TUTTI_STALL_WARNING", "10s", "TUTTI_STALL_WARNING=10s is not a number of seconds from 0 on"},
+        {"TUTTI_STALL_WARNING", "-1", "TUTTI_STALL_WARNING=-1 is not a number of seconds from 0 on"},
+        {"TUTTI_STALL_WARNING", "1e30", "TUTTI_STALL_WARNING=1e30 is not a number of seconds from 0 on"},
+        {"TUTTI_STALL_WARNING", "nan", "TUTTI_STALL_WARNING=nan is not a number of seconds from 0 on"},
         {"TUTTI_COSTS", "round", "TUTTI_COSTS=round is not understood; measure is, and round="},
         {"TUTTI_TUNING", "/no/such/file", "TUTTI_TUNING=/no/such/file: No such file or directory"},
         {"TUTTI_DETERMINISTIC", "yes", "TUTTI_DETERMINISTIC=yes is not 0 or 1"},

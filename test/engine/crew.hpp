@@ -83,6 +83,7 @@ public:
         }
         void failed(const report& why) noexcept override { at_.spread(me_, why); }
         void waits(std::uint64_t, const descriptor&, std::string_view) noexcept override {}
+        void stalls(const std::string&) noexcept override {}
         void differs(rank, std::uint64_t, const descriptor&, std::string_view) noexcept override {}
         void link_lost(rank peer, lane_id, std::error_code) noexcept override {
             report why;

@@ -75,6 +75,7 @@ public:
         std::vector<report> failures;
         std::vector<std::pair<rank, std::error_code>> lost;
         std::vector<std::pair<rank, lane_id>> wishes;  // that nobody fulfilled
+        std::vector<std::string> stalled;
 
     private:
         void wanted(rank peer, lane_kind kind) noexcept override {
@@ -87,6 +88,9 @@ public:
         void waits(std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept override {
             for (auto& each : at_.seats_)
                 if (each.get() != this) each->engine_->compare(me_, sequence, what, label);
+        }
+        void stalls(const std::string& sentence) noexcept override {
+            stalled.push_back(fmt::format("{:.0f} s: {}", std::chrono::duration<double>(at_.loop_.now() - time_point{}).count(), sentence));
         }
         void differs(rank peer, std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept override {
             if (at_.mute_) return;

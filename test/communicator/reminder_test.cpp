@@ -1,0 +1,70 @@
+#include "communicator/reminder.hpp"
+
+#include "support/ranks.hpp"
+
+#include <tutti/sleep.hpp>
+
+#include <doctest/doctest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+using namespace tutti;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::vector<std::string> heard;
+
+context_options hearing(duration stall_warning) {
+    heard.clear();
+    context_options options;
+    options.stall_warning = stall_warning;
+    options.rendezvous = 30s;
+    options.notice = [](const std::string& sentence) { heard.push_back(sentence); };
+    return options;
+}
+
+task<> sleep_while_reminded(duration first, duration length, std::vector<double>& rings) {
+    const reminder mine(co_await this_loop, first, [&rings](double seconds) { rings.push_back(seconds); });
+    co_await sleep_for(length);
+}
+
+}  // namespace
+
+TEST_CASE("a reminder comes after its time, after twice as long, and so on, while it lives") {
+    struct row {
+        duration first, length;
+        std::vector<double> rings;
+    };
+    const row rows[] = {{1s, 500ms, {}}, {1s, 1500ms, {1}}, {1s, 10s, {1, 2, 4, 8}}, {0s, 100s, {}}};
+    for (const auto& [first, length, rings] : rows) {
+        event_loop loop(event_loop::virtual_time);
+        std::vector<double> told;
+        run(loop, sleep_while_reminded(first, length, told));
+        CHECK(told == rings);
+    }
+}
+
+TEST_CASE("a rank that closes says whom it waits for") {
+    const auto body = [](communicator& all) -> task<> {
+        co_await all.barrier();
+        if (all.rank() == 2) co_await sleep_for(25s);
+    };
+    test::run_ranks(3, body, hearing(10s));
+    const std::vector<std::string> expected = {
+        "rank 0: close has waited 10 s for rank 2", "rank 1: close has waited 10 s for rank 2",
+        "rank 0: close has waited 20 s for rank 2", "rank 1: close has waited 20 s for rank 2"};
+    CHECK(heard == expected);
+}
+
+TEST_CASE("a rank in a collective says whom it waits for") {
+    const auto body = [](communicator& all) -> task<> {
+        if (all.rank() == 1) co_await sleep_for(15s);
+        std::vector<float> numbers(100);
+        co_await all.all_reduce(numbers, sum, {.label = "loss"});
+    };
+    test::run_ranks(2, body, hearing(10s));
+    CHECK(heard == std::vector<std::string>{"rank 0: all_reduce f32 sum count 100 #1 'loss' has waited 10 s for rank 1"});
+}
