@@ -114,7 +114,9 @@ private:
 /// The whole of a program: finds out who this process is, joins the job's communicator, runs `main` on a loop of this thread, closes;
 /// with what `with_environment` makes of `options`. An error that `main` lets out is printed in one line. The result is for `return` from
 /// the process's own main: that of `main`, 0 where it has none; 1 after an error; 2 where that is error::invalid_argument, or the environment
-/// makes no sense. When the communicator fails that is an error of the program, even if `main` catches it, unless it has closed the communicator.
+/// makes no sense. When the communicator fails that is an error of the program, even if `main` catches it, unless it has closed the communicator, or
+/// ends with another code than 0. A main that has heard of the failure, by a future that ended with it, goes on as long as it likes, to save what it
+/// has; one that waits for something else is ended 200 ms later.
 int run(std::function<task<int>(communicator&)> main, context_options options = {});
 int run(std::function<task<>(communicator&)> main, context_options options = {});
 

@@ -4,6 +4,7 @@
 #include "communicator/group.hpp"
 #include "communicator/home.hpp"
 #include "runtime/event.hpp"
+#include "runtime/told.hpp"
 
 #include <tutti/sleep.hpp>
 #include <tutti/when_all.hpp>
@@ -18,22 +19,39 @@ namespace {
 
 using main_task = std::function<task<int>(communicator&)>;
 
-constexpr std::chrono::milliseconds time_to_close{200};  // for a main that has caught the failure itself
+constexpr std::chrono::milliseconds time_to_hear{200};  // for a main with an operation that fails
 constexpr auto unknown_exception = "main threw something that is no std::exception";
 
-/// Ends with an error when the communicator fails while `main` waits for something else. A little later, because main may be about to tell
-/// it, and an operation that failed has more to tell. When `main` has closed it, that was the end of it, and `main` goes on.
+/// Waits for the end of a future and looks at it without being one who is told.
+class glance final : public detail::future_wait {
+public:
+    explicit glance(future<> at) noexcept : future_wait(at.take_state()) {}
+    failure await_resume() const { return *state().why(); }
+};
+
+/// Ends with an error when the communicator fails while `main` waits for something else, and would never hear of it. A little later, because
+/// main may be about to tell it, and an operation that failed has more to tell. A main that has heard of it, or has closed the communicator, goes on:
+/// it may have something to save.
 task<int> watching(communicator& world, const detail::group& group) {
+    event_loop& loop = co_await this_loop;
+    glance end(world.watch());
+    const failure why = co_await end;
+    co_await sleep_for(time_to_hear);
+    event never;
+    if (group.closes() || detail::was_told(loop, why)) co_await never.wait();
+    throw failure(why);
+}
+
+/// A main that ends with an error of its own has more to say than the failure, if it has heard of that.
+task<> close_after(communicator& all, int code) {
     std::optional<failure> why;
     try {
-        co_await world.watch();
+        auto closed = all.close();
+        co_await std::move(closed);
     } catch (const failure& caught) {
         why = caught;
     }
-    co_await sleep_for(time_to_close);
-    event never;
-    if (group.closes()) co_await never.wait();
-    throw *why;
+    if (why && code == 0) throw *why;
 }
 
 task<int> whole(context& home, world who, const main_task& main) {
@@ -43,9 +61,10 @@ task<int> whole(context& home, world who, const main_task& main) {
         const detail::group& group = *home.inner().groups().front();
         auto either = when_any(main(*all), watching(*all, group));
         const auto ended = co_await std::move(either);
-        auto closed = all->close();
+        const int code = std::visit([](int given) { return given; }, ended);
+        auto closed = close_after(*all, code);
         co_await std::move(closed);
-        co_return std::visit([](int code) { return code; }, ended);
+        co_return code;
     } catch (const std::exception& caught) {
         all->abort(caught.what());  // the others need not wait for this rank
         throw;

@@ -11,6 +11,7 @@
 #include "runtime/lodging.hpp"
 #include "runtime/shift.hpp"
 #include "runtime/timer_heap.hpp"
+#include "runtime/told.hpp"
 #include "runtime/work_list.hpp"
 
 #include <atomic>
@@ -115,6 +116,7 @@ struct [[gnu::visibility("hidden")]] event_loop::impl {
     time_point alarm_at = no_deadline;
     std::shared_ptr<detail::guest> place;
     std::vector<detail::lodging> lodgings;
+    detail::told_failures told;
     std::optional<detail::family> residents;  // started from outside of any task, destroyed with the loop
     std::vector<detail::dependent*> dependents;  // under the mutex
 

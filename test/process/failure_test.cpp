@@ -239,3 +239,12 @@ TEST_CASE("a rank that leaves in good order is told apart from one that died") {
     for (int rank : {0, 2, 3}) CHECK(says(all, rank, "rank 1 left while"));
     CHECK(all.err.find("died") == std::string::npos);
 }
+
+TEST_CASE("ranks that have heard of a failure save what they have, and the launcher hears that the job can be started again") {
+    const outcome all = tutti_run({"-n", "4", "--grace=60", "--", std::getenv("TUTTI_TEST_RANK_PROGRAM"), "saves"});
+    CHECK(all.code == 75);
+    for (const int rank : {0, 1, 3}) {
+        CAPTURE(rank);
+        CHECK(all.out.find(of_rank(rank) + "saved rank " + std::to_string(rank)) != std::string::npos);
+    }
+}

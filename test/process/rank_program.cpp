@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -198,6 +199,23 @@ int exit_early() {
     return run(loop, leave_or_close(home, *who));
 }
 
+/// Rank 2 dies. The others hear of it, and save what they have, which takes them a while.
+task<int> saves(communicator& world) {
+    std::vector<float> data(1000, 1.0f);
+    std::optional<failure> why;
+    try {
+        for (int step = 0;; ++step) {
+            if (step == 50 && world.rank() == 2) std::_Exit(3);
+            co_await world.all_reduce(data, avg);
+        }
+    } catch (const failure& caught) {
+        why = caught;
+    }
+    co_await sleep_for(std::chrono::seconds(1));
+    say("saved", world);
+    co_return 75;
+}
+
 struct part {
     const char* name;
     task<> (*body)(communicator&);
@@ -235,6 +253,7 @@ int main(int argc, char** argv) {
     }
     if (const char* const lanes = std::getenv("TUTTI_TEST_LANES")) options.lanes = std::atoi(lanes);
     if (what == "exit_early") return exit_early();
+    if (what == "saves") return run(saves, options);
     for (const part& each : parts)
         if (what == each.name) return run(each.body, options);
     std::fprintf(stderr, "rank_program: no part named '%s'\n", what.c_str());

@@ -34,6 +34,7 @@ inline constexpr bool is_yield_context<boost::asio::basic_yield_context<Executor
 
 inline std::exception_ptr exception_of(const future_state& state) {
     const auto* why = state.why();
+    if (why) note_told(*why);
     return why ? std::make_exception_ptr(tutti::failure(*why)) : nullptr;
 }
 

@@ -139,15 +139,24 @@ private:
     future_state* state_ = nullptr;
 };
 
+/// That somebody on this thread's loop hears of a failure.
+void note_told(const tutti::failure& why) noexcept;
+
 /// The value of a state that is done; throws when it failed.
 template <class T>
 T take(future_state& state) {
-    if (const auto* why = state.why()) throw tutti::failure(*why);
+    if (const auto* why = state.why()) {
+        note_told(*why);
+        throw tutti::failure(*why);
+    }
     if constexpr (!std::is_void_v<T>) return static_cast<value_state<T>&>(state).take();
 }
 template <class T>
 result<T> take_result(future_state& state) {
-    if (const auto* why = state.why()) return *why;
+    if (const auto* why = state.why()) {
+        note_told(*why);
+        return *why;
+    }
     if constexpr (std::is_void_v<T>) return {};
     else return static_cast<value_state<T>&>(state).take();
 }
