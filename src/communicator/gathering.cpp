@@ -57,6 +57,11 @@ struct gathering::answers {
 std::string gathering::key(const char* what) const { return fmt::format("{}/{}", job, what); }
 std::string gathering::address_key(rank which) const { return fmt::format("{}/address/{}", job, which); }
 
+std::string gathering::awaited() const {
+    if (who.me != 0) return "rank 0, which has not said who the members are";
+    return fmt::format("rank {}{}", next_, next_ + 1 < who.size ? ", and perhaps ranks of larger numbers" : "");
+}
+
 void gathering::listen(contact& mine, const std::string& address) {
     try {
         mine.address = home.network(address).address();
@@ -100,6 +105,7 @@ task<> gathering::collect(answers& told, bool located) {
     for (rank each = 1; each < who.size && !told.broken; ++each) {
         contact& theirs = told.of(each);
         if (theirs.call == call && (theirs.located() || !located)) continue;
+        next_ = each;
         // When one is late the others are only looked for, not waited for.
         const time_point limit = told.late.empty() ? deadline : later(deadline, 100ms);
         auto found = co_await contact_with(each, call, located, limit);

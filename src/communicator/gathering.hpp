@@ -27,6 +27,8 @@ public:
     task<> run(detail::membership& all);
     /// Whether rank 0 has told this rank how it ended; then it has told the others, too.
     bool heard() const noexcept { return heard_; }
+    /// What this rank waits for right now, in words.
+    std::string awaited() const;
 
 private:
     struct answers;
@@ -54,6 +56,7 @@ private:
     const std::string job;
     const time_point deadline;
     bool heard_ = false;
+    rank next_ = 0;  // whose answer rank 0 waits for
 };
 
 }  // namespace tutti

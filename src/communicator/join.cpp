@@ -3,6 +3,8 @@
 #include "communicator/gathering.hpp"
 #include "communicator/group.hpp"
 #include "communicator/home.hpp"
+#include "communicator/notice.hpp"
+#include "communicator/reminder.hpp"
 #include "communicator/spawn.hpp"
 
 #include "algorithm/cost_text.hpp"
@@ -30,14 +32,24 @@ struct joining {
     std::string job;
     join_options options;
     time_point deadline;
-    bool heard = false;                // what all ranks are told of their gathering
-    detail::group* forming = nullptr;  // what forms, while it does
+    bool heard = false;                    // what all ranks are told of their gathering
+    const gathering* meeting_up = nullptr;  // while it does
+    detail::group* forming = nullptr;      // what forms, while it does; it says itself what it waits for
 
     joining(std::shared_ptr<context::state> at, world one, const join_options& once)
         : home(std::move(at)),
           who(std::move(one)),
           options(once),
           deadline(later(home->loop().now(), once.within == duration{} ? home->options().rendezvous : once.within)) {}
+
+    std::string awaited() const {
+        if (meeting_up) return meeting_up->awaited();
+        return who.store_path.empty() ? fmt::format("the store at {}:{}", who.master_address, who.master_port) : "the store in " + who.store_path;
+    }
+    void remind(double seconds) const {
+        if (!forming) told_by(home->options())(fmt::format("rank {}: join has waited {:.0f} s for {}", who.me, seconds, awaited()));
+    }
+    const reminder slow{home->loop(), home->options().stall_warning, [this](double seconds) { remind(seconds); }};
 };
 
 /// Says which group forms, for as long as it lives.
@@ -93,10 +105,13 @@ task<std::unique_ptr<communicator>> join_over(joining& all, store& meeting) {
     mine.calibrate = home->options().calibrate;
     if (who.size > 1) {
         gathering others(*home, who, meeting, all.job, all.deadline);
+        all.meeting_up = &others;
         try {
             co_await others.run(mine);
+            all.meeting_up = nullptr;
         } catch (const failure&) {
             all.heard = others.heard();
+            all.meeting_up = nullptr;
             throw;
         }
     }

@@ -3,6 +3,7 @@
 #include "support/ranks.hpp"
 
 #include <tutti/sleep.hpp>
+#include <tutti/when_all.hpp>
 
 #include <doctest/doctest.h>
 
@@ -18,7 +19,6 @@ namespace {
 std::vector<std::string> heard;
 
 context_options hearing(duration stall_warning) {
-    heard.clear();
     context_options options;
     options.stall_warning = stall_warning;
     options.rendezvous = 30s;
@@ -29,6 +29,18 @@ context_options hearing(duration stall_warning) {
 task<> sleep_while_reminded(duration first, duration length, std::vector<double>& rings) {
     const reminder mine(co_await this_loop, first, [&rings](double seconds) { rings.push_back(seconds); });
     co_await sleep_for(length);
+}
+
+task<> join_late(event_loop& loop, memory_network& network, memory_table& table, rank me, duration late) {
+    co_await sleep_for(late);
+    context home(loop, std::make_unique<memory_transport>(loop, network), hearing(10s));
+    world who;
+    who.me = me;
+    who.size = 3;
+    auto joining = home.join(who, memory_store(table));
+    const auto all = co_await std::move(joining);
+    auto closing = all->close();
+    co_await std::move(closing);
 }
 
 }  // namespace
@@ -52,6 +64,7 @@ TEST_CASE("a rank that closes says whom it waits for") {
         co_await all.barrier();
         if (all.rank() == 2) co_await sleep_for(25s);
     };
+    heard.clear();
     test::run_ranks(3, body, hearing(10s));
     const std::vector<std::string> expected = {
         "rank 0: close has waited 10 s for rank 2", "rank 1: close has waited 10 s for rank 2",
@@ -65,6 +78,17 @@ TEST_CASE("a rank in a collective says whom it waits for") {
         std::vector<float> numbers(100);
         co_await all.all_reduce(numbers, sum, {.label = "loss"});
     };
+    heard.clear();
     test::run_ranks(2, body, hearing(10s));
     CHECK(heard == std::vector<std::string>{"rank 0: all_reduce f32 sum count 100 #1 'loss' has waited 10 s for rank 1"});
+}
+
+TEST_CASE("ranks that join say whom they wait for") {
+    heard.clear();
+    event_loop loop(event_loop::virtual_time);
+    memory_network network;
+    memory_table table;
+    run(loop, when_all(join_late(loop, network, table, 0, 0s), join_late(loop, network, table, 1, 0s), join_late(loop, network, table, 2, 15s)));
+    CHECK(heard == std::vector<std::string>{"rank 0: join has waited 10 s for rank 2",
+                                            "rank 1: join has waited 10 s for rank 0, which has not said who the members are"});
 }

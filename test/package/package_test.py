@@ -2,9 +2,9 @@
 """Installs a build into a temporary folder and uses it as strangers do, through pkg-config: shared, static and uninstalled; in a program with an
 Asio of its own; and twice in one process. Looks at what the libraries show: only what the installed headers declare.
 
-usage: package_test.py BUILD PKG_CONFIG SOURCES OTHER_BOOST COMPILER...
+usage: package_test.py BUILD PKG_CONFIG SOURCES GUEST.cpp OTHER_BOOST COMPILER...
 
-SOURCES is the folder of the programs, OTHER_BOOST one with the headers of a Boost of another version (`tools/install-dependencies --other-boost`).
+SOURCES is the folder of the programs, GUEST.cpp one that has Tutti on its own io_context, OTHER_BOOST a folder with the headers of a Boost of another version (`tools/install-dependencies --other-boost`).
 """
 
 import itertools
@@ -106,9 +106,13 @@ def check_private(flags):
         sys.exit(f"the flags for compiling say {' '.join(strange)}")
 
 
+# The same one, and the same in other configurations, which change classes of the same names.
+ASIOS = {"the same Asio": [], "an Asio without threads": ["-DBOOST_ASIO_DISABLE_THREADS"], "an Asio without epoll": ["-DBOOST_ASIO_DISABLE_EPOLL"]}
+
+
 def check_own_asio(workshop, ways, compiling, other_boost, libraries):
-    """Beside Tutti's: the same one, the same in another configuration, which changes classes of the same names, and that of another Boost."""
-    asios = {"the same Asio": [], "an Asio without threads": ["-DBOOST_ASIO_DISABLE_THREADS"], "an Asio without epoll": ["-DBOOST_ASIO_DISABLE_EPOLL"]}
+    """Beside Tutti's, also that of another Boost."""
+    asios = dict(ASIOS)
     if pathlib.Path(other_boost, "boost", "asio.hpp").exists():
         asios["another Boost"] = ["-isystem", other_boost]
     else:
@@ -120,6 +124,14 @@ def check_own_asio(workshop, ways, compiling, other_boost, libraries):
             expect(f"{way}, beside {asio}", "both work", [workshop.link(objects, linking)], libraries)
 
 
+def check_guest(workshop, ways, compiling, guest, libraries):
+    """A program that runs Tutti on its own Asio."""
+    for asio, flags in ASIOS.items():
+        compiled = workshop.compile(guest, [*compiling, *flags])
+        for way, linking in ways.items():
+            expect(f"{way}, as a guest of {asio}", "the average is 0", [workshop.link([compiled], linking)], libraries)
+
+
 def check_copies(workshop, ways, compiling, libraries):
     """A program with one copy that shows all its symbols, and plugins with others."""
     works = workshop.compile("tutti_works.cpp", compiling)
@@ -129,7 +141,7 @@ def check_copies(workshop, ways, compiling, libraries):
         expect(f"{way}, with plugins that are {' and '.join(plugins)}", "all copies work", [program, *plugins.values()], libraries)
 
 
-def main(build, pkg_config, sources, other_boost, *compiler):
+def main(build, pkg_config, sources, guest, other_boost, *compiler):
     def flags(folder, *options):
         return run([pkg_config, *options, "tutti"], env={**os.environ, "PKG_CONFIG_PATH": str(folder)}).split()
 
@@ -162,6 +174,7 @@ def main(build, pkg_config, sources, other_boost, *compiler):
             objects = [workshop.compile(source, flags(uninstalled, "--cflags")) for source in ("consumer.cpp", "tutti_works.cpp")]
             expect("uninstalled", sentence, [workshop.link(objects, flags(uninstalled, "--libs"))], build)
         check_own_asio(workshop, ways, compiling, other_boost, libraries)
+        check_guest(workshop, ways, compiling, guest, libraries)
         check_copies(workshop, ways, compiling, libraries)
 
 
