@@ -359,4 +359,10 @@ void control::close() noexcept {
     }
 }
 
+void control::let_go() noexcept {
+    decltype(ends_) gone;
+    const std::lock_guard lock(guard_);
+    gone.swap(ends_);
+}
+
 }  // namespace tutti

@@ -80,6 +80,8 @@ public:
     void say_goodbye(std::uint64_t calls) noexcept;
     /// Ends the links. Whoever closes before that says goodbye, and that it does not wait, so that it does not look like a crash.
     void close() noexcept;
+    /// On the loop or when nobody runs it, after that: the links go, which may not outlive the loop, or its host.
+    void let_go() noexcept;
     /// Whether every rank, this one included, has said goodbye.
     bool all_left() const noexcept;
     /// Whether all that was said has left, or has no way.

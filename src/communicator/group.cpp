@@ -404,6 +404,7 @@ void group::end() noexcept {
     home_->loop().withdraw(on_departure_);
     departing_.clear();
     monitor_.end_all(told());
+    control_.let_go();
 }
 
 void group::leave() noexcept {
