@@ -249,7 +249,8 @@ void group::tell_watchers() noexcept {
 void group::link_lost(rank peer, lane_id which, std::error_code why) noexcept { work_.start(judge(peer, which, why)); }
 
 task<> group::judge(rank peer, lane_id which, std::error_code code) {
-    co_await sleep_for(home_->options().lost_link);
+    // What this rank lacks only it knows; the others may take it for dead soon.
+    if (code != error::system && !out_of_descriptors(code)) co_await sleep_for(home_->options().lost_link);
     if (failure_ || closed_) co_return;
     if (has_left(peer)) {  // before it had this lane, or the lane broke afterwards
         engine_->peer_left(peer, which);

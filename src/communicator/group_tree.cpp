@@ -27,6 +27,10 @@ task<> group::call_parent(time_point deadline) {
         co_return;
     }
     report why = opened ? report{} : opened.failure().details();
+    if (why.code == error::peer_died) {  // or it lacks something, and says so elsewhere
+        co_await sleep_for(home_->options().lost_link);
+        if (failure_) throw failure(told());
+    }
     if (out_of_descriptors(why.code)) why = without_descriptor(fmt::format("a link to rank {}", parent), why.code);
     why.local = who_.me;
     if (opened) why.code = error::protocol_error, why.cause = fmt::format("rank {} called rank {}, which is its child", parent, who_.me);
