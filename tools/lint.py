@@ -27,7 +27,8 @@ LEVELS = {
 # Plans and arithmetic are data and pure functions: no loop, no coroutine, no socket.
 PURE_FLOORS = {"schedule", "algorithm", "reduce"}
 ASIO_FILES = {"src/runtime/asio.hpp", "src/runtime/asio.cpp", "include/tutti/asio.hpp",
-              "include/tutti/detail/async_run.hpp", "include/tutti/detail/completion.hpp"}  # the last two are parts of tutti/asio.hpp
+              "include/tutti/detail/asio_host.hpp", "include/tutti/detail/async_run.hpp", "include/tutti/detail/completion.hpp",  # parts of tutti/asio.hpp
+              "src/runtime/readiness.cpp"}
 ASIO = re.compile(r"^(boost/asio|asio)(/|\.hpp)|^boost/system/")
 PURE_FORBIDDEN = re.compile(r"^(coroutine|boost/|asio|sys/socket\.h|netinet/)|^tutti/(task|future|scope|event_loop|asio)\.hpp$")
 
@@ -42,6 +43,7 @@ TESTED_ELSEWHERE = {
     "src/communicator/members.cpp": "test/communicator/join_test.cpp",
     "src/communicator/device_parts.cpp": "test/gpu/device_parts_test.cpp",
     "src/communicator/greeting.cpp": "test/communicator/doorman_test.cpp",
+    "src/communicator/group_closing.cpp": "test/communicator/group_test.cpp",
     "src/communicator/group_tree.cpp": "test/communicator/control_test.cpp",
     "src/communicator/home.cpp": "test/communicator/group_test.cpp",
     "src/communicator/join.cpp": "test/communicator/group_test.cpp",
@@ -90,6 +92,7 @@ TESTED_ELSEWHERE = {
     "src/transport/switchboard.cpp": "test/transport/conformance_test.cpp",
     "src/transport/tcp_address.cpp": "test/transport/tcp_transport_test.cpp",
     "src/runtime/asio.cpp": "test/runtime/guest_test.cpp",
+    "src/runtime/readiness.cpp": "test/runtime/guest_test.cpp",
     "src/rendezvous/address.cpp": "test/rendezvous/open_store_test.cpp",
     "src/rendezvous/asking_store.cpp": "test/rendezvous/store_suite.hpp, for every kind of store",
     "src/rendezvous/frame_socket.cpp": "test/rendezvous/tcp_store_test.cpp",

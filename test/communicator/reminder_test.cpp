@@ -27,7 +27,8 @@ context_options hearing(duration stall_warning) {
 }
 
 task<> sleep_while_reminded(duration first, duration length, std::vector<double>& rings) {
-    const reminder mine(co_await this_loop, first, [&rings](double seconds) { rings.push_back(seconds); });
+    event_loop& loop = co_await this_loop;
+    const reminder mine(loop, first, [&rings](double seconds) { rings.push_back(seconds); });
     co_await sleep_for(length);
 }
 
@@ -76,7 +77,9 @@ TEST_CASE("a rank in a collective says whom it waits for") {
     const auto body = [](communicator& all) -> task<> {
         if (all.rank() == 1) co_await sleep_for(15s);
         std::vector<float> numbers(100);
-        co_await all.all_reduce(numbers, sum, {.label = "loss"});
+        call_options labelled;
+        labelled.label = "loss";
+        co_await all.all_reduce(numbers, sum, labelled);
     };
     heard.clear();
     test::run_ranks(2, body, hearing(10s));

@@ -114,6 +114,11 @@ outcome tutti_run(std::vector<std::string> arguments, const std::string& input) 
     return started.wait();
 }
 
+std::vector<std::string> with_option(const std::string& option, std::vector<std::string> words) {
+    words.insert(words.begin() + 2, option);
+    return words;
+}
+
 std::vector<std::string> shells(int ranks, const std::string& script) {
     return {"-n", std::to_string(ranks), "--", "/bin/sh", "-c", script};
 }

@@ -43,6 +43,8 @@ private:
 /// Runs the launcher under test (named by the environment variable TUTTI_TEST_RUN) to its end.
 outcome tutti_run(std::vector<std::string> arguments, const std::string& input = "");
 std::vector<std::string> tutti_run_words(std::vector<std::string> arguments);
+/// With an option before the `--`.
+std::vector<std::string> with_option(const std::string& option, std::vector<std::string> words);
 /// `-n ranks -- /bin/sh -c script`
 std::vector<std::string> shells(int ranks, const std::string& script);
 
