@@ -43,8 +43,8 @@ bool slip_sender::send(const frame& head, std::span<const std::span<const std::b
     into.digest = head.what.digest;
     into.root = head.what.root;
     into.epoch = head.epoch;
-    into.place = head.place | head.what.label << 16;
-    into.opaque_bytes = head.what.opaque_bytes | head.what.label >> 16 << 24;
+    into.place = head.place | static_cast<std::uint32_t>(head.what.label) << 16;
+    into.opaque_bytes = head.what.opaque_bytes | static_cast<std::uint32_t>(head.what.label) >> 16 << 24;
     into.slice = static_cast<std::uint16_t>(head.slice);
     into.kind = static_cast<std::uint8_t>(static_cast<std::uint8_t>(head.kind) | (head.what.allocated ? slip::allocated : 0));
     into.payload = payload_of(head);
