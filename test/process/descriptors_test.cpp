@@ -13,7 +13,7 @@ constexpr int ranks = 3;
 
 /// Rank `poor` may have so many files open, or all, if it is -1.
 outcome with_limit(const std::string& transport, int poor, int limit) {
-    const std::string program = std::getenv("TUTTI_RANK_PROGRAM");
+    const std::string program = std::getenv("TUTTI_TEST_RANK_PROGRAM");
     const std::string which = poor < 0 ? "true" : "[ $TUTTI_RANK = " + std::to_string(poor) + " ]";
     std::vector<std::string> words = shells(ranks, "export TUTTI_TRANSPORT=" + transport + "; if " + which + "; then ulimit -n " +
                                                        std::to_string(limit) + "; fi; exec " + program + " spends");

@@ -59,7 +59,6 @@ bool refused(const char* name, const std::function<void()>& call) {
 int call_everything() {
     float one[1] = {};
     const std::array<buffer, 1> list{buffer(one, 1, data_type::f32)};
-    call_options now;
     const std::pair<const char*, std::function<void()>> calls[] = {
         {"all_reduce", [&] { all->all_reduce(one, sum).get(); }},
         {"all_reduce of a list", [&] { all->all_reduce(list, sum).get(); }},

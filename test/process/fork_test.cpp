@@ -8,7 +8,7 @@
 namespace {
 
 outcome forks(const std::string& transport, const std::vector<std::string>& words) {
-    std::vector<std::string> all{"-n", "2", "--grace=2", "--", "/usr/bin/env", "TUTTI_TRANSPORT=" + transport, std::getenv("TUTTI_FORK_PROGRAM")};
+    std::vector<std::string> all{"-n", "2", "--grace=2", "--", "/usr/bin/env", "TUTTI_TRANSPORT=" + transport, std::getenv("TUTTI_TEST_FORK_PROGRAM")};
     all.insert(all.end(), words.begin(), words.end());
     return tutti_run(all);
 }
