@@ -65,9 +65,9 @@ struct shelf {
     }
 };
 
-class rehearsal {
+class comparison {
 public:
-    explicit rehearsal(std::uint64_t seed) : random_(seed), size_(1 + static_cast<int>(random_() % 5)), table_(size_, settings(), 64 + random_() % 2000), shelves_(static_cast<std::size_t>(size_)) {}
+    explicit comparison(std::uint64_t seed) : random_(seed), size_(1 + static_cast<int>(random_() % 5)), table_(size_, settings(), 64 + random_() % 2000), shelves_(static_cast<std::size_t>(size_)) {}
 
     void run() {
         for (int turn = 0; turn < 400; ++turn) {
@@ -167,6 +167,6 @@ private:
 TEST_CASE("random messages are matched as the model says") {
     for (std::uint64_t seed = 0; seed < test::seeds(20); ++seed) {
         CAPTURE(seed);
-        rehearsal(seed).run();
+        comparison(seed).run();
     }
 }

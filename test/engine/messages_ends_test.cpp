@@ -37,7 +37,7 @@ void pass(test::table& table, duration length = 1us) {
 enum class way { cancelled, dropped, overdue };
 constexpr way ways[] = {way::cancelled, way::dropped, way::overdue};
 
-std::vector<int> counting(std::size_t count, int first) {
+std::vector<int> counting_from(std::size_t count, int first) {
     std::vector<int> made(count);
     std::iota(made.begin(), made.end(), first);
     return made;
@@ -117,7 +117,7 @@ TEST_CASE("a receive that ends early before its message comes leaves it to the n
             test::table table(3);
             watched gone(table, how, count, any_source);
             gone.end();
-            std::vector<int> data = counting(count, 5), there(count);
+            std::vector<int> data = counting_from(count, 5), there(count);
             auto sent = table[0].send(data, 1);
             auto got = table[1].recv(there, 0);
             table.settle();
@@ -138,7 +138,7 @@ TEST_CASE("a short message whose receive ends while it lands goes to the next re
                 test::table table(2);
                 table.by_hand();
                 player sender(table);
-                const std::vector<int> data = counting(1000, 3);
+                const std::vector<int> data = counting_from(1000, 3);
                 std::vector<int> there(1000);
                 std::optional<watched> gone;
                 future<received> got;
@@ -171,7 +171,7 @@ TEST_CASE("a short message that is given back keeps its place among those of oth
     table.by_hand();
     player sender(table);
     table.connect(1, 2, lane_kind::point);
-    const std::vector<int> data = counting(1000, 3);
+    const std::vector<int> data = counting_from(1000, 3);
     std::vector<int> word{9}, there(1000);
     watched gone(table, way::cancelled, 1000, 0);
     sender.begin(frame_kind::message, 1, data);
@@ -202,7 +202,7 @@ TEST_CASE("a long message that has been asked for is thrown away when its receiv
             test::table table(2, settings);
             table.by_hand();
             player sender(table);
-            const std::vector<int> data = counting(1000, 3), word{8};
+            const std::vector<int> data = counting_from(1000, 3), word{8};
             watched gone(table, how, 1000, 0, 4);
             sender.begin(frame_kind::offer, 1, data, 4);
             pass(table);
@@ -345,7 +345,7 @@ TEST_CASE("a short message that does not fit is thrown away while it lands") {
     test::table table(2);
     table.by_hand();
     player sender(table);
-    const std::vector<int> data = counting(1000, 3), word{8};
+    const std::vector<int> data = counting_from(1000, 3), word{8};
     std::vector<int> less(999, -1), there(1);
     auto early = table[1].recv(less, 0, 4);
     for (const std::uint64_t number : {1u, 2u}) {

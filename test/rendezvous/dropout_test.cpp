@@ -21,7 +21,7 @@ protocol::hello hello(rank me) {
     return who;
 }
 
-struct hosted {
+struct mortal_job {
     std::unique_ptr<store> connect(rank me) {
         auto channel = run(loop, connect_store("127.0.0.1", server->port(), hello(me), loop.now() + 10s));
         return prefixed(asking_store(std::move(channel).value(), me), "job/4");
@@ -35,7 +35,7 @@ struct hosted {
 /// A rank whose process ends when this does.
 class mortal {
 public:
-    mortal(hosted& job, rank me) : socket_(io_of(job.loop)) {
+    mortal(mortal_job& job, rank me) : socket_(io_of(job.loop)) {
         socket_.connect({asio::ip::address_v4::loopback(), job.server->port()});
         asio::write(socket_, asio::buffer(std::string(protocol::mark) + protocol::frame(hello(me))));
         const auto until_answered = [](tcp::socket& socket) -> task<> {
@@ -82,7 +82,7 @@ TEST_CASE("what is told of a rank that drops out can be read again, and nothing 
 }
 
 TEST_CASE("a rank that is gone without a goodbye is told to all others, the first one only") {
-    hosted job;
+    mortal_job job;
     const auto other = job.connect(1), here = prefixed(memory_store(job.table), "job/4");
     for (const bool speaks : {false, true}) {
         mortal dying(job, 2);
@@ -99,7 +99,7 @@ TEST_CASE("a rank that is gone without a goodbye is told to all others, the firs
 }
 
 TEST_CASE("a rank that closes its store, or drops it, or never said who it is, is no death") {
-    hosted job;
+    mortal_job job;
     auto one = job.connect(1), two = job.connect(2);
     event_loop& loop = job.loop;
     const auto close = [](store& which) -> task<> {

@@ -82,8 +82,8 @@ private:
     tcp::socket held_;
 };
 
-struct hosted {
-    explicit hosted(int size, const std::string& address = "127.0.0.1")
+struct named_store {
+    explicit named_store(int size, const std::string& address = "127.0.0.1")
         : server(tcp_store_server::listen(loop, table, hello(0, size), address, 0).value()) {}
 
     tcp::endpoint where() const { return {asio::ip::address_v4::loopback(), server->port()}; }
@@ -120,7 +120,7 @@ world of_hosts(const std::string& master, int local_size) {
 }  // namespace
 
 TEST_CASE("a name that has no meaning at first, or leads astray, is looked up until it leads to the store") {
-    hosted job(2);
+    named_store job(2);
     const closed_port closed;
     const useless_listener deaf(useless_listener::deaf), mute(useless_listener::mute);
     changing_names names(meanings{{}, {}, {closed.where()}, {deaf.where()}, {mute.where()}, {job.where()}});
@@ -130,7 +130,7 @@ TEST_CASE("a name that has no meaning at first, or leads astray, is looked up un
 }
 
 TEST_CASE("all addresses of a name are tried, and none of them uses up the time of the others") {
-    hosted job(2);
+    named_store job(2);
     const closed_port closed;
     const useless_listener deaf(useless_listener::deaf), mute(useless_listener::mute);
     changing_names names(meanings{{deaf.where(), closed.where(), mute.where(), job.where()}});
@@ -141,7 +141,7 @@ TEST_CASE("all addresses of a name are tried, and none of them uses up the time 
 }
 
 TEST_CASE("a rank that does not find the store tells what each address was like") {
-    hosted job(2);
+    named_store job(2);
     const closed_port closed;
     const useless_listener deaf(useless_listener::deaf);
     changing_names names(meanings{{closed.where(), deaf.where()}});
@@ -160,7 +160,7 @@ TEST_CASE("a rank that does not find the store tells what each address was like"
 
 TEST_CASE("an address to which nothing can be sent ends the search at once, unless the name has another one") {
     if (!has_ipv6()) return;
-    hosted job(2);
+    named_store job(2);
     const tcp::endpoint nowhere(asio::ip::make_address("fe80::1"), 80);
     changing_names names(meanings{{nowhere}});
     const auto none = job.connect(names);
@@ -176,7 +176,7 @@ TEST_CASE("an address to which nothing can be sent ends the search at once, unle
 }
 
 TEST_CASE("a rank that says hello again, because it was not answered in time, is still that rank") {
-    hosted job(3);
+    named_store job(3);
     const auto late = job.connect("127.0.0.1", hello(1, 3));
     tcp::socket first(io_of(job.loop)), again(io_of(job.loop));
     for (tcp::socket* each : {&first, &again}) {
@@ -197,7 +197,7 @@ TEST_CASE("a rank that says hello again, because it was not answered in time, is
 }
 
 TEST_CASE("a store at all addresses is reached by those of both families, and tells by which most ranks have come") {
-    hosted job(5, "");
+    named_store job(5, "");
     CHECK(job.server->address() == "*:" + std::to_string(job.server->port()));
     CHECK(job.server->reached_at() == "");
     const auto one = job.connect("127.0.0.3", hello(1, 5)), two = job.connect("127.0.0.2", hello(2, 5)),

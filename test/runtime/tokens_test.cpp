@@ -31,7 +31,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-const failure lost(error::peer_died, "peer 1 is gone");
+const failure lost_peer(error::peer_died, "peer 1 is gone");
 
 /// Ends what it is given on a thread of its own.
 class finisher {
@@ -130,9 +130,9 @@ TEST_CASE("an asio::awaitable gets the failure as an exception") {
     asio::io_context context;
     auto pair = make_future<>();
     auto text = asio::co_spawn(context, tell(std::move(pair.first)), asio::use_future);
-    pair.second.fail(lost);
+    pair.second.fail(lost_peer);
     context.run();
-    CHECK(text.get() == lost.what());
+    CHECK(text.get() == lost_peer.what());
 }
 
 TEST_CASE("use_future gives a std::future") {
@@ -143,7 +143,7 @@ TEST_CASE("use_future gives a std::future") {
     CHECK(got.get() == 5);
     auto bad = make_future<>();
     auto none = bad.first(asio::use_future);
-    bad.second.fail(lost);
+    bad.second.fail(lost_peer);
     CHECK_THROWS_AS(none.get(), failure);
 }
 
@@ -169,10 +169,10 @@ TEST_CASE("a stackful coroutine of Asio waits with its yield_context") {
     context.poll();
     good.second.set(6);
     none.second.set();
-    bad.second.fail(lost);
+    bad.second.fail(lost_peer);
     context.run();
     CHECK(value == 6);
-    CHECK(text == lost.what());
+    CHECK(text == lost_peer.what());
 }
 
 TEST_CASE("a deferred operation starts to wait when it is called") {

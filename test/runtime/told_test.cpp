@@ -14,9 +14,9 @@ using detail::make_future;
 
 namespace {
 
-const failure lost(error::peer_died, "peer 1 is gone");
+const failure gone(error::peer_died, "peer 1 is gone");
 
-task<error> code_of(future<int> what) {
+task<error> code_heard(future<int> what) {
     auto ended = co_await as_result(what);
     co_return ended ? error{} : static_cast<error>(ended.failure().code().value());
 }
@@ -27,15 +27,15 @@ TEST_CASE("a loop knows of which failures its code has heard, by their cause") {
     event_loop loop(event_loop::virtual_time), other(event_loop::virtual_time);
     auto [awaited, ends] = make_future<int>();
     auto [dropped, never_seen] = make_future<int>();
-    ends.fail(lost);
+    ends.fail(gone);
     never_seen.fail(failure(error::aborted, "enough"));
-    CHECK_FALSE(detail::was_told(loop, lost));
-    CHECK(run(loop, code_of(std::move(awaited))) == error::peer_died);
-    CHECK(detail::was_told(loop, lost));
+    CHECK_FALSE(detail::was_told(loop, gone));
+    CHECK(run(loop, code_heard(std::move(awaited))) == error::peer_died);
+    CHECK(detail::was_told(loop, gone));
     CHECK(detail::was_told(loop, failure(error::peer_died, "peer 1 is gone")));
     CHECK_FALSE(detail::was_told(loop, failure(error::peer_died, "peer 2 is gone")));
     CHECK_FALSE(detail::was_told(loop, failure(error::aborted, "enough")));
-    CHECK_FALSE(detail::was_told(other, lost));
+    CHECK_FALSE(detail::was_told(other, gone));
 }
 
 TEST_CASE("of many failures the last ones are known") {
