@@ -12,7 +12,7 @@ namespace {
 
 using tcp = asio::ip::tcp;
 
-protocol::hello hello(rank me) {
+protocol::hello hello_of(rank me) {
     protocol::hello who;
     who.me = me;
     who.size = 3;
@@ -23,13 +23,13 @@ protocol::hello hello(rank me) {
 
 struct mortal_job {
     std::unique_ptr<store> connect(rank me) {
-        auto channel = run(loop, connect_store("127.0.0.1", server->port(), hello(me), loop.now() + 10s));
+        auto channel = run(loop, connect_store("127.0.0.1", server->port(), hello_of(me), loop.now() + 10s));
         return prefixed(asking_store(std::move(channel).value(), me), "job/4");
     }
 
     event_loop loop;
     memory_table table;
-    std::unique_ptr<tcp_store_server> server = tcp_store_server::listen(loop, table, hello(0), "127.0.0.1", 0).value();
+    std::unique_ptr<tcp_store_server> server = tcp_store_server::listen(loop, table, hello_of(0), "127.0.0.1", 0).value();
 };
 
 /// A rank whose process ends when this does.
@@ -37,7 +37,7 @@ class mortal {
 public:
     mortal(mortal_job& job, rank me) : socket_(io_of(job.loop)) {
         socket_.connect({asio::ip::address_v4::loopback(), job.server->port()});
-        asio::write(socket_, asio::buffer(std::string(protocol::mark) + protocol::frame(hello(me))));
+        asio::write(socket_, asio::buffer(std::string(protocol::mark) + protocol::frame(hello_of(me))));
         const auto until_answered = [](tcp::socket& socket) -> task<> {
             for (int tries = 0; socket.available() == 0 && tries < 5000; ++tries) co_await sleep_for(1ms);
         };

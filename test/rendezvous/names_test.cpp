@@ -19,7 +19,7 @@ using tcp = asio::ip::tcp;
 constexpr auto name = "node0";
 constexpr store_patience short_patience{50ms, 100ms};
 
-protocol::hello hello(rank me, int size, std::uint64_t ticket = 0) {
+protocol::hello hello_from(rank me, int size, std::uint64_t ticket = 0) {
     protocol::hello who;
     who.me = me;
     who.size = size;
@@ -84,11 +84,11 @@ private:
 
 struct named_store {
     explicit named_store(int size, const std::string& address = "127.0.0.1")
-        : server(tcp_store_server::listen(loop, table, hello(0, size), address, 0).value()) {}
+        : server(tcp_store_server::listen(loop, table, hello_from(0, size), address, 0).value()) {}
 
     tcp::endpoint where() const { return {asio::ip::address_v4::loopback(), server->port()}; }
     result<std::unique_ptr<request_channel>> connect(name_service& names, duration within = 10s) {
-        return run(loop, connect_store(name, server->port(), hello(1, 2), loop.now() + within, names, short_patience));
+        return run(loop, connect_store(name, server->port(), hello_from(1, 2), loop.now() + within, names, short_patience));
     }
     result<std::unique_ptr<request_channel>> connect(const std::string& host, const protocol::hello& who) {
         return run(loop, connect_store(host, server->port(), who, loop.now() + 10s));
@@ -177,11 +177,11 @@ TEST_CASE("an address to which nothing can be sent ends the search at once, unle
 
 TEST_CASE("a rank that says hello again, because it was not answered in time, is still that rank") {
     named_store job(3);
-    const auto late = job.connect("127.0.0.1", hello(1, 3));
+    const auto late = job.connect("127.0.0.1", hello_from(1, 3));
     tcp::socket first(io_of(job.loop)), again(io_of(job.loop));
     for (tcp::socket* each : {&first, &again}) {
         each->connect(job.where());
-        const std::string said = std::string(protocol::mark) + protocol::frame(hello(2, 3, 7));
+        const std::string said = std::string(protocol::mark) + protocol::frame(hello_from(2, 3, 7));
         asio::write(*each, asio::buffer(said));
     }
     const auto until_told = [](tcp::socket& socket) -> task<> {
@@ -200,15 +200,15 @@ TEST_CASE("a store at all addresses is reached by those of both families, and te
     named_store job(5, "");
     CHECK(job.server->address() == "*:" + std::to_string(job.server->port()));
     CHECK(job.server->reached_at() == "");
-    const auto one = job.connect("127.0.0.3", hello(1, 5)), two = job.connect("127.0.0.2", hello(2, 5)),
-               three = job.connect("127.0.0.2", hello(3, 5));
+    const auto one = job.connect("127.0.0.3", hello_from(1, 5)), two = job.connect("127.0.0.2", hello_from(2, 5)),
+               three = job.connect("127.0.0.2", hello_from(3, 5));
     REQUIRE(one);
     REQUIRE(two);
     REQUIRE(three);
     CHECK((*one)->local_address() == "127.0.0.1");
     CHECK(job.server->reached_at() == "127.0.0.2");
     if (!has_ipv6()) return;
-    const auto four = job.connect("::1", hello(4, 5));
+    const auto four = job.connect("::1", hello_from(4, 5));
     REQUIRE(four);
     CHECK((*four)->local_address() == "::1");
 }
