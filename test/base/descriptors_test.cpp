@@ -7,7 +7,7 @@
 
 using namespace tutti;
 
-TEST_CASE("who has no descriptor left is told for what, and the limit, be it that of the process or that of the system") {
+TEST_CASE("who has no descriptor left is told for what, and the limit, be it that of the process or that of the system" * doctest::skip(test::sanitizer_wants_descriptors)) {
     const test::no_descriptors none;
     CHECK(no_descriptor_left("a link", std::make_error_code(std::errc::too_many_files_open)) ==
           "no descriptor left for a link: its limit is " + none.limit() + " (ulimit -n)");

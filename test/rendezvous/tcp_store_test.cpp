@@ -271,7 +271,7 @@ TEST_CASE("an address that cannot be listened on is told") {
     CHECK_FALSE(tcp_store_server::adopt(job.loop, table, hello(0, 2), 9999));
 }
 
-TEST_CASE("a process that has no descriptor left for the store says so at once, with its limit") {
+TEST_CASE("a process that has no descriptor left for the store says so at once, with its limit" * doctest::skip(test::sanitizer_wants_descriptors)) {
     raw_socket port;
     const std::uint16_t number = port.bind();
     port.listen();
@@ -292,7 +292,7 @@ TEST_CASE("a process that has no descriptor left for the store says so at once, 
     CHECK(loop.now() - begin < 10s);
 }
 
-TEST_CASE("a store that has no descriptor left for those at its door says so when one has waited for a second, and not before") {
+TEST_CASE("a store that has no descriptor left for those at its door says so when one has waited for a second, and not before" * doctest::skip(test::sanitizer_wants_descriptors)) {
     event_loop loop;
     memory_table table;
     const auto server = std::move(tcp_store_server::listen(loop, table, hello(0, 2), "127.0.0.1", 0)).value();

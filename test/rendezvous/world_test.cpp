@@ -36,8 +36,8 @@ variables with(variables base, const variables& more) {
     return base;
 }
 
-const variables plain = {{"RANK", "1"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "node7"}, {"MASTER_PORT", "29500"}};
-const variables torchrun = with(plain, {{"LOCAL_RANK", "1"}, {"LOCAL_WORLD_SIZE", "2"}, {"TORCHELASTIC_RUN_ID", "abc"}});
+const variables plain_launch = {{"RANK", "1"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "node7"}, {"MASTER_PORT", "29500"}};
+const variables torchrun = with(plain_launch, {{"LOCAL_RANK", "1"}, {"LOCAL_WORLD_SIZE", "2"}, {"TORCHELASTIC_RUN_ID", "abc"}});
 const variables open_mpi = {{"OMPI_COMM_WORLD_RANK", "2"},
                             {"OMPI_COMM_WORLD_SIZE", "3"},
                             {"OMPI_COMM_WORLD_LOCAL_RANK", "0"},
@@ -49,9 +49,9 @@ const variables hydra = {{"PMI_RANK", "2"}, {"PMI_SIZE", "3"}, {"MPI_LOCALRANKID
 const row launches[] = {
     {"nothing is set", {}, 0, 1, 0, 1, "one process"},
     {"an unrelated environment", {{"HOME", "/root"}, {"MASTER_ADDR", "left over"}}, 0, 1, 0, 1, "one process"},
-    {"plain", plain, 1, 4, -1, 0, "the plain environment"},
+    {"plain", plain_launch, 1, 4, -1, 0, "the plain environment"},
     {"torchrun", torchrun, 1, 4, 1, 2, "torchrun"},
-    {"tutti-run", with(plain, {{"TUTTI_RANK", "1"}, {"TUTTI_WORLD_SIZE", "4"}, {"TUTTI_LOCAL_RANK", "1"}, {"TUTTI_LOCAL_WORLD_SIZE", "4"}}),
+    {"tutti-run", with(plain_launch, {{"TUTTI_RANK", "1"}, {"TUTTI_WORLD_SIZE", "4"}, {"TUTTI_LOCAL_RANK", "1"}, {"TUTTI_LOCAL_WORLD_SIZE", "4"}}),
      1, 4, 1, 4, "tutti-run"},
     {"Open MPI", open_mpi, 2, 3, 0, 1, "Open MPI"},
     {"Hydra", hydra, 2, 3, 2, 3, "Hydra"},
@@ -66,9 +66,9 @@ const row launches[] = {
     {"mpirun in a Slurm allocation", with(slurm_step, open_mpi), 2, 3, 0, 1, "Open MPI"},
     {"torchrun in a Slurm step", with(slurm_step, torchrun), 1, 4, 1, 2, "torchrun"},
     {"srun with pmi2", with(slurm_step, {{"PMI_RANK", "3"}, {"PMI_SIZE", "7"}}), 3, 7, -1, 0, "Hydra"},
-    {"RANK counts nodes, one rank each", plain, 1, 4, -1, 0, "the plain environment"},
-    {"ranks that know better than their pod's index", with(plain, {{"JOB_COMPLETION_INDEX", "0"}}), 1, 4, -1, 0, "the plain environment"},
-    {"RANK set from Slurm's by hand", with(slurm_step, with(plain, {{"RANK", "3"}, {"WORLD_SIZE", "7"}})), 3, 7, 1, 2, "Slurm"},
+    {"RANK counts nodes, one rank each", plain_launch, 1, 4, -1, 0, "the plain environment"},
+    {"ranks that know better than their pod's index", with(plain_launch, {{"JOB_COMPLETION_INDEX", "0"}}), 1, 4, -1, 0, "the plain environment"},
+    {"RANK set from Slurm's by hand", with(slurm_step, with(plain_launch, {{"RANK", "3"}, {"WORLD_SIZE", "7"}})), 3, 7, 1, 2, "Slurm"},
 };
 
 struct wrong_row {
@@ -77,30 +77,30 @@ struct wrong_row {
 };
 
 const wrong_row wrong[] = {
-    {with(plain, {{"RANK", "4"}}), {"RANK=4", "WORLD_SIZE=4"}},
-    {with(plain, {{"RANK", "-1"}}), {"RANK=-1"}},
-    {with(plain, {{"RANK", "one"}}), {"RANK=one", "not a whole number"}},
-    {with(plain, {{"RANK", "1x"}}), {"RANK=1x", "not a whole number"}},
-    {with(plain, {{"RANK", ""}}), {"RANK=", "not a whole number"}},
-    {with(plain, {{"RANK", "99999999999999"}}), {"RANK=99999999999999"}},
-    {with(plain, {{"WORLD_SIZE", "0"}}), {"WORLD_SIZE=0"}},
-    {with(plain, {{"MASTER_PORT", "70000"}}), {"MASTER_PORT=70000"}},
+    {with(plain_launch, {{"RANK", "4"}}), {"RANK=4", "WORLD_SIZE=4"}},
+    {with(plain_launch, {{"RANK", "-1"}}), {"RANK=-1"}},
+    {with(plain_launch, {{"RANK", "one"}}), {"RANK=one", "not a whole number"}},
+    {with(plain_launch, {{"RANK", "1x"}}), {"RANK=1x", "not a whole number"}},
+    {with(plain_launch, {{"RANK", ""}}), {"RANK=", "not a whole number"}},
+    {with(plain_launch, {{"RANK", "99999999999999"}}), {"RANK=99999999999999"}},
+    {with(plain_launch, {{"WORLD_SIZE", "0"}}), {"WORLD_SIZE=0"}},
+    {with(plain_launch, {{"MASTER_PORT", "70000"}}), {"MASTER_PORT=70000"}},
     {{{"RANK", "1"}}, {"WORLD_SIZE is not set", "RANK=1"}},
     {{{"WORLD_SIZE", "2"}}, {"RANK is not set", "WORLD_SIZE=2"}},
     {{{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_PORT", "1"}}, {"MASTER_ADDR is not set"}},
     {{{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "a"}}, {"MASTER_PORT is not set"}},
     {{{"JOB_COMPLETION_INDEX", "2"}}, {"WORLD_SIZE is not set", "JOB_COMPLETION_INDEX=2"}},
     {{{"OMPI_COMM_WORLD_SIZE", "2"}}, {"OMPI_COMM_WORLD_RANK is not set", "Open MPI"}},
-    {with(plain, {{"LOCAL_RANK", "2"}, {"LOCAL_WORLD_SIZE", "2"}}), {"LOCAL_RANK=2", "LOCAL_WORLD_SIZE=2"}},
-    {with(plain, {{"LOCAL_WORLD_SIZE", "5"}}), {"LOCAL_WORLD_SIZE=5", "4 ranks"}},
-    {with(plain, open_mpi), {"Open MPI says rank 2", "OMPI_COMM_WORLD_RANK=2", "RANK=1"}},
-    {with(with(plain, {{"RANK", "2"}}), open_mpi), {"size 3", "OMPI_COMM_WORLD_SIZE=3", "WORLD_SIZE=4"}},
+    {with(plain_launch, {{"LOCAL_RANK", "2"}, {"LOCAL_WORLD_SIZE", "2"}}), {"LOCAL_RANK=2", "LOCAL_WORLD_SIZE=2"}},
+    {with(plain_launch, {{"LOCAL_WORLD_SIZE", "5"}}), {"LOCAL_WORLD_SIZE=5", "4 ranks"}},
+    {with(plain_launch, open_mpi), {"Open MPI says rank 2", "OMPI_COMM_WORLD_RANK=2", "RANK=1"}},
+    {with(with(plain_launch, {{"RANK", "2"}}), open_mpi), {"size 3", "OMPI_COMM_WORLD_SIZE=3", "WORLD_SIZE=4"}},
     {with(hydra, with(open_mpi, {{"PMI_RANK", "0"}})), {"OMPI_COMM_WORLD_RANK=2", "PMI_RANK=0"}},
-    {with(plain, slurm_step), {"SLURM_PROCID=3", "RANK=1"}},
-    {with(plain, {{"TUTTI_RANK", "0"}, {"TUTTI_WORLD_SIZE", "4"}}), {"TUTTI_RANK=0", "RANK=1"}},
+    {with(plain_launch, slurm_step), {"SLURM_PROCID=3", "RANK=1"}},
+    {with(plain_launch, {{"TUTTI_RANK", "0"}, {"TUTTI_WORLD_SIZE", "4"}}), {"TUTTI_RANK=0", "RANK=1"}},
     {with(open_mpi, {{"MASTER_PORT", "5"}}), {"MASTER_ADDR is not set"}},
-    {with(plain, {{"TUTTI_STORE", "http://x"}}), {"TUTTI_STORE=http://x"}},
-    {with(plain, {{"TUTTI_STORE", "file:/tmp/x"}}), {"TUTTI_STORE=file:/tmp/x", "TUTTI_JOB"}},
+    {with(plain_launch, {{"TUTTI_STORE", "http://x"}}), {"TUTTI_STORE=http://x"}},
+    {with(plain_launch, {{"TUTTI_STORE", "file:/tmp/x"}}), {"TUTTI_STORE=file:/tmp/x", "TUTTI_JOB"}},
 };
 
 }  // namespace
@@ -142,9 +142,9 @@ TEST_CASE("the meeting point is read with the ranks") {
     CHECK(all.epoch == 2);
     all = read(with(torchrun, {{"TORCHELASTIC_USE_AGENT_STORE", "True"}, {"TUTTI_STORE_PORT", "4000"}})).value();
     CHECK(all.master_port == 4000);
-    all = read(with(plain, {{"RANK", "0"}, {"TUTTI_STORE_FD", "5"}})).value();
+    all = read(with(plain_launch, {{"RANK", "0"}, {"TUTTI_STORE_FD", "5"}})).value();
     CHECK(all.store_descriptor == 5);
-    all = read(with(plain, {{"TUTTI_STORE", "file:/tmp/x"}, {"TUTTI_JOB", "third"}, {"TUTTI_EPOCH", "1"}})).value();
+    all = read(with(plain_launch, {{"TUTTI_STORE", "file:/tmp/x"}, {"TUTTI_JOB", "third"}, {"TUTTI_EPOCH", "1"}})).value();
     CHECK(all.store_path == "/tmp/x");
     CHECK(store_prefix(all) == "third/1");
 }

@@ -180,7 +180,7 @@ TEST_CASE("an answer that belongs beyond the arena or the slots ends the lane wi
     }
 }
 
-TEST_CASE("a lane whose side has no descriptor for what the other one lends ends with that") {
+TEST_CASE("a lane whose side has no descriptor for what the other one lends ends with that" * doctest::skip(test::sanitizer_wants_descriptors)) {
     lending_road on;
     lent first(*on.mine, 0, random_bytes(200'000, 1)), second(*on.mine, 1, random_bytes(200'000, 2));
     const no_descriptors none;
