@@ -23,6 +23,7 @@ void sleep_awaiter::give_up() noexcept {
 
 void sleep_awaiter::explain(explanation& out) const {
     if (until_ == no_deadline) return out.line("a date that never comes");
+    if (!alarm_.started()) return out.line("a timer whose loop is gone");
     const auto left = std::chrono::duration<double>(until_ - loop().now());
     out.line(fmt::format("a timer due in {:.3f} s", left.count()));
 }

@@ -134,6 +134,7 @@ TEST_CASE("a scope that is destroyed while its tasks run ends the program with a
             io.poll();
             if (loop_first) loop.reset();
         });
+        INFO(end.err);
         CHECK(end.code == 128 + SIGABRT);
         CHECK(end.err.find("tutti: a scope is left while its tasks still run; co_await its join() first:") == 0);
     }
