@@ -4,6 +4,7 @@
 #include <tutti/detail/build.hpp>
 #include <tutti/future.hpp>
 #include <tutti/message.hpp>
+#include <tutti/places.hpp>
 #include <tutti/reduction.hpp>
 #include <tutti/shared_array.hpp>
 #include <tutti/task.hpp>
@@ -83,6 +84,7 @@ struct call_options {
     duration deadline{};          // until the end, from the call, kept to 10 ms or so; 0: the communicator's default
     const char* label = nullptr;  // told in messages; of a collective compared, see communicator; outlives the operation
     bool allocated = false;       // a hint, the same on all ranks: the memory of every rank's buffers comes from `allocate`
+    places* place = nullptr;      // of a collective: it takes the next of these places in the order, instead of the one behind all calls
     persistent* keep = nullptr;   // for the library: where the call is kept, instead of being issued; see persistent.hpp
 };
 
@@ -259,6 +261,12 @@ public:
     task<std::unique_ptr<gpu::communicator>> device(result<gpu::device> card, gpu::group_options options);
 #endif
 
+    /// The next `count` places in the order of collectives, for calls that come later. All ranks reserve as many, where they would call.
+    /// Throws error::invalid_argument for more than 2^20, the number of calls that can be under way.
+    places reserve(std::size_t count);
+    /// Ends when all collectives and messages that this rank has called before have ended, but for probes and monitored barriers. Concerns this
+    /// rank alone and takes no place in the order. May be dropped.
+    future<> sync();
     /// Ends when the communicator has failed, with that failure, whether or not an operation is under way; or with error::closed when it is
     /// closed. May be dropped.
     future<> watch();

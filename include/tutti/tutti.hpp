@@ -9,6 +9,7 @@
 #include <tutti/future.hpp>
 #include <tutti/message.hpp>
 #include <tutti/persistent.hpp>
+#include <tutti/places.hpp>
 #include <tutti/reducer.hpp>
 #include <tutti/reduction.hpp>
 #include <tutti/result.hpp>

@@ -109,8 +109,9 @@ void refuse(detail::group& group, std::string_view what, error code, std::string
 }
 
 /// Issues `what`, or keeps it for later.
-future<> issue(detail::group& group, const request& what, complaint wrong) {
+future<> issue(detail::group& group, request& what, const call_options& options, complaint wrong) {
     if (!group.made().here()) return detail::failed_future(group.foreign());
+    if (options.place) wrong = first_of(std::move(wrong), detail::take_place(group.engine(), *options.place, what));
     // Of an operator of the library that is defined for the type neither check_op nor check_defined complains.
     if (wrong || what.op.user() || !defined(what.op.kind(), what.type) || what.deadline < duration{}) {
         if (!wrong) wrong = first_of(detail::check_op(what), detail::check_deadline(what.deadline));
@@ -144,7 +145,7 @@ future<> communicator::all_reduce(buffer data, reduction op, call_options option
 future<> communicator::all_reduce(const_buffer from, buffer to, reduction op, call_options options) {
     request what = make(collective::all_reduce, from, from.data, to.data, options);
     what.op = op;
-    return issue(*group_, what, check_operands(from, to));
+    return issue(*group_, what, options, check_operands(from, to));
 }
 
 future<> communicator::all_reduce(std::span<const buffer> list, reduction op, call_options options) {
@@ -155,13 +156,13 @@ future<> communicator::all_reduce(std::span<const buffer> list, reduction op, ca
     complaint wrong = group_->lists()(list, what.count);
     what.list = list;
     what.digest = digest_of_list(list);
-    return issue(*group_, what, std::move(wrong));
+    return issue(*group_, what, options, std::move(wrong));
 }
 
 future<> communicator::broadcast(buffer data, tutti::rank root, call_options options) {
     request what = make(collective::broadcast, data, nullptr, data.data, options);
     what.root = root;
-    return issue(*group_, what, first_of(check_rank("root", root, size()), check_memory("buffer", data), check_total(data, data.count, 1)));
+    return issue(*group_, what, options, first_of(check_rank("root", root, size()), check_memory("buffer", data), check_total(data, data.count, 1)));
 }
 
 future<> communicator::reduce(buffer data, reduction op, tutti::rank root, call_options options) {
@@ -177,11 +178,11 @@ future<> communicator::reduce(const_buffer from, buffer to, reduction op, tutti:
     if (here && !wrong)
         wrong = first_of(check_same_type(from, to), check_count("output", to.count, from.count), check_memory("output", to),
                          check_overlap(from, to, to.data == from.data ? to.data : nullptr));
-    return issue(*group_, what, wrong);
+    return issue(*group_, what, options, wrong);
 }
 
 future<> communicator::all_gather(const_buffer from, buffer to, call_options options) {
-    const request what = make(collective::all_gather, from, from.data, to.data, options);
+    request what = make(collective::all_gather, from, from.data, to.data, options);
     complaint wrong =
         first_of(check_total(from, from.count, size()), check_same_type(from, to), check_memory("input", from), check_memory("output", to));
     const auto ranks = static_cast<std::size_t>(size());
@@ -190,7 +191,7 @@ future<> communicator::all_gather(const_buffer from, buffer to, call_options opt
         const auto* mine = static_cast<const std::byte*>(to.data) + from.bytes() * static_cast<std::size_t>(rank());
         wrong = check_overlap(from, to, from.data == mine ? mine : nullptr);
     }
-    return issue(*group_, what, wrong);
+    return issue(*group_, what, options, wrong);
 }
 
 future<> communicator::reduce_scatter(const_buffer from, buffer to, reduction op, call_options options) {
@@ -203,7 +204,7 @@ future<> communicator::reduce_scatter(const_buffer from, buffer to, reduction op
         const auto* mine = static_cast<const std::byte*>(from.data) + const_buffer(to).bytes() * static_cast<std::size_t>(rank());
         wrong = check_overlap(from, to, to.data == mine ? mine : nullptr);
     }
-    return issue(*group_, what, wrong);
+    return issue(*group_, what, options, wrong);
 }
 
 future<> communicator::all_to_all(const_buffer from, buffer to, call_options options) {
@@ -213,7 +214,7 @@ future<> communicator::all_to_all(const_buffer from, buffer to, call_options opt
                                check_memory("output", to), check_count("output", to.count, from.count), check_overlap(from, to, nullptr));
     if (!wrong && from.count % static_cast<std::size_t>(size()) != 0)
         wrong = fmt::format("the input has {} elements, a multiple of {} is expected", from.count, size());
-    return issue(*group_, what, wrong);
+    return issue(*group_, what, options, wrong);
 }
 
 // ---- gather and scatter, prefixes, and a count for each rank
@@ -269,7 +270,7 @@ future<> communicator::gather(const_buffer from, buffer to, tutti::rank root, ca
     complaint wrong = first_of(check_rank("root", root, size()), check_total(from, from.count, size()), check_memory("input", from));
     if (here && !wrong)
         wrong = check_collected(from, to, from.count * static_cast<std::size_t>(size()), from.count * static_cast<std::size_t>(root));
-    return issue(*group_, what, wrong);
+    return issue(*group_, what, options, wrong);
 }
 
 future<> communicator::scatter(const_buffer from, buffer to, tutti::rank root, call_options options) {
@@ -279,7 +280,7 @@ future<> communicator::scatter(const_buffer from, buffer to, tutti::rank root, c
     complaint wrong = first_of(check_rank("root", root, size()), check_total(to, to.count, size()), check_memory("output", to));
     if (here && !wrong)
         wrong = check_spread(from, to, to.count * static_cast<std::size_t>(size()), to.count * static_cast<std::size_t>(root));
-    return issue(*group_, what, wrong);
+    return issue(*group_, what, options, wrong);
 }
 
 static future<> issue_prefix(detail::group& group, collective kind, const_buffer from, buffer to, reduction op, call_options options) {
@@ -288,7 +289,7 @@ static future<> issue_prefix(detail::group& group, collective kind, const_buffer
     const complaint wrong = check_operands(from, to);
     if (!wrong && op.kind() == reduce_op::avg)
         refuse(group, to_string(describe(what)), error::unsupported, ": there is no avg of the ranks up to this one");
-    return issue(group, what, wrong);
+    return issue(group, what, options, wrong);
 }
 
 future<> communicator::scan(buffer data, reduction op, call_options options) { return scan(data, data, op, options); }
@@ -308,7 +309,7 @@ future<> communicator::all_gather_v(const_buffer from, buffer to, std::span<cons
     share parts;
     complaint wrong = first_of(take_counts(counts, from, rank(), size(), what, parts), check_memory("input", from));
     if (!wrong) wrong = first_of(check_count("input", from.count, parts.mine), check_collected(from, to, parts.all, parts.before));
-    return issue(*group_, what, wrong);
+    return issue(*group_, what, options, wrong);
 }
 
 future<> communicator::reduce_scatter_v(const_buffer from, buffer to, std::span<const std::size_t> counts, reduction op,
@@ -318,7 +319,7 @@ future<> communicator::reduce_scatter_v(const_buffer from, buffer to, std::span<
     share parts;
     complaint wrong = first_of(take_counts(counts, to, rank(), size(), what, parts), check_memory("output", to));
     if (!wrong) wrong = first_of(check_count("output", to.count, parts.mine), check_spread(from, to, parts.all, parts.before));
-    return issue(*group_, what, wrong);
+    return issue(*group_, what, options, wrong);
 }
 
 future<> communicator::gather_v(const_buffer from, buffer to, std::span<const std::size_t> counts, tutti::rank root, call_options options) {
@@ -330,7 +331,7 @@ future<> communicator::gather_v(const_buffer from, buffer to, std::span<const st
         first_of(check_rank("root", root, size()), take_counts(counts, from, rank(), size(), what, parts), check_memory("input", from));
     if (!wrong) wrong = check_count("input", from.count, parts.mine);
     if (here && !wrong) wrong = check_collected(from, to, parts.all, parts.before);
-    return issue(*group_, what, wrong);
+    return issue(*group_, what, options, wrong);
 }
 
 future<> communicator::scatter_v(const_buffer from, buffer to, std::span<const std::size_t> counts, tutti::rank root,
@@ -343,7 +344,7 @@ future<> communicator::scatter_v(const_buffer from, buffer to, std::span<const s
         first_of(check_rank("root", root, size()), take_counts(counts, to, rank(), size(), what, parts), check_memory("output", to));
     if (!wrong) wrong = check_count("output", to.count, parts.mine);
     if (here && !wrong) wrong = check_spread(from, to, parts.all, parts.before);
-    return issue(*group_, what, wrong);
+    return issue(*group_, what, options, wrong);
 }
 
 future<> communicator::all_to_all_v(const_buffer from, buffer to, std::span<const std::size_t> send_counts,
@@ -362,12 +363,13 @@ future<> communicator::all_to_all_v(const_buffer from, buffer to, std::span<cons
         if (!wrong && send_counts[me] != recv_counts[me])
             wrong = fmt::format("rank {} sends {} elements to itself and receives {}", rank(), send_counts[me], recv_counts[me]);
     }
-    return issue(*group_, what, wrong);
+    return issue(*group_, what, options, wrong);
 }
 
 future<> communicator::monitored_barrier(call_options options) {
     if (options.keep)
         throw failure(error::invalid_argument, "a persistent call is that of a collective in their order, not monitored_barrier");
+    if (options.place) throw failure(error::invalid_argument, "a reserved place is for a collective in their order, not monitored_barrier");
     if (!group_->made().here()) return detail::failed_future(group_->foreign());
     if (const complaint wrong = detail::check_deadline(options.deadline))
         refuse(*group_, "monitored_barrier", error::invalid_argument, fmt::format(" with a wrong argument: {}", *wrong));
@@ -375,7 +377,8 @@ future<> communicator::monitored_barrier(call_options options) {
 }
 
 future<> communicator::barrier(call_options options) {
-    return issue(*group_, make(collective::barrier, const_buffer(), nullptr, nullptr, options), {});
+    request what = make(collective::barrier, const_buffer(), nullptr, nullptr, options);
+    return issue(*group_, what, options, {});
 }
 
 void communicator::abort(std::string reason) {

@@ -20,6 +20,7 @@ namespace {
 
 message_call with(call_options options, message_call what) {
     if (options.keep) throw failure(error::invalid_argument, "a persistent call is that of a collective, not " + to_string(what));
+    if (options.place) throw failure(error::invalid_argument, "a reserved place is for a collective, not " + to_string(what));
     what.deadline = options.deadline;
     what.label = options.label;
     return what;

@@ -84,7 +84,7 @@ const algorithm& engine::chosen(collective kind, std::size_t vector_bytes, bool 
 operation& engine::issue(const request& what, duration default_deadline) {
     issuing now(*this);
     operation& made = accept(what, default_deadline);
-    if (!made.ended) now.enter(made);
+    if (!made.ended) now.enter(made, what.place);
     return made;
 }
 
@@ -107,21 +107,22 @@ engine::issuing::~issuing() {
 
 /// Gives an operation its place in the order. When nothing else is under way and there is little to send whoever can be on the loop starts it
 /// at once.
-void engine::issuing::enter(operation& made) noexcept {
+void engine::issuing::enter(operation& made, std::uint64_t place) noexcept {
     made.started = made.asked.deadline < rough_from ? of_.loop_.now() : roughly_now(of_.loop_);
     made.patience = first_patience;
     made.warning = of_.settings_.stall_warning;
-    made.take_place(of_.next_sequence_++);
+    made.take_place(of_.take_place(place));
     of_.recent_[made.sequence % of_.recent_.size()] = made.what;
     if (made.what.label != 0) of_.recent_labels_[made.sequence % of_.recent_labels_.size()].set(made.asked.label);
     // A user's function is not run inside of a call.
-    const bool alone = ++of_.pending_ == 1 && !of_.fresh_posted_ && made.lanes != lane_kind::bulk && !made.asked.op.user();
+    const bool alone = ++of_.pending_ == 1 && !of_.fresh_posted_ && made.lanes != lane_kind::bulk && !made.asked.op.user() &&
+                       !of_.held(made.sequence);
     if (alone) here_.emplace(of_.loop_);
     if (here_ && *here_) {
         of_.let_in(made);
         of_.resume_ahead();
     } else {
-        of_.fresh_.push(made);
+        of_.fresh_.insert(made);
         of_.post_fresh();
     }
 }
@@ -188,7 +189,7 @@ void engine::start_fresh() noexcept {
         const cork::held together(cork_);
         while (operation* const next = admission_.next()) begin(*next);
         std::size_t kept = 0;  // bytes of vectors, of which frames may be kept back
-        while (fresh_.first) {
+        while (fresh_.first && !held(fresh_.first->sequence)) {
             operation& next = *fresh_.first;
             fresh_.remove(next);
             kept += next.share;
@@ -198,12 +199,13 @@ void engine::start_fresh() noexcept {
             kept = 0;
         }
     }
+    watch_held();
     resume_ahead();
 }
 
 void engine::let_in(operation& next) noexcept {
     if (admission_.enter(next)) begin(next);
-    else watch(next);
+    else if (!next.deadline.started()) watch(next);
 }
 
 /// Frames that came before their operations began.
@@ -213,11 +215,9 @@ void engine::resume_ahead() noexcept {
         if (each) each->resume_ahead();
 }
 
-bool engine::called(std::uint64_t sequence) const noexcept { return sequence < next_sequence_; }
-
 /// Whether it has been registered at its ports.
 bool engine::has_begun(lane_kind lanes, std::uint64_t sequence) const noexcept {
-    return called(sequence) && !(fresh_.first && fresh_.first->sequence <= sequence) && !admission_.keeps(lanes, sequence);
+    return called(sequence) && !held(sequence) && !(fresh_.first && fresh_.first->sequence <= sequence) && !admission_.keeps(lanes, sequence);
 }
 
 /// The port that the channel has joined if its peer has left, else what was known before.
@@ -261,6 +261,7 @@ void engine::end(operation& which) noexcept {
         --pending_;
         loop_.stop_timer(which.deadline);
         which.release();
+        post_syncs();
         return;
     }
     if (!ended_.first) loop_.post(on_ended_);
@@ -269,8 +270,10 @@ void engine::end(operation& which) noexcept {
 
 void engine::finish_ended() noexcept {
     operation_list done;
+    bool syncs = false;
     {
         const std::lock_guard lock(guard_);
+        syncs = !syncs_.empty();
         done = ended_;
         ended_ = {};
         for (operation* each = done.first; each; each = each->next) --pending_;
@@ -283,6 +286,7 @@ void engine::finish_ended() noexcept {
         else next.finish();
         next.release();
     }
+    if (syncs) settle_syncs();
 }
 
 bool engine::idle() noexcept {
@@ -370,6 +374,7 @@ void engine::shut_down() noexcept {
         loop_.withdraw(on_fresh_);
         loop_.withdraw(on_ended_);
         loop_.withdraw(on_news_);
+        loop_.withdraw(on_syncs_);
         loop_.stop_timer(answer_due_);
         close_pool();
     }

@@ -2,6 +2,7 @@
 // loop, and ends every operation once, well or with the first failure.
 #pragma once
 
+#include <tutti/detail/future_source.hpp>
 #include <tutti/event_loop.hpp>
 
 #include "algorithm/tuning.hpp"
@@ -89,6 +90,13 @@ public:
     operation& issue(const request& what, duration default_deadline);
     /// Any thread: makes a call that can be issued many times, one at a time.
     std::unique_ptr<detail::repeated_call> keep(const request& what, duration default_deadline);
+    /// Any thread: so many next places in the order, at least one, for calls that say so. Those behind them begin when all these have been called.
+    /// The first of them.
+    std::uint64_t reserve(std::size_t count);
+    /// Any thread: the places from `next` on, before `end`, are not used.
+    void give_up(std::uint64_t next, std::uint64_t end) noexcept;
+    /// Any thread: ends when all collectives and messages, but for probes, that were called before have ended.
+    future<> sync();
     operation& issue(detail::repeated_call& call);
     void forget(detail::repeated_call& call) noexcept;
     messenger& messages() noexcept { return messages_; }
@@ -181,7 +189,8 @@ private:
         issuing& operator=(const issuing&) = delete;
         ~issuing();
 
-        void enter(operation& made) noexcept;
+        /// `place`: reserved; 0: the next.
+        void enter(operation& made, std::uint64_t place = 0) noexcept;
 
     private:
         engine& of_;
@@ -228,6 +237,14 @@ private:
     void take_fresh() noexcept;
     void start_fresh() noexcept;
     bool called(std::uint64_t sequence) const noexcept;
+    std::uint64_t take_place(std::uint64_t reserved) noexcept;
+    bool held(std::uint64_t sequence) const noexcept;
+    void watch_held() noexcept;
+    bool under_way(std::uint64_t collectives, std::uint64_t messages) const noexcept;
+    void post_syncs() noexcept;
+    report about_sync() const;
+    void look_at_syncs() noexcept;
+    void settle_syncs() noexcept;
     bool has_begun(lane_kind lanes, std::uint64_t sequence) const noexcept;
     template <class Channel>
     port* join(Channel& channel, lane_kind kind, port* left) noexcept;
@@ -247,6 +264,7 @@ private:
     void ask_for_label(rank peer, std::uint64_t sequence, const descriptor& mine, const descriptor& theirs) noexcept;
     void unanswered() noexcept;
     void watch(operation& which) noexcept;
+    report ending() const;
     report report_of(const operation& which) const;
     operation* first_live(lane_kind lanes) const noexcept;
     std::string about_stall(operation& which, duration waited) const;
@@ -271,9 +289,23 @@ private:
     std::mutex guard_;
     cork cork_;  // of all its lanes
     std::uint64_t next_sequence_ = 1;
+    /// Places from `next` on, before `end`, that are still to be called.
+    struct reservation {
+        std::uint64_t next;
+        std::uint64_t end;
+    };
+    std::vector<reservation> reserved_;  // in their order
+    /// Waits for so many collectives and messages.
+    struct sync_call {
+        std::uint64_t collectives;
+        std::uint64_t messages;
+        detail::future_source<> told;
+    };
+    std::vector<sync_call> syncs_;
+    bool syncs_posted_ = false;  // on_syncs_ is posted
     bool said_goodbye_ = false;
     std::size_t pending_ = 0;
-    operation_list fresh_, live_, ended_, free_;      // fresh_: the loop has not heard of them; free_: of those that were refused
+    operation_list fresh_, live_, ended_, free_;      // fresh_, by sequence: the loop has not let them in; free_: of those that were refused
     std::atomic<operation*> returned_{nullptr};       // without the guard; linked by `next`, the last first
     std::size_t out_ = 0;                             // operations that callers, or the engine for them, hold
     std::shared_ptr<engine> self_;                    // from the first one on, until it has shut down and all are back
@@ -315,6 +347,7 @@ private:
     detail::callback<&engine::take_fresh> on_fresh_{*this};
     detail::callback<&engine::finish_ended> on_ended_{*this};
     detail::callback<&engine::hear_news> on_news_{*this};
+    detail::callback<&engine::look_at_syncs> on_syncs_{*this};
     detail::alarm<&engine::unanswered> answer_due_{*this};
 };
 

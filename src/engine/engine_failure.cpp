@@ -70,18 +70,24 @@ void engine::end_all() noexcept {
         }
 }
 
-/// The cause as this operation tells it.
-report engine::report_of(const operation& which) const {
+/// Why everything ends, as this rank tells it.
+report engine::ending() const {
     report why = failure_.value_or(report{});
     if (!failure_) {
         why.code = error::closed;
         why.cause = "the communicator was closed";
     }
-    why.operation = which.name();
-    why.sequence = which.sequence;
     why.communicator = who_.communicator;
     why.epoch = who_.epoch;
     why.local = who_.me;
+    return why;
+}
+
+/// The same as this operation tells it.
+report engine::report_of(const operation& which) const {
+    report why = ending();
+    why.operation = which.name();
+    why.sequence = which.sequence;
     why.done_bytes = which.done_bytes();
     why.total_bytes = which.total_bytes();
     if (which.sequence != 0 && !shut_) why.elapsed = loop_.now() - which.started;  // later the loop may be gone
@@ -163,7 +169,9 @@ void engine::overdue(operation& which) noexcept {
             const auto waited = std::chrono::duration<double>(which.asked.deadline).count();
             operation* const before = admission_.keeps(which.lanes, which.sequence) ? first_live(which.lanes) : nullptr;
             operation& slow = before ? *before : which;
-            const std::string behind = before ? fmt::format(", which begins when {} #{} has ended,", slow.name(), slow.sequence) : "";
+            std::string behind = before ? fmt::format(", which begins when {} #{} has ended,", slow.name(), slow.sequence) : "";
+            if (held(which.sequence))
+                behind = fmt::format(", which begins when rank {} has called what it reserved place #{} for,", who_.me, reserved_.front().next);
             why.cause = fmt::format("rank {} waited {:g} s in {} #{}{} for {}", who_.me, waited, which.name(), which.sequence, behind,
                                     waited_for(slow, why.peers));
             fail_locked(std::move(why), true);
@@ -191,7 +199,7 @@ void engine::compare(rank peer, std::uint64_t sequence, const descriptor& theirs
 
 /// Whether it has been called here, and is not forgotten.
 bool engine::remembers(std::uint64_t sequence) const noexcept {
-    return sequence != 0 && called(sequence) && next_sequence_ - sequence <= recent_.size();
+    return called(sequence) && next_sequence_ - sequence <= recent_.size();
 }
 
 /// In words; empty where there is none, or it is forgotten.

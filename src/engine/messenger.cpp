@@ -235,8 +235,10 @@ void messenger::end(message& which) noexcept {
 
 void messenger::finish_ended() noexcept {
     message_list done;
+    bool syncs = false;
     {
         const std::lock_guard lock(engine_.guard_);
+        syncs = !engine_.syncs_.empty();
         done = std::exchange(ended_, {});
         for (message* each = done.first(); each; each = message_list::after(*each)) pending_ -= weight_of(each->asked);
     }
@@ -247,6 +249,7 @@ void messenger::finish_ended() noexcept {
         else next.finish(next.what);
         next.release();
     }
+    if (syncs) engine_.settle_syncs();
 }
 
 void messenger::take_back(message& which) noexcept {

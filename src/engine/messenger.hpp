@@ -38,6 +38,10 @@ public:
     void peer_left(rank peer) noexcept;
     /// The first send, receive or exchange that has not ended; null without one. Nobody waits for what a probe does.
     const message* first_under_way() const noexcept;
+    /// Calls so far.
+    std::uint64_t calls() const noexcept { return calls_; }
+    /// Whether one of the first so many calls, but for probes, has not ended, or its caller has not been told.
+    bool under_way(std::uint64_t calls) const noexcept;
     /// Whether callers have been told of all that has ended.
     bool told() const noexcept { return ended_.empty(); }
     /// Whether bytes are still to be sent.

@@ -24,6 +24,13 @@ const message* messenger::first_under_way() const noexcept {
     return nullptr;
 }
 
+bool messenger::under_way(std::uint64_t calls) const noexcept {
+    for (const message_list* in : {&live_, &fresh_, &ended_})
+        for (const message* each = in->first(); each; each = message_list::after(*each))
+            if (each->call <= calls && each->asked.what != message_call::kind::probe) return true;
+    return false;
+}
+
 void messenger::say_goodbye() noexcept {
     if (std::exchange(said_goodbye_, true)) return;  // the first one's frames may still be queued
     for (auto& each : ports_)
@@ -165,14 +172,7 @@ void messenger::fail_alone(message& which, report why) noexcept {
     end(which);
 }
 
-report messenger::report_of(const message& which) const {
-    report why = engine_.failure_.value_or(report{});
-    if (!engine_.failure_) {
-        why.code = error::closed;
-        why.cause = "the communicator was closed";
-    }
-    return told_by(which, std::move(why));
-}
+report messenger::report_of(const message& which) const { return told_by(which, engine_.ending()); }
 
 /// The cause as this call tells it.
 report messenger::told_by(const message& which, report why) const {

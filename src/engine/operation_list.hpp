@@ -15,6 +15,15 @@ struct operation_list {
         (last ? last->next : first) = &one;
         last = &one;
     }
+    /// Behind those that were called before it.
+    void insert(operation& one) noexcept {
+        operation* before = last;
+        while (before && before->sequence > one.sequence) before = before->previous;
+        one.previous = before;
+        one.next = before ? before->next : first;
+        (one.next ? one.next->previous : last) = &one;
+        (before ? before->next : first) = &one;
+    }
     void remove(operation& one) noexcept {
         (one.previous ? one.previous->next : first) = one.next;
         (one.next ? one.next->previous : last) = one.previous;

@@ -29,6 +29,7 @@ struct request {
     std::uint64_t digest = 0;        // of what the ranks must have alike beside the rest; 0 where there is nothing
     bool allocated = false;          // every rank's memory comes from communicator::allocate, as the caller believes
     persistent* keep = nullptr;      // where the call is kept, instead of being issued
+    std::uint64_t place = 0;         // in the order, reserved; 0: the next
     duration deadline{};             // 0: the communicator's default
     const char* label = nullptr;     // outlives the operation
 

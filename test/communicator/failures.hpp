@@ -21,7 +21,7 @@ inline void check_each(const failures& all, error code, const std::string& part)
     for (const auto& each : all) {
         REQUIRE(each);
         CHECK(each->code() == code);
-        CAPTURE(each->what());
+        CAPTURE(std::string(each->what()));
         CHECK(says(*each, part));
     }
 }

@@ -1,0 +1,116 @@
+// The order of an engine's calls: which places are taken, which are kept for later, and when all calls before some moment have ended.
+#include "engine/engine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace tutti {
+
+// ---- places
+
+/// Whether there is a call at this place, or was.
+bool engine::called(std::uint64_t sequence) const noexcept {
+    const auto open = [sequence](const reservation& each) { return each.next <= sequence && sequence < each.end; };
+    return sequence != 0 && sequence < next_sequence_ && std::none_of(reserved_.begin(), reserved_.end(), open);
+}
+
+/// Whether a place before it is still to be called. Calls go over a lane in their order, so this one waits for that.
+bool engine::held(std::uint64_t sequence) const noexcept { return !reserved_.empty() && reserved_.front().next < sequence; }
+
+std::uint64_t engine::reserve(std::size_t count) {
+    const std::lock_guard lock(guard_);
+    const std::uint64_t first = next_sequence_;
+    reserved_.push_back({first, first + count});
+    next_sequence_ += count;
+    return first;
+}
+
+/// Of a reservation the next place, always.
+std::uint64_t engine::take_place(std::uint64_t reserved) noexcept {
+    if (reserved == 0) return next_sequence_++;
+    const auto from = std::find_if(reserved_.begin(), reserved_.end(), [reserved](const reservation& each) { return each.next == reserved; });
+    if (++from->next == from->end) reserved_.erase(from);
+    return reserved;
+}
+
+/// Other ranks may have used theirs, and wait.
+void engine::give_up(std::uint64_t next, std::uint64_t end) noexcept {
+    if (!made_.here() || next == end) return;
+    const std::lock_guard lock(guard_);
+    report why;
+    why.code = error::invalid_argument;
+    why.root = who_.me;
+    why.peers = {who_.me};
+    why.cause = fmt::format("rank {} gave up {} reserved place{} in the order, from #{} on, without a call", who_.me, end - next,
+                            end - next == 1 ? "" : "s", next);
+    fail_locked(std::move(why), true);
+}
+
+/// Those that cannot begin yet have deadlines, too.
+void engine::watch_held() noexcept {
+    for (operation* each = fresh_.first; each; each = each->next)
+        if (!each->deadline.started()) watch(*each);
+}
+
+// ---- all that was called before
+
+future<> engine::sync() {
+    auto [end, told] = detail::make_future();
+    const std::lock_guard lock(guard_);
+    if (failure_ || shut_) {
+        told.fail(failure(about_sync()));
+    } else {
+        syncs_.push_back({next_sequence_ - 1, messages_.calls(), std::move(told)});
+        post_syncs();
+    }
+    return std::move(end);
+}
+
+report engine::about_sync() const {
+    report why = ending();
+    why.operation = "sync";
+    return why;
+}
+
+/// Whether one of the first so many collectives or messages has not ended, or its caller has not been told.
+bool engine::under_way(std::uint64_t collectives, std::uint64_t messages) const noexcept {
+    for (const operation_list* in : {&live_, &fresh_, &ended_})
+        for (const operation* each = in->first; each; each = each->next)
+            if (each->sequence <= collectives) return true;
+    return admission_.keeps(lane_kind::small, collectives) || admission_.keeps(lane_kind::bulk, collectives) || messages_.under_way(messages);
+}
+
+void engine::post_syncs() noexcept {
+    if (syncs_.empty() || shut_ || std::exchange(syncs_posted_, true)) return;
+    loop_.post(on_syncs_);
+}
+
+void engine::look_at_syncs() noexcept {
+    {
+        const std::lock_guard lock(guard_);
+        syncs_posted_ = false;
+    }
+    settle_syncs();
+}
+
+/// On the loop, where callers are told, so after those of the calls before.
+void engine::settle_syncs() noexcept {
+    std::vector<sync_call> over;
+    std::optional<report> why;
+    {
+        const std::lock_guard lock(guard_);
+        const auto waits = [this](const sync_call& each) { return !failure_ && !shut_ && under_way(each.collectives, each.messages); };
+        const auto ended = std::stable_partition(syncs_.begin(), syncs_.end(), waits);
+        over.assign(std::move_iterator(ended), std::move_iterator(syncs_.end()));
+        syncs_.erase(ended, syncs_.end());
+        if (failure_ || shut_) why = about_sync();
+    }
+    for (sync_call& each : over)
+        if (why) each.told.fail(failure(*why));
+        else each.told.set();
+}
+
+}  // namespace tutti
