@@ -34,6 +34,10 @@ struct context_options {
     // twice as long, and so on. 0: never. Of this rank alone; tutti::run takes it from TUTTI_STALL_WARNING, in seconds, when that is set.
     duration stall_warning = std::chrono::seconds(10);
 
+    // Of this rank alone: looks for mistakes that cost too much to look for otherwise, in the use of memory, threads and futures
+    // (docs/failures.md). Calls work on copies of their memory then. tutti::run takes it from TUTTI_CHECK, 0 or 1, when that is set.
+    bool check = false;
+
     // What goes over the wire. Rank 0's values are used by all ranks.
     std::size_t slice_bytes = 0;  // about as much is sent at once; 0: 512 KiB, or what suits better how the ranks are connected
     std::size_t small_bytes = 64 * KiB;
@@ -74,8 +78,7 @@ struct join_options {
 };
 
 /// `options` with what the environment says instead: TUTTI_TRANSPORT is auto, tcp or shm; TUTTI_HOST a number; TUTTI_STALL_WARNING a number of
-/// seconds; TUTTI_SINGLE_COPY and TUTTI_CACHE
-/// are numbers of bytes; TUTTI_COSTS is costs as in "tcp,round=8e-6,cores=2", from the defaults of tcp or shm on (else from `costs`, or tcp's;
+/// seconds; TUTTI_CHECK 0 or 1; TUTTI_SINGLE_COPY and TUTTI_CACHE are numbers of bytes; TUTTI_COSTS is costs as in "tcp,round=8e-6,cores=2", from the defaults of tcp or shm on (else from `costs`, or tcp's;
 /// without `cores` each rank has its own), or "measure", and counts on rank 0, as do TUTTI_DETERMINISTIC, 0 or 1, and TUTTI_TUNING, the file
 /// with `tuning`. error::invalid_argument for anything else.
 result<context_options> with_environment(context_options options);

@@ -1,6 +1,7 @@
 #include <tutti/persistent.hpp>
 
 #include "communicator/check.hpp"
+#include "communicator/checking.hpp"
 #include "communicator/group.hpp"
 #include "communicator/home.hpp"
 #include "engine/repeated_call.hpp"
@@ -120,6 +121,7 @@ future<> issue(detail::group& group, request& what, const call_options& options,
         else if (const complaint unsupported = detail::check_defined(what)) refuse(group, call(), error::unsupported, ": " + *unsupported);
     }
     const duration deadline = group.home().options().operation;
+    if (!wrong && !what.keep && detail::checks(group)) return detail::checked(group, what, deadline);
     if (!what.keep) return future<>(group.engine().issue(what, deadline));
     if (what.keep->valid()) throw failure(error::invalid_argument, "a persistent call has called communicators more than once");
     *what.keep = persistent(*group.engine().keep(what, deadline).release());

@@ -23,11 +23,11 @@ namespace {
 
 constexpr std::string_view ours = "TUTTI_";
 /// Read here, by rendezvous/world.cpp and gpu/libraries.cpp. docs/launching.md says what they mean.
-constexpr std::array<std::string_view, 19> known = {
+constexpr std::array<std::string_view, 20> known = {
     "TUTTI_RANK",         "TUTTI_WORLD_SIZE",    "TUTTI_LOCAL_RANK", "TUTTI_LOCAL_WORLD_SIZE", "TUTTI_JOB",  "TUTTI_EPOCH",
     "TUTTI_STORE",        "TUTTI_STORE_PORT",    "TUTTI_STORE_FD",   "TUTTI_TRANSPORT",        "TUTTI_HOST", "TUTTI_DETERMINISTIC",
     "TUTTI_COSTS",        "TUTTI_TUNING",        "TUTTI_CACHE",      "TUTTI_SINGLE_COPY",      "TUTTI_CUDA_LIBRARY",
-    "TUTTI_NCCL_LIBRARY", "TUTTI_STALL_WARNING",
+    "TUTTI_NCCL_LIBRARY", "TUTTI_STALL_WARNING", "TUTTI_CHECK",
 };
 /// How those begin that the tests of Tutti and their simulator of devices read.
 constexpr std::array<std::string_view, 2> of_tests = {"TUTTI_TEST_", "TUTTI_SIM_"};
@@ -68,10 +68,10 @@ bool read_costs(context_options& into) {
 }
 
 /// False when it makes no sense.
-bool read_deterministic(context_options& into) {
-    const char* const text = std::getenv("TUTTI_DETERMINISTIC");
+bool read_switch(const char* variable, bool& into) {
+    const char* const text = std::getenv(variable);
     const std::string_view said = text ? text : "";
-    if (said == "0" || said == "1") into.deterministic = said == "1";
+    if (said == "0" || said == "1") into = said == "1";
     return text == nullptr || said == "0" || said == "1";
 }
 
@@ -140,8 +140,11 @@ result<context_options> with_environment(context_options options) {
         if (!text) return failure(error::invalid_argument, "TUTTI_TUNING=" + text.failure().details().cause);
         options.tuning = std::move(text).value();
     }
-    if (!read_deterministic(options))
-        return failure(error::invalid_argument, fmt::format("TUTTI_DETERMINISTIC={} is not 0 or 1", std::getenv("TUTTI_DETERMINISTIC")));
+    const auto no_switch = [](const char* variable) {
+        return failure(error::invalid_argument, fmt::format("{}={} is not 0 or 1", variable, std::getenv(variable)));
+    };
+    if (!read_switch("TUTTI_DETERMINISTIC", options.deterministic)) return no_switch("TUTTI_DETERMINISTIC");
+    if (!read_switch("TUTTI_CHECK", options.check)) return no_switch("TUTTI_CHECK");
     for (const std::string& sentence : about_unknown_variables(environ)) told_by(options)(sentence);
     return options;
 }

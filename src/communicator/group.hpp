@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/process.hpp"
+#include "communicator/calls_in_turn.hpp"
 #include "communicator/control.hpp"
 #include "communicator/doorman.hpp"
 #include "communicator/list_check.hpp"
@@ -81,6 +82,7 @@ public:
     context::state& home() noexcept { return *home_; }
     const std::shared_ptr<context::state>& shared_home() noexcept { return home_; }
     list_check& lists() noexcept { return lists_; }
+    calls_in_turn& turns() noexcept { return turns_; }
     /// A number for the next child, from 1, the same on all ranks because all split in the same order.
     std::uint64_t next_child() noexcept { return ++children_; }
 
@@ -158,6 +160,7 @@ private:
     std::shared_ptr<class engine> engine_;
     control control_;
     list_check lists_;
+    calls_in_turn turns_;  // in the checking mode
     monitor monitor_;
     std::vector<passage> passages_;       // by peer and lane
     std::vector<bool> present_;           // at rank 0: who has come

@@ -4,6 +4,7 @@
 #include "algorithm/catalogue.hpp"
 #include "base/process.hpp"
 #include "base/quiet_thread.hpp"
+#include "communicator/borrowed_memory.hpp"
 #include "communicator/doorman.hpp"
 #include "runtime/background.hpp"
 #include "runtime/dependent.hpp"
@@ -53,6 +54,8 @@ public:
     std::vector<event_loop*> further_loops();
     bool embedded() const noexcept { return !own_loop_; }
     const context_options& options() const noexcept { return options_; }
+    /// In the checking mode: what calls under way have borrowed; else null.
+    const std::shared_ptr<detail::borrowed_memory>& borrowed() const noexcept { return borrowed_; }
     /// Before joining, the same on all ranks: algorithms that groups take whatever they cost.
     void force(std::vector<const algorithm*> which) { forced_ = std::move(which); }
     const std::vector<const algorithm*>& forced() const noexcept { return forced_; }
@@ -98,6 +101,7 @@ private:
 
     const birthplace made_;
     const context_options options_;
+    const std::shared_ptr<detail::borrowed_memory> borrowed_ = options_.check ? std::make_shared<detail::borrowed_memory>() : nullptr;
     const std::shared_ptr<arena> arena_;
     std::atomic<bool> told_of_arena_{false};
     std::vector<const algorithm*> forced_;

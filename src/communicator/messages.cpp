@@ -2,6 +2,7 @@
 #include <tutti/communicator.hpp>
 
 #include "communicator/check.hpp"
+#include "communicator/checking.hpp"
 #include "communicator/group.hpp"
 #include "communicator/home.hpp"
 
@@ -47,9 +48,11 @@ void fail_if(detail::group& group, const message_call& what, const complaint& wr
 }
 
 template <class T>
-future<T> issue(detail::group& group, const message_call& what) {
+future<T> issue(detail::group& group, const message_call& what, future<T> (*checked)(detail::group&, const message_call&, duration) = nullptr) {
     if (!group.made().here()) return detail::failed_future<T>(group.foreign());
-    fail_if(group, what, check(what, group.size()));
+    const complaint wrong = check(what, group.size());
+    fail_if(group, what, wrong);
+    if (!wrong && checked && detail::checks(group)) return checked(group, what, group.home().options().operation);
     return future<T>(group.engine().messages().issue(what, group.home().options().operation));
 }
 
@@ -60,11 +63,11 @@ void check_process(const detail::group& group) {
 }  // namespace
 
 future<> communicator::send(const_buffer data, tutti::rank to, message_tag tag, call_options options) {
-    return issue<void>(*group_, with(options, call_of(send_to(data, to, tag))));
+    return issue<void>(*group_, with(options, call_of(send_to(data, to, tag))), detail::checked_send);
 }
 
 future<received> communicator::recv(buffer data, tutti::rank from, message_tag tag, call_options options) {
-    return issue<received>(*group_, with(options, call_of(recv_from(data, from, tag))));
+    return issue<received>(*group_, with(options, call_of(recv_from(data, from, tag))), detail::checked_recv);
 }
 
 std::optional<future<received>> communicator::try_recv(buffer data, tutti::rank from, message_tag tag, call_options options) {
@@ -99,7 +102,9 @@ future<> communicator::exchange(std::span<const transfer> parts, call_options op
         const const_buffer memory = each.sends ? each.from : const_buffer(each.to);
         return detail::list_check::part{memory.data, memory.bytes(), !each.sends};
     }));
-    return future<>(group_->engine().messages().exchange(parts, whole, group_->home().options().operation));
+    const duration deadline = group_->home().options().operation;
+    if (detail::checks(*group_) && !group_->engine().failed()) return detail::checked_exchange(*group_, parts, whole, deadline);
+    return future<>(group_->engine().messages().exchange(parts, whole, deadline));
 }
 
 }  // namespace tutti

@@ -60,6 +60,7 @@ void future_state::settle() const noexcept {
 
 void future_state::renew() noexcept {
     failure_.reset();
+    looked_ = false;
     settled_.store(false, std::memory_order_relaxed);
     references_.store(2, std::memory_order_relaxed);
     waiter_.store(nullptr, std::memory_order_relaxed);

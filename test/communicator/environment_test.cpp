@@ -59,6 +59,8 @@ TEST_CASE("each variable of the environment replaces its option, and no number t
         {"TUTTI_TUNING", "/dev/null", [](const context_options& now) { return now.tuning.empty(); }},
         {"TUTTI_DETERMINISTIC", "1", [](const context_options& now) { return now.deterministic; }},
         {"TUTTI_DETERMINISTIC", "0", [](const context_options& now) { return !now.deterministic; }},
+        {"TUTTI_CHECK", "1", [](const context_options& now) { return now.check; }},
+        {"TUTTI_CHECK", "0", [](const context_options& now) { return !now.check; }},
     };
     for (const row& each : rows) {
         CAPTURE(each.name);
@@ -103,6 +105,7 @@ TEST_CASE("a variable that makes no sense is refused with its name, its value an
         {"TUTTI_COSTS", "round", "TUTTI_COSTS=round is not understood; measure is, and round="},
         {"TUTTI_TUNING", "/no/such/file", "TUTTI_TUNING=/no/such/file: No such file or directory"},
         {"TUTTI_DETERMINISTIC", "yes", "TUTTI_DETERMINISTIC=yes is not 0 or 1"},
+        {"TUTTI_CHECK", "", "TUTTI_CHECK= is not 0 or 1"},
     };
     for (const row& each : rows) {
         CAPTURE(each.name);

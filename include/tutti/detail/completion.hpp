@@ -32,7 +32,8 @@ inline constexpr bool is_yield_context = false;
 template <class Executor>
 inline constexpr bool is_yield_context<boost::asio::basic_yield_context<Executor>> = true;
 
-inline std::exception_ptr exception_of(const future_state& state) {
+inline std::exception_ptr exception_of(future_state& state) {
+    state.look();
     const auto* why = state.why();
     if (why) note_told(*why);
     return why ? std::make_exception_ptr(tutti::failure(*why)) : nullptr;

@@ -35,6 +35,10 @@ public:
     bool stop_waiting(runnable& waiter) noexcept;
     /// After stop_waiting said false: returns when waiter.run() has returned. Never called from inside waiter.run().
     void settle() const noexcept;
+    /// For the one who waits, and has heard how it ended.
+    void look() noexcept { looked_ = true; }
+    /// For the engine, when the future is gone.
+    bool looked() const noexcept { return looked_; }
     /// Null when it ended well. Only when done.
     const tutti::failure* why() const noexcept { return failure_ ? &*failure_ : nullptr; }
 
@@ -78,6 +82,7 @@ private:
     std::atomic<runnable*> waiter_{nullptr};  // null, then perhaps a waiter (and back), then done_mark for good
     std::atomic<std::uint32_t> references_{2};
     std::atomic<bool> settled_{false};        // the waiter that `finish` took has returned
+    bool looked_ = false;
     const std::uint32_t process_;             // that has made it
     std::optional<tutti::failure> failure_;   // written before waiter_ becomes done_mark
 };
@@ -145,6 +150,7 @@ void note_told(const tutti::failure& why) noexcept;
 /// The value of a state that is done; throws when it failed.
 template <class T>
 T take(future_state& state) {
+    state.look();
     if (const auto* why = state.why()) {
         note_told(*why);
         throw tutti::failure(*why);
@@ -153,6 +159,7 @@ T take(future_state& state) {
 }
 template <class T>
 result<T> take_result(future_state& state) {
+    state.look();
     if (const auto* why = state.why()) {
         note_told(*why);
         return *why;

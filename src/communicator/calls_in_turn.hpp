@@ -1,0 +1,66 @@
+// For the checking mode: whether several threads call a communicator's collectives at the same time.
+#pragma once
+
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace tutti::detail {
+
+/// Any thread.
+class calls_in_turn {
+public:
+    /// One call, from its beginning to its end.
+    class turn {
+    public:
+        turn(calls_in_turn& of, std::string call) : of_(of), other_(of.begin(std::move(call))) {}
+        turn(const turn&) = delete;
+        turn& operator=(const turn&) = delete;
+        ~turn() { of_.end(); }
+
+        /// The call that another thread was in then, in words.
+        const std::optional<std::string>& other() const noexcept { return other_; }
+
+    private:
+        calls_in_turn& of_;
+        const std::optional<std::string> other_;
+    };
+
+private:
+    /// Where several threads call, each stays so long in its call that another one without order is likely to come meanwhile.
+    static constexpr auto lingering = std::chrono::microseconds(100);
+
+    using thread_id = decltype(std::this_thread::get_id());
+
+    std::optional<std::string> begin(std::string call) {
+        const std::lock_guard lock(guard_);
+        std::optional<std::string> other;
+        const auto me = std::this_thread::get_id();
+        if (inside_ > 0 && caller_ != me) other = call_;
+        several_ = several_ || (caller_ != thread_id() && caller_ != me);
+        ++inside_;
+        caller_ = me;
+        call_ = std::move(call);
+        return other;
+    }
+    void end() {
+        std::unique_lock lock(guard_);
+        if (several_) {
+            lock.unlock();
+            std::this_thread::sleep_for(lingering);
+            lock.lock();
+        }
+        --inside_;
+    }
+
+    std::mutex guard_;
+    thread_id caller_;  // of the last call
+    std::string call_;
+    int inside_ = 0;
+    bool several_ = false;
+};
+
+}  // namespace tutti::detail

@@ -1,0 +1,118 @@
+#include "communicator/checking.hpp"
+
+#include "communicator/checked_call.hpp"
+
+#include <fmt/format.h>
+
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace tutti::detail {
+namespace {
+
+borrowed part_of(const void* data, std::size_t bytes, bool written) noexcept {
+    return {static_cast<std::byte*>(const_cast<void*>(data)), data ? bytes : 0, written};
+}
+
+std::size_t sum_of(std::span<const std::size_t> counts) noexcept { return std::accumulate(counts.begin(), counts.end(), std::size_t{0}); }
+
+/// How many elements a rank reads, and writes, where it does.
+std::pair<std::size_t, std::size_t> elements_of(const request& what, rank me, int size) noexcept {
+    const std::size_t all = what.count * static_cast<std::size_t>(size);
+    const std::size_t mine = what.counts.empty() ? 0 : what.counts[static_cast<std::size_t>(me)];
+    switch (what.kind) {
+        case collective::all_gather:
+        case collective::gather: return {what.count, all};
+        case collective::reduce_scatter:
+        case collective::scatter: return {all, what.count};
+        case collective::all_to_all: return {all, all};
+        case collective::all_gather_v:
+        case collective::gather_v: return {mine, what.count};
+        case collective::reduce_scatter_v:
+        case collective::scatter_v: return {what.count, mine};
+        case collective::all_to_all_v: return {sum_of(what.counts), sum_of(what.recv_counts)};
+        default: return {what.count, what.count};
+    }
+}
+
+std::vector<borrowed> memory_of(const request& what, rank me, int size) {
+    std::vector<borrowed> pieces;
+    for (const buffer& each : what.list) pieces.push_back(part_of(each.data, each.bytes(), true));
+    const auto [read, written] = elements_of(what, me, size);
+    pieces.push_back(part_of(what.input, read * what.element_bytes(), false));
+    pieces.push_back(part_of(what.output, written * what.element_bytes(), what.kind != collective::broadcast || what.root != me));
+    return pieces;
+}
+
+void refuse(group& of, std::string cause) {
+    report why;
+    why.code = error::invalid_argument;
+    why.root = of.who().me;
+    why.peers = {of.who().me};
+    why.cause = std::move(cause);
+    of.engine().fail_and_tell(std::move(why));
+}
+
+std::string in_words(std::string call, const char* label) { return label && *label ? fmt::format("{} '{}'", call, label) : std::move(call); }
+
+/// What the caller lends to a call; if a call under way has it the communicator fails.
+template <class T>
+std::unique_ptr<checked_call<T>> lend(group& of, std::vector<borrowed> pieces, std::string call) {
+    auto entry = std::make_unique<borrowed_memory::entry>(of.home().borrowed(), std::move(pieces), std::move(call));
+    if (entry->conflict())
+        refuse(of, fmt::format("rank {} called {} on memory that {} is still using", of.who().me, entry->call(), *entry->conflict()));
+    return std::make_unique<checked_call<T>>(of, std::move(entry));
+}
+
+template <class T>
+future<T> issue_one(group& of, const message_call& what, duration default_deadline) {
+    auto made = lend<T>(of, {{what.memory, what.bytes(), what.what == message_call::kind::recv}}, in_words(to_string(what), what.label));
+    message_call copied = what;
+    copied.memory = static_cast<std::byte*>(made->memory().at(what.memory));
+    future<T> inner(of.engine().messages().issue(copied, default_deadline));
+    return made.release()->follow(std::move(inner));
+}
+
+}  // namespace
+
+bool checks(group& of) noexcept { return of.home().borrowed() != nullptr; }
+
+future<> checked(group& of, const request& what, duration default_deadline) {
+    std::string call = in_words(to_string(describe(what)), what.label);
+    const calls_in_turn::turn turn(of.turns(), call);
+    if (turn.other() && of.size() > 1)
+        refuse(of, fmt::format("rank {} called {} on one thread while another was calling {}: chance decides their order here, which must be the "
+                               "same on all ranks", of.who().me, call, *turn.other()));
+    auto made = lend<void>(of, memory_of(what, of.who().me, of.size()), std::move(call));
+    request copied = what;
+    copied.input = made->memory().at(what.input);
+    copied.output = made->memory().at(what.output);
+    std::vector<buffer> list(what.list.begin(), what.list.end());
+    for (buffer& each : list) each.data = made->memory().at(each.data);
+    copied.list = list;
+    future<> inner(of.engine().issue(copied, default_deadline));
+    return made.release()->follow(std::move(inner));
+}
+
+future<> checked_send(group& of, const message_call& what, duration default_deadline) { return issue_one<void>(of, what, default_deadline); }
+
+future<received> checked_recv(group& of, const message_call& what, duration default_deadline) {
+    return issue_one<received>(of, what, default_deadline);
+}
+
+future<> checked_exchange(group& of, std::span<const transfer> parts, const message_call& whole, duration default_deadline) {
+    std::vector<borrowed> pieces;
+    for (const transfer& each : parts)
+        pieces.push_back(each.sends ? part_of(each.from.data, each.from.bytes(), false) : part_of(each.to.data, each.to.bytes(), true));
+    auto made = lend<void>(of, std::move(pieces), in_words(to_string(whole), whole.label));
+    std::vector<transfer> copied(parts.begin(), parts.end());
+    for (transfer& each : copied) {
+        each.from.data = made->memory().at(each.from.data);
+        each.to.data = made->memory().at(each.to.data);
+    }
+    future<> inner(of.engine().messages().exchange(copied, whole, default_deadline));
+    return made.release()->follow(std::move(inner));
+}
+
+}  // namespace tutti::detail
