@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/communicator.hpp>
+#include <tutti/communicator_store.hpp>
 #include <tutti/context.hpp>
 #include <tutti/cost_model.hpp>
 #include <tutti/error.hpp>
