@@ -51,10 +51,31 @@ public:
     explicit persistent(detail::repeated_call& made) noexcept : call_(&made) {}
 
 private:
+    template <class Call>
+    friend task<persistent> persistent_apart(communicator& of, Call call);
+
     /// Throws error::invalid_argument when the call was issued, or none was made.
     void check(future<> made) const;
 
+    std::unique_ptr<communicator> apart_;  // that the call alone uses, if it does
     std::unique_ptr<detail::repeated_call, detail::repeated_call_deleter> call_;
 };
+
+/// A persistent call whose starts match those of the same call on the other ranks, in whatever order each rank starts it and calls others:
+///
+///     auto making = persistent_apart(world, [&](communicator& own, call_options how) { return own.all_reduce(gradients, sum, how); });
+///     persistent step = co_await std::move(making);
+///
+/// All ranks of `of` make their calls in the same order, which is that of its splits: each is a call of a child of its own, with links of its
+/// own, which the object closes without waiting when it is destroyed. So the ranks wait for their last starts before. What `call` refers to
+/// outlives the task.
+template <class Call>
+task<persistent> persistent_apart(communicator& of, Call call) {
+    auto splitting = of.split(0, of.rank());
+    std::unique_ptr<communicator> own = co_await std::move(splitting);
+    persistent made([&](call_options how) { return call(*own, how); });
+    made.apart_ = std::move(own);
+    co_return made;
+}
 
 }  // namespace tutti

@@ -1,12 +1,17 @@
 #include <tutti/persistent.hpp>
 
+#include "communicator/over_each.hpp"
 #include "communicator/rehearsal.hpp"
 #include "support/allocations.hpp"
 #include "support/ranks.hpp"
 #include "support/scattered.hpp"
 
+
+#include <algorithm>
 #include <array>
 #include <new>
+#include <numeric>
+#include <random>
 
 using namespace tutti;
 using test::part;
@@ -146,6 +151,37 @@ task<> make_wrongly(communicator& world) {
     }
 }
 
+/// Several calls, which each rank starts in an order of its own, beside a plain one, and awaits in another.
+task<> start_in_own_order(communicator& world) {
+    constexpr std::size_t calls = 4;
+    std::vector<std::vector<float>> data;
+    std::vector<persistent> kept;
+    for (std::size_t each = 0; each < calls; ++each) {
+        data.emplace_back(1 + each * 20'000);
+        std::vector<float>& mine = data.back();
+        auto making = persistent_apart(world, [&mine](communicator& own, call_options how) { return own.all_reduce(mine, sum, how); });
+        kept.push_back(co_await std::move(making));
+    }
+    std::mt19937_64 random(static_cast<std::uint64_t>(world.rank()));
+    std::vector<std::size_t> order(calls);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    for (int turn = 1; turn <= 5; ++turn) {
+        std::shuffle(order.begin(), order.end(), random);
+        std::vector<future<>> begun;
+        std::vector<float> plain(10, 1);
+        for (const std::size_t each : order) {
+            data[each].assign(data[each].size(), static_cast<float>(turn));
+            begun.push_back(kept[each].start());
+            if (each == 2) begun.push_back(world.all_reduce(plain, sum));
+        }
+        std::reverse(begun.begin(), begun.end());
+        for (auto& each : begun) co_await std::move(each);
+        for (const auto& each : data) CHECK(each == std::vector<float>(each.size(), static_cast<float>(turn * world.size())));
+        CHECK(plain == std::vector<float>(10, static_cast<float>(world.size())));
+    }
+    co_await world.barrier();
+}
+
 std::string complaint_of(const std::function<void()>& mistake) {
     try {
         mistake();
@@ -266,4 +302,9 @@ TEST_CASE("after warm-up starts allocate nothing, on any rank" * doctest::skip(!
     std::size_t most = 0;
     run_ranks(4, [&](communicator& world) { return count_allocations(world, most); });
     CHECK(most == 0);
+}
+
+TEST_CASE("calls that are kept apart match whatever the order in which ranks start them") {
+    for (const int size : {1, 2, 3, 5}) run_ranks(size, start_in_own_order, slices_of(1024));
+    test::run_over_each(3, start_in_own_order);
 }
