@@ -6,7 +6,6 @@
 #include "support/ranks.hpp"
 #include "support/scattered.hpp"
 
-
 #include <algorithm>
 #include <array>
 #include <new>

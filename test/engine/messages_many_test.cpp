@@ -6,26 +6,12 @@
 using namespace tutti;
 using test::why;
 
-namespace {
-
-/// Room for few, so that some hundred messages reach every limit.
-engine_settings few_credits() {
-    engine_settings settings;
-    settings.slice_bytes = 64;
-    settings.messages.eager_bytes = 40;
-    settings.messages.kept_bytes = 100;
-    settings.messages.kept_messages = 8;
-    return settings;
-}
-
-}  // namespace
-
 TEST_CASE("a wanted message arrives behind any number that no receive has asked for, short or long or empty") {
     for (const std::size_t count : {0u, 1u, 20u})
         for (const bool narrow : {true, false}) {
             CAPTURE(count);
             CAPTURE(narrow);
-            test::table table(2, narrow ? few_credits() : engine_settings(), 2000);
+            test::table table(2, narrow ? test::few_credits() : engine_settings(), 2000);
             const std::size_t messages = narrow ? 1000 : 30'000;
             std::vector<int> word{42}, heard(1);
             std::vector<std::vector<int>> out, in(messages, std::vector<int>(count, -1));
@@ -53,7 +39,7 @@ TEST_CASE("a wanted message arrives behind any number that no receive has asked 
 }
 
 TEST_CASE("a receive that takes what it cannot hold out of many offered messages disturbs the others in nothing") {
-    test::table table(2, few_credits(), 300);
+    test::table table(2, test::few_credits(), 300);
     std::vector<std::vector<int>> out, in(200, std::vector<int>(30, -1));
     for (int index = 0; index < 200; ++index) out.emplace_back(index % 40, index);
     std::vector<future<>> sent;

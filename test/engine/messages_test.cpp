@@ -12,16 +12,6 @@ using test::why;
 
 namespace {
 
-/// Room for few, so that small messages reach every limit.
-engine_settings narrow_ports() {
-    engine_settings settings;
-    settings.slice_bytes = 64;
-    settings.messages.eager_bytes = 40;
-    settings.messages.kept_bytes = 100;
-    settings.messages.kept_messages = 8;
-    return settings;
-}
-
 std::vector<int> counting(std::size_t count, int first) {
     std::vector<int> made(count);
     std::iota(made.begin(), made.end(), first);
@@ -40,7 +30,7 @@ TEST_CASE("a receive takes the first message that has its source and tag, and le
         for (const std::size_t count : {0u, 1u, 9u, 10u, 11u, 16u, 17u, 1000u}) {
             CAPTURE(early);
             CAPTURE(count);
-            test::table table(2, narrow_ports());
+            test::table table(2, test::few_credits());
             std::vector<std::vector<int>> out, in(4, std::vector<int>(count, -1));
             for (int index = 0; index < 4; ++index) out.push_back(counting(count, 100 * index));
             const message_tag tags[] = {5, 7, 5, 6};
@@ -100,7 +90,7 @@ TEST_CASE("receives of any source and of one source are served in the order of t
 
 TEST_CASE("a message may have fewer elements than its receive, which is told, and the rest stays as it was") {
     for (const std::size_t count : {0u, 3u, 10u, 500u}) {
-        test::table table(2, narrow_ports());
+        test::table table(2, test::few_credits());
         std::vector<int> data(count, 8), there(600, 1);
         auto got = table[1].recv(there, 0, 2);
         auto sent = table[0].send(data, 1, 2);
@@ -113,7 +103,7 @@ TEST_CASE("a message may have fewer elements than its receive, which is told, an
 }
 
 TEST_CASE("a short send ends before its receive is called, a long one waits for it, and neither holds up the other") {
-    test::table table(2, narrow_ports());
+    test::table table(2, test::few_credits());
     std::vector<int> few(10, 1), many(100'000, 2), first(10), second(100'000);
     auto slow = table[0].send(many, 1, 1);
     auto quick = table[0].send(few, 1, 2);
@@ -164,7 +154,7 @@ TEST_CASE("a message with another tag passes 10,000 that nobody has asked for") 
 }
 
 TEST_CASE("without credits a send waits for the receiver, however often that happens") {
-    test::table table(2, narrow_ports(), 300);
+    test::table table(2, test::few_credits(), 300);
     for (int round = 0; round < 30; ++round) {
         std::vector<std::vector<int>> out, in;
         std::vector<future<>> sent;
@@ -187,7 +177,7 @@ TEST_CASE("without credits a send waits for the receiver, however often that hap
 }
 
 TEST_CASE("two ranks that send each other large messages first, and many at once, do not lock up") {
-    test::table table(2, narrow_ports(), 100);
+    test::table table(2, test::few_credits(), 100);
     std::vector<std::vector<int>> out[2], in[2];
     std::vector<future<>> sent;
     std::vector<future<received>> got;
@@ -209,7 +199,7 @@ TEST_CASE("two ranks that send each other large messages first, and many at once
 }
 
 TEST_CASE("several long messages between two ranks take turns") {
-    test::table table(2, narrow_ports(), 400);
+    test::table table(2, test::few_credits(), 400);
     std::vector<int> longest(20'000, 1), shorter(2000, 2), one(20'000), other(2000);
     auto first = table[1].recv(one, 0, 1), second = table[1].recv(other, 0, 2);
     auto slow = table[0].send(longest, 1, 1), quick = table[0].send(shorter, 1, 2);
@@ -230,7 +220,7 @@ TEST_CASE("a rank sends to itself, short and long, before and after the receive"
         for (const std::size_t count : {0u, 5u, 10u, 11u, 5000u})
             for (const bool early : {true, false}) {
                 CAPTURE(count);
-                test::table table(size, narrow_ports());
+                test::table table(size, test::few_credits());
                 table.by_hand();
                 std::vector<int> out = counting(count, 4), in(count + 1);
                 future<> sent;
@@ -252,7 +242,7 @@ TEST_CASE("a rank sends to itself, short and long, before and after the receive"
 }
 
 TEST_CASE("what a rank sends to itself is kept within the same limits") {
-    test::table table(1, narrow_ports());
+    test::table table(1, test::few_credits());
     std::vector<std::vector<int>> out(20, std::vector<int>(5, 3)), in(20, std::vector<int>(5));
     std::vector<future<>> sent;
     for (auto& each : out) sent.push_back(table[0].send(each, 0, 1));
@@ -268,7 +258,7 @@ TEST_CASE("what a rank sends to itself is kept within the same limits") {
 }
 
 TEST_CASE("an immediate receive takes what is there and nothing else") {
-    test::table table(2, narrow_ports());
+    test::table table(2, test::few_credits());
     std::vector<int> few{1, 2}, many(500, 7), first(2), second(500);
     CHECK_FALSE(table[1].try_recv(first, 0, 1));
     CHECK_FALSE(table[1].try_probe(0, 1));
@@ -295,7 +285,7 @@ TEST_CASE("an immediate receive takes what is there and nothing else") {
 }
 
 TEST_CASE("a probe ends when a message is there that no receive has taken, and leaves it there") {
-    test::table table(2, narrow_ports());
+    test::table table(2, test::few_credits());
     std::vector<int> data{1, 2, 3}, many(100), taken(3), left(3), rest(100);
     auto receiving = table[1].recv(taken, 0, 1);
     auto first = table[1].probe(any_source, 1), second = table[1].probe(0, any_tag), third = table[1].probe(0, 2);
@@ -330,7 +320,7 @@ TEST_CASE("the parts of an exchange start together, in any order, and end as one
         for (const std::size_t count : {0u, 1u, 10u, 3000u}) {
             CAPTURE(size);
             CAPTURE(count);
-            test::table table(size, narrow_ports(), 100);
+            test::table table(size, test::few_credits(), 100);
             std::vector<std::vector<int>> out(static_cast<std::size_t>(size)), in(out);
             std::vector<received> told(static_cast<std::size_t>(size) * 2);
             std::vector<future<>> moved;

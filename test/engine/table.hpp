@@ -38,6 +38,16 @@ inline engine_settings lanes_of_bulk(int lanes, std::size_t slice_bytes) {
     return settings;
 }
 
+/// Room for few messages, so that some hundred small ones reach every limit.
+inline engine_settings few_credits() {
+    engine_settings settings;
+    settings.slice_bytes = 64;
+    settings.messages.eager_bytes = 40;
+    settings.messages.kept_bytes = 100;
+    settings.messages.kept_messages = 8;
+    return settings;
+}
+
 class table {
 public:
     /// One rank's place: remembers what its engine reports.
