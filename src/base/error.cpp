@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 namespace tutti {
 namespace {
 
@@ -40,12 +42,18 @@ const std::error_category& error_category() noexcept {
 
 std::error_code make_error_code(error code) noexcept { return {static_cast<int>(code), error_category()}; }
 
+/// Whether the cause, which all ranks are told, says itself what this rank did, in which operation.
+static bool tells_of_itself(const report& what) {
+    return what.local >= 0 && what.cause.starts_with(fmt::format("rank {} ", what.local)) && what.cause.find(what.operation) != std::string::npos;
+}
+
 std::string to_string(const report& what) {
     std::string text;
     auto out = std::back_inserter(text);
-    if (what.local >= 0) fmt::format_to(out, "rank {}: ", what.local);
+    const bool once = tells_of_itself(what);
+    if (what.local >= 0 && !once) fmt::format_to(out, "rank {}: ", what.local);
     const bool named = !what.communicator.empty() && what.communicator != "world";
-    if (!what.operation.empty()) {
+    if (!what.operation.empty() && !once) {
         text += what.operation;
         if (what.sequence != 0) fmt::format_to(out, " #{}", what.sequence);
         if (named) fmt::format_to(out, " on {}", what.communicator);
@@ -55,7 +63,9 @@ std::string to_string(const report& what) {
         fmt::format_to(out, "on {}: ", what.communicator);
     }
     text += what.cause.empty() ? what.code.message() : what.cause;
+    if (once && !what.label.empty() && what.cause.find(what.label) == std::string::npos) fmt::format_to(out, " ({})", what.label);
     if (what.total_bytes != 0) fmt::format_to(out, " after {} of {} bytes", what.done_bytes, what.total_bytes);
+    std::replace(text.begin(), text.end(), '\n', ' ');  // a cause may be what a function of the user's threw
     return text;
 }
 

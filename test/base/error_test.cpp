@@ -44,6 +44,24 @@ TEST_CASE("a failure says which communicator it is of, whose rank numbers it nam
     CHECK(to_string(what) == "rank 2: barrier on world/1.0: rank 1 aborted: enough");
 }
 
+TEST_CASE("a failure says each thing once, on one line") {
+    report what;
+    what.operation = "barrier";
+    what.sequence = 4;
+    what.local = 1;
+    what.cause = "rank 1 waited 3 s in barrier #4 for rank 2";
+    CHECK(to_string(what) == "rank 1 waited 3 s in barrier #4 for rank 2");
+    what.label = "epoch";
+    what.communicator = "world/1.0";
+    CHECK(to_string(what) == "on world/1.0: rank 1 waited 3 s in barrier #4 for rank 2 (epoch)");
+    what.cause = "rank 1 called barrier labelled \"epoch\"";
+    CHECK(to_string(what) == "on world/1.0: rank 1 called barrier labelled \"epoch\"");
+    what.local = 2;
+    CHECK(to_string(what) == "rank 2: barrier #4 on world/1.0 (epoch): rank 1 called barrier labelled \"epoch\"");
+    what.cause = "operator 'mine' threw:\nseveral\nlines";
+    CHECK(to_string(what) == "rank 2: barrier #4 on world/1.0 (epoch): operator 'mine' threw: several lines");
+}
+
 TEST_CASE("a failure that was moved from can still be told") {
     failure why(error::closed, "the store was closed");
     const failure moved = std::move(why);
