@@ -5,6 +5,11 @@
 #include <tutti/task.hpp>
 #include <tutti/types.hpp>
 
+#include <concepts>
+#include <exception>
+#include <type_traits>
+#include <utility>
+
 namespace [[gnu::visibility("default")]] tutti {
 
 /// An operation that was issued when you got this. Awaited once, from wherever you are:
@@ -35,7 +40,6 @@ public:
     void cancel() noexcept {
         if (state_) state_->cancel();
     }
-
     /// Blocks this thread until the end; the value, or throws `failure`. On an event loop's thread it throws error::invalid_argument
     /// instead of waiting, since the work to be waited for may need that very thread; the future stays as it was. Of the host's thread of a guest
     /// loop nobody can tell: blocking there would be for ever.
@@ -54,27 +58,22 @@ public:
     /// Calls `token` with (std::exception_ptr) or (std::exception_ptr, T), on its executor, through its allocator, and listening to its
     /// cancellation slot. A handler without executor runs on the event_loop that this thread runs; without one, on the thread that ends
     /// the operation. Of an empty future it is told error::invalid_argument. Needs <tutti/asio.hpp>.
-    template <class Token>
-        requires requires { typename detail::completion<detail::ends_with_exception<T>, Token>::signature; }
+    template <detail::served_token<detail::ends_with_exception<T>> Token>
     decltype(auto) operator()(Token&& token) {
         return detail::completion<detail::ends_with_exception<T>, Token>::start(detail::told_if_empty(take_state()),
                                                                                 static_cast<Token&&>(token));
     }
-
-    /// What a task that awaits this waits for; only during that await.
-    void explain(detail::explanation& out) const {
-        if (watched_) watched_->explain(out);
+    template <class Token>
+        requires detail::unserved_token<Token, std::exception_ptr> || detail::unserved_token<Token, std::exception_ptr, T>
+    auto operator()(Token&&) {
+        detail::ask_for_asio_header<Token>();
     }
 
     /// For the library: whoever takes the state waits for it instead.
-    detail::state_reference take_state() noexcept {
-        watched_ = state_.get();
-        return std::move(state_);
-    }
+    detail::state_reference take_state() noexcept { return std::move(state_); }
 
 private:
     detail::state_reference state_;
-    const detail::future_state* watched_ = nullptr;  // who awaits has taken the reference
 };
 
 /// `co_await as_result(f)` is a result<T> and does not throw, but for a future that is empty or was awaited before.
@@ -85,12 +84,6 @@ template <class T>
 template <class T>
 [[nodiscard]] auto as_result(future<T>&& from) {
     return as_result(from);
-}
-
-/// For what takes tasks: `co_await with_deadline(as_task(std::move(f)), 5s)`.
-template <class T>
-task<T> as_task(future<T> from) {
-    co_return co_await from;
 }
 
 }  // namespace tutti
