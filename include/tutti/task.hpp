@@ -14,6 +14,9 @@ namespace [[gnu::visibility("default")]] tutti {
 
 /// Lazy: nothing happens before `co_await std::move(t)`, which is done exactly once. Exceptions come out of that await.
 /// A task runs on the loop of its awaiter and obeys its awaiter's cancellation.
+///
+/// The library's own tasks, such as communicator::close and context::join, are Asio operations too: `co_await world.close()` in a
+/// boost::asio::awaitable, or `world.close()(token)`. They run on the context's progress loop then. Include <tutti/asio.hpp>.
 template <class T = void>
 class [[nodiscard]] task {
 public:
@@ -30,6 +33,19 @@ public:
     void swap(task& other) noexcept { std::swap(promise_, other.promise_); }
 
     auto operator co_await() && noexcept { return awaiter(promise_); }
+
+    /// Starts the task from outside of any task, on any thread, and calls `token` at its end as a future does. The handler is told
+    /// error::invalid_argument by a task that does not know its loop (async_run names one), error::aborted when the task throws something
+    /// else than a failure, and error::cancelled when the loop goes before the task has ended.
+    template <detail::served_token<detail::ends_with_exception<T>> Token>
+    decltype(auto) operator()(Token&& token) {
+        return detail::completion<detail::ends_with_exception<T>, Token>::start(std::move(*this), static_cast<Token&&>(token));
+    }
+    template <class Token>
+        requires detail::unserved_token<Token, std::exception_ptr> || detail::unserved_token<Token, std::exception_ptr, T>
+    auto operator()(Token&&) {
+        detail::ask_for_asio_header<Token>();
+    }
 
     void explain(detail::explanation& out) const { promise_->explain(out); }
     /// For those who start tasks; null after a move.

@@ -62,6 +62,9 @@ public:
     static void operator delete(void* frame, std::size_t bytes) noexcept { recycle_frame(frame, bytes); }
 
     event_loop& loop() const noexcept { return *loop_; }
+    /// Before it starts: where it runs when no task awaits it; null where that is not known.
+    event_loop* home() const noexcept { return started_ ? nullptr : loop_; }
+    void live_on(event_loop& loop) noexcept { loop_ = &loop; }
     cancel_token token() const noexcept { return token_; }
     void obey(cancel_token token) noexcept { token_ = token; }
     void resume_soon() noexcept { loop_->post(*this); }
