@@ -11,6 +11,23 @@
 #include <utility>
 
 namespace [[gnu::visibility("default")]] tutti {
+namespace detail {
+
+/// Takes a result, or a value, or nothing for void.
+template <class Function, class T>
+concept continuation_of = std::invocable<Function&, result<T>> ||
+                          (std::is_void_v<T> ? std::invocable<Function&> : std::is_invocable_v<Function&, T>);
+template <class T, class Function>
+auto outcome_of() {
+    if constexpr (std::invocable<Function&, result<T>>) return std::type_identity<std::invoke_result_t<Function&, result<T>>>();
+    else if constexpr (std::is_void_v<T>) return std::type_identity<std::invoke_result_t<Function&>>();
+    else return std::type_identity<std::invoke_result_t<Function&, T>>();
+}
+/// What it returns then.
+template <class T, class Function>
+using continued = std::decay_t<typename decltype(outcome_of<T, Function>())::type>;
+
+}  // namespace detail
 
 /// An operation that was issued when you got this. Awaited once, from wherever you are:
 ///
@@ -18,6 +35,7 @@ namespace [[gnu::visibility("default")]] tutti {
 ///     co_await as_result(std::move(f));    // the same, does not throw for what it waited for
 ///     std::move(f)(token);                 // any Asio completion token; include <tutti/asio.hpp>
 ///     f.get();                             // a plain thread; blocks
+///     f.then(function);                    // a callback, and another future for what it returns
 ///     fiber::await(std::move(f));          // a call stack without coroutines; include <tutti/fiber.hpp>
 ///
 /// Dropping it before the end gives the operation up: the buffers are no longer touched when the destructor returns.
@@ -69,6 +87,14 @@ public:
         detail::ask_for_asio_header<Token>();
     }
 
+    /// Calls `function` at the end, and gives its value as another future. `function` takes a result<T>; or it takes a T (nothing for
+    /// void), then it is called for a value only, and a failure passes by it. It runs on the event_loop that this thread runs, which must
+    /// outlive the wait; without one, on the thread that ends the operation, or here if that has ended. A failure that it throws becomes
+    /// the other future's; any other exception does as error::aborted. Cancelling or dropping the other future cancels or drops this
+    /// operation: the function is not called any more, unless it runs just then, on another thread. Allocates.
+    template <detail::continuation_of<T> Function>
+    auto then(Function function) -> future<detail::continued<T, Function>>;
+
     /// For the library: whoever takes the state waits for it instead.
     detail::state_reference take_state() noexcept { return std::move(state_); }
 
@@ -87,3 +113,5 @@ template <class T>
 }
 
 }  // namespace tutti
+
+#include <tutti/detail/continuation.hpp>
