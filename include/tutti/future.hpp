@@ -29,6 +29,39 @@ using continued = std::decay_t<typename decltype(outcome_of<T, Function>())::typ
 
 }  // namespace detail
 
+/// Asks for the end of an operation while somebody else awaits its future. Copies ask for the same end. An operation whose end has come keeps
+/// its place in its communicator's pool until the last canceller is gone, so another call allocates one; nothing else waits for that.
+class canceller {
+public:
+    /// Asks nothing.
+    canceller() noexcept = default;
+    canceller(const canceller& other) noexcept : canceller(other.state_) {}
+    canceller(canceller&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+    canceller& operator=(canceller other) noexcept {
+        std::swap(state_, other.state_);
+        return *this;
+    }
+    ~canceller() {
+        if (in_reach()) state_->release();
+    }
+
+    /// From any thread, as often as you like. Like future::cancel; does nothing after the end.
+    void cancel() const noexcept {
+        if (in_reach() && !state_->done()) state_->cancel();
+    }
+
+    /// For the library.
+    explicit canceller(detail::future_state* state) noexcept : state_(state) {
+        if (state_) state_->keep();
+    }
+
+private:
+    /// In a process that was forked since, nothing is touched that has not ended.
+    bool in_reach() const noexcept { return state_ && (state_->done() || !state_->foreign()); }
+
+    detail::future_state* state_ = nullptr;
+};
+
 /// An operation that was issued when you got this. Awaited once, from wherever you are:
 ///
 ///     co_await std::move(f);               // any coroutine; throws `failure`. In a task it resumes on the task's loop
@@ -58,6 +91,9 @@ public:
     void cancel() noexcept {
         if (state_) state_->cancel();
     }
+    /// Asks for the end later, when this future may be awaited, and so empty: `canceller stop = f.canceller();`
+    tutti::canceller canceller() const noexcept { return tutti::canceller(state_.get()); }
+
     /// Blocks this thread until the end; the value, or throws `failure`. On an event loop's thread it throws error::invalid_argument
     /// instead of waiting, since the work to be waited for may need that very thread; the future stays as it was. Of the host's thread of a guest
     /// loop nobody can tell: blocking there would be for ever.
