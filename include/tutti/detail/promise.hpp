@@ -107,8 +107,8 @@ public:
         constexpr bool possible_once = awaitable_by<std::remove_reference_t<Awaitable>, promise_base>;
         static_assert(possible || !possible_once, "a task is awaited once: move it, as in co_await std::move(t)");
         static_assert(possible || possible_once,
-                      "a tutti::task cannot await this: write the coroutine as a boost::asio::awaitable, which can await tasks and futures "
-                      "of Tutti too, or give the operation a completion token that ends a tutti::event");
+                      "a tutti::task cannot await this: write the coroutine as a boost::asio::awaitable, which can await Tutti's futures and "
+                      "tasks too");
         waits_at_ = where;
         waits_for(what);
         if constexpr (!possible) {
