@@ -42,7 +42,8 @@ inline boost::asio::any_io_executor executor_of(event_loop& loop) {
     throw failure(error::invalid_argument, "only a guest loop has an executor");
 }
 
-/// Starts `work` on `loop` for any Asio completion token: a callback, `use_future`, `use_awaitable`, ... The signature is
+/// Starts `work` on `loop` for any Asio completion token (tasks of the library that know their loop, such as communicator::close, take a token
+/// themselves): a callback, `use_future`, `use_awaitable`, ... The signature is
 /// `void(std::exception_ptr)`, or `void(std::exception_ptr, T)`. Asio's per-operation cancellation cancels the task. Call it where the
 /// loop is, or before it runs. A task that has not ended when the loop is destroyed is destroyed with it, and nobody is told.
 template <class T, class CompletionToken>

@@ -96,7 +96,8 @@ public:
     ~context();
 
     /// The communicator of a whole job. Every rank of `who` calls it with the same store and `job`. All may join again in the same contexts;
-    /// in new ones, or in another run over a store that stays, they need another `job`. Over TCP, a rank listens at one address, from its
+    /// in new ones, or in another run over a store that stays, they need another `job`. The store is used on the loop that makes the
+    /// progress, whoever awaits this: it was opened there, or may be used there (memory_store, file_store). Over TCP, a rank listens at one address, from its
     /// first join on: the one by which it is connected with the store, or else that towards `who.master_address`.
     /// error::rendezvous_timeout names the ranks that have not come in time: at rank 0 then, elsewhere up to a second later.
     task<std::unique_ptr<communicator>> join(world who, std::shared_ptr<store> meeting, std::string job = "tutti",

@@ -10,17 +10,6 @@
 namespace [[gnu::visibility("default")]] tutti {
 namespace detail {
 
-template <class Awaitable>
-decltype(auto) awaiter_of(Awaitable&& what) {
-    if constexpr (requires { static_cast<Awaitable&&>(what).operator co_await(); })
-        return static_cast<Awaitable&&>(what).operator co_await();
-    else if constexpr (requires { operator co_await(static_cast<Awaitable&&>(what)); })
-        return operator co_await(static_cast<Awaitable&&>(what));
-    else return static_cast<Awaitable&&>(what);
-}
-template <class Awaitable>
-using awaited = decltype(std::declval<decltype(awaiter_of(std::declval<Awaitable>()))&>().await_resume());
-
 template <class Body, class T>
 class fiber_body;
 template <class Awaitable>

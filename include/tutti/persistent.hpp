@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/communicator.hpp>
+#include <tutti/detail/at_home.hpp>
 
 #include <concepts>
 #include <memory>
@@ -53,6 +54,13 @@ public:
 private:
     template <class Call>
     friend task<persistent> persistent_apart(communicator& of, Call call);
+    template <class Call>
+    static task<persistent> made_on(task<std::unique_ptr<communicator>> splitting, Call call) {
+        std::unique_ptr<communicator> own = co_await std::move(splitting);
+        persistent made([&](call_options how) { return call(*own, how); });
+        made.apart_ = std::move(own);
+        co_return made;
+    }
 
     /// Throws error::invalid_argument when the call was issued, or none was made.
     void check(future<> made) const;
@@ -72,10 +80,8 @@ private:
 template <class Call>
 task<persistent> persistent_apart(communicator& of, Call call) {
     auto splitting = of.split(0, of.rank());
-    std::unique_ptr<communicator> own = co_await std::move(splitting);
-    persistent made([&](call_options how) { return call(*own, how); });
-    made.apart_ = std::move(own);
-    co_return made;
+    event_loop& home = *splitting.inner()->home();
+    return detail::at_home(home, persistent::made_on(std::move(splitting), std::move(call)));
 }
 
 }  // namespace tutti

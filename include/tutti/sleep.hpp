@@ -16,6 +16,7 @@ public:
     bool await_ready() const noexcept { return false; }
     template <task_promise Promise>
     bool await_suspend(std::coroutine_handle<Promise> who) {
+        who.promise().waits_for(*this);
         return start(who.promise());
     }
     void await_resume() const { throw_if_cancelled(); }
@@ -30,6 +31,17 @@ private:
     duration length_{};
     bool relative_ = false;
     alarm<&sleep_awaiter::due> alarm_{*this};
+};
+
+/// A wait as a value: it may be kept, copied, and awaited as often as one likes.
+template <class Date>
+class [[nodiscard]] pause {
+public:
+    explicit pause(Date until) noexcept : until_(until) {}
+    sleep_awaiter operator co_await() const noexcept { return sleep_awaiter(until_); }
+
+private:
+    Date until_;
 };
 
 class yield_awaiter {
@@ -84,10 +96,10 @@ inline constexpr detail::this_loop_t this_loop{};
 /// `cancel_token token = co_await this_token;`: what the task must obey. It has no token when nobody can cancel it.
 inline constexpr detail::this_token_t this_token{};
 
-/// Waits at least so long; timers on a real clock may be a millisecond late.
-inline detail::sleep_awaiter sleep_for(duration length) noexcept { return detail::sleep_awaiter(length); }
+/// `co_await` of it waits at least so long; timers on a real clock may be a millisecond late.
+inline detail::pause<duration> sleep_for(duration length) noexcept { return detail::pause<duration>(length); }
 /// A date that has passed still lets others run first.
-inline detail::sleep_awaiter sleep_until(time_point when) noexcept { return detail::sleep_awaiter(when); }
+inline detail::pause<time_point> sleep_until(time_point when) noexcept { return detail::pause<time_point>(when); }
 /// Lets everything that is queued run first.
 inline detail::yield_awaiter yield() noexcept { return {}; }
 

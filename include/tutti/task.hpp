@@ -2,14 +2,21 @@
 #pragma once
 
 #include <tutti/detail/promise.hpp>
+#include <tutti/detail/tokens.hpp>
 
+#include <concepts>
 #include <coroutine>
+#include <exception>
+#include <type_traits>
 #include <utility>
 
 namespace [[gnu::visibility("default")]] tutti {
 
 /// Lazy: nothing happens before `co_await std::move(t)`, which is done exactly once. Exceptions come out of that await.
 /// A task runs on the loop of its awaiter and obeys its awaiter's cancellation.
+///
+/// The library's own tasks, such as communicator::close and context::join, are Asio operations too: `co_await world.close()` in a
+/// boost::asio::awaitable, or `world.close()(token)`. They run on the context's progress loop then. Include <tutti/asio.hpp>.
 template <class T = void>
 class [[nodiscard]] task {
 public:
@@ -26,6 +33,19 @@ public:
     void swap(task& other) noexcept { std::swap(promise_, other.promise_); }
 
     auto operator co_await() && noexcept { return awaiter(promise_); }
+
+    /// Starts the task from outside of any task, on any thread, and calls `token` at its end as a future does. The handler is told
+    /// error::invalid_argument by a task that does not know its loop (async_run names one), error::aborted when the task throws something
+    /// else than a failure, and error::cancelled when the loop goes before the task has ended.
+    template <detail::served_token<detail::ends_with_exception<T>> Token>
+    decltype(auto) operator()(Token&& token) {
+        return detail::completion<detail::ends_with_exception<T>, Token>::start(std::move(*this), static_cast<Token&&>(token));
+    }
+    template <class Token>
+        requires detail::unserved_token<Token, std::exception_ptr> || detail::unserved_token<Token, std::exception_ptr, T>
+    auto operator()(Token&&) {
+        detail::ask_for_asio_header<Token>();
+    }
 
     void explain(detail::explanation& out) const { promise_->explain(out); }
     /// For those who start tasks; null after a move.
@@ -67,6 +87,41 @@ inline task<void> promise<void>::get_return_object() noexcept { return task<void
 /// Returns when the task has ended; throws when that can never be.
 void run_to_end(event_loop& loop, promise_base* main);
 }  // namespace detail
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_task = false;
+template <class T>
+inline constexpr bool is_task<task<T>> = true;
+
+/// What `as_task` takes: a value that a task can await.
+template <class Awaitable>
+concept awaitable_value = awaitable_by<std::remove_cvref_t<Awaitable>, promise_base>;
+template <class Awaitable>
+using value_awaited = awaited<std::remove_cvref_t<Awaitable>>;
+
+/// Coroutines that users call by the same names in tutti, and read by those where it is told who waits for what.
+namespace tasks {
+template <class Awaitable>
+task<awaited<Awaitable>> as_task(Awaitable what) {
+    co_return co_await std::move(what);
+}
+}  // namespace tasks
+
+}  // namespace detail
+
+/// A task that awaits `what`: a future, sleep_for(...), an event's wait(), an operation on a device. A task stays as it is.
+template <detail::awaitable_value Awaitable>
+task<detail::value_awaited<Awaitable>> as_task(Awaitable&& what) {
+    using value = std::remove_cvref_t<Awaitable>;
+    static_assert(std::move_constructible<value>, "this can be awaited only where it is made: write a task that does so, and give that");
+    static_assert(!std::move_constructible<value> || std::constructible_from<value, Awaitable>,
+                  "this is awaited once: move it, as in std::move(f)");
+    if constexpr (!std::move_constructible<value> || !std::constructible_from<value, Awaitable>) std::terminate();
+    else if constexpr (detail::is_task<value>) return static_cast<Awaitable&&>(what);
+    else return detail::tasks::as_task<value>(static_cast<Awaitable&&>(what));
+}
 
 /// Runs `loop` until `main` has ended. Throws what it threw, or a failure that names all who wait when nothing can run any more.
 template <class T>

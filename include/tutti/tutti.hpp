@@ -6,6 +6,7 @@
 #include <tutti/context.hpp>
 #include <tutti/cost_model.hpp>
 #include <tutti/error.hpp>
+#include <tutti/event.hpp>
 #include <tutti/event_loop.hpp>
 #include <tutti/future.hpp>
 #include <tutti/message.hpp>

@@ -1,4 +1,4 @@
-// Several tasks as one: wait for all, wait for the first, or wait no longer than a deadline or a token allows.
+// Several waits as one: wait for all, wait for the first, or wait no longer than a deadline or a token allows.
 #pragma once
 
 #include <tutti/detail/family.hpp>
@@ -12,6 +12,14 @@
 #include <vector>
 
 namespace [[gnu::visibility("default")]] tutti {
+
+/// Which of several ended first, and its value.
+template <class T>
+struct winner {
+    std::size_t index;
+    T value;
+};
+
 namespace detail {
 
 template <class T>
@@ -82,25 +90,23 @@ private:
     link link_{source_};
 };
 
-}  // namespace detail
+namespace tasks {
 
-/// Runs the tasks at the same time and gives their values, `std::monostate` for void, or nothing when all are void. The first error cancels the others and is thrown
-/// after all have ended.
 template <class... Ts>
     requires(sizeof...(Ts) > 0 && !(std::is_void_v<Ts> && ...))
-task<std::tuple<detail::value_of<Ts>...>> when_all(task<Ts>... tasks) {
+task<std::tuple<value_of<Ts>...>> when_all(task<Ts>... tasks) {
     event_loop& loop = co_await this_loop;
-    detail::family running(loop, detail::family::frames::lent);
+    family running(loop, family::frames::lent);
     (running.start(tasks.inner()), ...);
     co_await running.join();
-    co_return std::tuple<detail::value_of<Ts>...>(detail::take_value(tasks)...);
+    co_return std::tuple<value_of<Ts>...>(take_value(tasks)...);
 }
 
 template <class... Ts>
     requires(std::is_void_v<Ts> && ...)
 task<> when_all(task<Ts>... tasks) {
     event_loop& loop = co_await this_loop;
-    detail::family running(loop, detail::family::frames::lent);
+    family running(loop, family::frames::lent);
     (running.start(tasks.inner()), ...);
     co_await running.join();
 }
@@ -109,7 +115,7 @@ template <class T>
     requires(!std::is_void_v<T>)
 task<std::vector<T>> when_all(std::vector<task<T>> tasks) {
     event_loop& loop = co_await this_loop;
-    detail::family running(loop, detail::family::frames::lent);
+    family running(loop, family::frames::lent);
     for (auto& each : tasks) running.start(each.inner());
     co_await running.join();
     std::vector<T> values;
@@ -120,60 +126,48 @@ task<std::vector<T>> when_all(std::vector<task<T>> tasks) {
 
 inline task<> when_all(std::vector<task<>> tasks) {
     event_loop& loop = co_await this_loop;
-    detail::family running(loop, detail::family::frames::lent);
+    family running(loop, family::frames::lent);
     for (auto& each : tasks) running.start(each.inner());
     co_await running.join();
 }
 
-/// Runs the tasks at the same time. The first to end decides, with its value (whose index tells which it was) or its error; the others
-/// are cancelled and awaited. An error one of those still makes, other than error::cancelled, is thrown: it is not lost.
 template <class... Ts>
-    requires(sizeof...(Ts) > 0)
-task<std::variant<detail::value_of<Ts>...>> when_any(task<Ts>... tasks) {
-    using result_type = std::variant<detail::value_of<Ts>...>;
+task<std::variant<value_of<Ts>...>> when_any(task<Ts>... tasks) {
+    using result_type = std::variant<value_of<Ts>...>;
     event_loop& loop = co_await this_loop;
-    detail::family running(loop, detail::family::frames::lent, detail::family::ends_with::first_ended);
+    family running(loop, family::frames::lent, family::ends_with::first_ended);
     (running.start(tasks.inner()), ...);
     co_await running.join();
-    co_return detail::take_winner<result_type>(running.winner(), std::index_sequence_for<Ts...>(), tasks...);
+    co_return take_winner<result_type>(running.winner(), std::index_sequence_for<Ts...>(), tasks...);
 }
-
-/// Which of several tasks ended first, and its value.
-template <class T>
-struct winner {
-    std::size_t index;
-    T value;
-};
 
 template <class T>
     requires(!std::is_void_v<T>)
 task<winner<T>> when_any(std::vector<task<T>> tasks) {
-    if (tasks.empty()) detail::throw_no_tasks();
+    if (tasks.empty()) throw_no_tasks();
     event_loop& loop = co_await this_loop;
-    detail::family running(loop, detail::family::frames::lent, detail::family::ends_with::first_ended);
+    family running(loop, family::frames::lent, family::ends_with::first_ended);
     for (auto& each : tasks) running.start(each.inner());
     co_await running.join();
-    const std::size_t place = detail::place_of(running.winner(), tasks);
+    const std::size_t place = place_of(running.winner(), tasks);
     co_return winner<T>{place, tasks[place].inner()->take()};
 }
 
 inline task<std::size_t> when_any(std::vector<task<>> tasks) {
-    if (tasks.empty()) detail::throw_no_tasks();
+    if (tasks.empty()) throw_no_tasks();
     event_loop& loop = co_await this_loop;
-    detail::family running(loop, detail::family::frames::lent, detail::family::ends_with::first_ended);
+    family running(loop, family::frames::lent, family::ends_with::first_ended);
     for (auto& each : tasks) running.start(each.inner());
     co_await running.join();
-    const std::size_t place = detail::place_of(running.winner(), tasks);
+    const std::size_t place = place_of(running.winner(), tasks);
     tasks[place].inner()->take();
     co_return place;
 }
 
-/// Cancels `child` at `when` and throws error::timed_out once it has ended. A child that ends with a result or an error of its own all
-/// the same is believed.
 template <class T>
 task<T> with_deadline(task<T> child, time_point when) {
-    detail::promise_base& self = co_await detail::this_task_awaiter();
-    const detail::deadline limit(self, when);
+    promise_base& self = co_await this_task_awaiter();
+    const deadline limit(self, when);
     try {
         co_return co_await std::move(child);
     } catch (const failure& why) {
@@ -188,20 +182,88 @@ task<T> with_deadline(task<T> child, duration length) {
     co_return co_await with_deadline(std::move(child), later(loop.now(), length));
 }
 
-/// `child` is cancelled by `token` too.
 template <class T>
 task<T> with_cancel(task<T> child, cancel_token token) {
-    detail::promise_base& self = co_await detail::this_task_awaiter();
-    const detail::second_token both(self, token);
+    promise_base& self = co_await this_task_awaiter();
+    const second_token both(self, token);
     co_return co_await std::move(child);
 }
 
-/// `child` does not hear of its awaiter's cancellation: for the clean-up that must go on.
 template <class T>
 task<T> without_cancel(task<T> child) {
-    detail::promise_base& self = co_await detail::this_task_awaiter();
+    promise_base& self = co_await this_task_awaiter();
     self.obey(cancel_token());
     co_return co_await std::move(child);
+}
+
+}  // namespace tasks
+
+/// A task for each.
+template <class Awaitable>
+std::vector<task<awaited<Awaitable>>> as_tasks(std::vector<Awaitable> all) {
+    if constexpr (is_task<Awaitable>) {
+        return all;
+    } else {
+        std::vector<task<awaited<Awaitable>>> tasks;
+        tasks.reserve(all.size());
+        for (auto& each : all) tasks.push_back(as_task(std::move(each)));
+        return tasks;
+    }
+}
+
+}  // namespace detail
+
+// What follows takes everything that a task can await, as in `co_await when_all(world.barrier(), work(), sleep_for(1s))`: tasks, futures,
+// sleep_for and sleep_until, the wait() of an event or a condition, operations on devices. What can be awaited once is moved in.
+
+/// Awaits all at the same time and gives a tuple of their values, `std::monostate` for void, or nothing when all are void. The first error
+/// cancels the others and is thrown after all have ended.
+template <detail::awaitable_value... Awaitables>
+auto when_all(Awaitables&&... all) {
+    return detail::tasks::when_all(as_task(static_cast<Awaitables&&>(all))...);
+}
+
+/// The same of a vector, with a vector of their values.
+template <detail::awaitable_value Awaitable>
+auto when_all(std::vector<Awaitable>&& all) {
+    return detail::tasks::when_all(detail::as_tasks(std::move(all)));
+}
+
+/// Awaits all at the same time. The first to end decides, with its value (a variant, whose index tells which it was) or its error; the
+/// others are cancelled and awaited. An error one of those still makes, other than error::cancelled, is thrown: it is not lost.
+template <detail::awaitable_value... Awaitables>
+    requires(sizeof...(Awaitables) > 0)
+auto when_any(Awaitables&&... all) {
+    return detail::tasks::when_any(as_task(static_cast<Awaitables&&>(all))...);
+}
+
+/// The same of a vector that is not empty, with a `winner`, or for void with the index of the first.
+template <detail::awaitable_value Awaitable>
+auto when_any(std::vector<Awaitable>&& all) {
+    return detail::tasks::when_any(detail::as_tasks(std::move(all)));
+}
+
+/// Cancels `child` at `when`, or when it has been awaited for `length`, and throws error::timed_out once it has ended. A child that ends
+/// with a result or an error of its own all the same is believed.
+template <detail::awaitable_value Awaitable>
+task<detail::value_awaited<Awaitable>> with_deadline(Awaitable&& child, time_point when) {
+    return detail::tasks::with_deadline(as_task(static_cast<Awaitable&&>(child)), when);
+}
+template <detail::awaitable_value Awaitable>
+task<detail::value_awaited<Awaitable>> with_deadline(Awaitable&& child, duration length) {
+    return detail::tasks::with_deadline(as_task(static_cast<Awaitable&&>(child)), length);
+}
+
+/// `child` is cancelled by `token` too.
+template <detail::awaitable_value Awaitable>
+task<detail::value_awaited<Awaitable>> with_cancel(Awaitable&& child, cancel_token token) {
+    return detail::tasks::with_cancel(as_task(static_cast<Awaitable&&>(child)), token);
+}
+
+/// `child` does not hear of its awaiter's cancellation: for the clean-up that must go on.
+template <detail::awaitable_value Awaitable>
+task<detail::value_awaited<Awaitable>> without_cancel(Awaitable&& child) {
+    return detail::tasks::without_cancel(as_task(static_cast<Awaitable&&>(child)));
 }
 
 }  // namespace tutti

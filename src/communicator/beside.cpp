@@ -3,8 +3,8 @@
 #include "base/bytes.hpp"
 #include "base/descriptors.hpp"
 #include "communicator/spawn.hpp"
-#include "runtime/event.hpp"
 
+#include <tutti/event.hpp>
 #include <tutti/sleep.hpp>
 #include <tutti/when_all.hpp>
 

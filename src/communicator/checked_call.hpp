@@ -35,7 +35,7 @@ public:
     void cancel() noexcept override { inner_->cancel(); }
     void abandon() noexcept override {
         if (inner_->stop_waiting(ended_)) {
-            inner_ = {};
+            inner_->abandon();
             tell("was dropped before its end");
             this->look();
             end_entry();

@@ -1,3 +1,4 @@
+#include <tutti/detail/at_home.hpp>
 #include <tutti/persistent.hpp>
 
 #include "communicator/check.hpp"
@@ -389,6 +390,8 @@ void communicator::abort(std::string reason) {
 
 future<> communicator::watch() { return group_->watch(); }
 
-task<> communicator::close(duration within) { co_await group_->start_close(within); }
+static task<> close_group(detail::group& which, duration within) { co_await which.start_close(within); }
+
+task<> communicator::close(duration within) { return detail::at_home(group_->home().loop(), close_group(*group_, within)); }
 
 }  // namespace tutti

@@ -6,9 +6,10 @@
 #include "rendezvous/channel.hpp"
 #include "rendezvous/protocol.hpp"
 #include "runtime/background.hpp"
-#include "runtime/event.hpp"
 
 #include <tutti/cancel.hpp>
+#include <tutti/detail/at_home.hpp>
+#include <tutti/event.hpp>
 #include <tutti/sleep.hpp>
 #include <tutti/when_all.hpp>
 
@@ -272,7 +273,9 @@ task<std::unique_ptr<store>> make_store(std::shared_ptr<context::state> home, ta
 }  // namespace
 
 task<std::unique_ptr<store>> store_over(communicator& ranks) {
-    return make_store(detail::inside_of::get(ranks).shared_home(), ranks.split(0, ranks.rank()));
+    auto home = detail::inside_of::get(ranks).shared_home();
+    event_loop& loop = home->loop();
+    return detail::at_home(loop, make_store(std::move(home), ranks.split(0, ranks.rank())));
 }
 
 }  // namespace tutti

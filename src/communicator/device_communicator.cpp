@@ -6,6 +6,8 @@
 #include "gpu/device_pointer.hpp"
 #include "gpu/stream_state.hpp"
 
+#include <tutti/detail/at_home.hpp>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -307,18 +309,49 @@ task<std::unique_ptr<communicator>> refuse_to_shrink(std::string why) {
     co_return nullptr;
 }
 
+task<> close_group(device_group& group, duration within) {
+    const auto now = [&group] { return group.inside.home().loop().now(); };
+    time_point limit = later(now(), within);
+    future<> idle = group.engine->idle(limit);
+    const auto quiet = co_await as_result(std::move(idle));
+    std::optional<failure> why;
+    if (!quiet) why = quiet.failure();
+    if (!why) {
+        const time_point begin = now();
+        future<> closing = group.engine->close();
+        const auto closed = co_await as_result(std::move(closing));
+        if (!closed) why = closed.failure();
+        limit = later(limit, now() - begin);  // giving back has its own
+    }
+    auto leaving = group.child->close(std::max(duration{}, limit - now()));
+    try {
+        co_await std::move(leaving);
+    } catch (const failure& late) {
+        if (!why) why = late;
+    }
+    if (why) throw failure(*why);
+}
+
+/// It runs on the progress loop when no task awaits it.
+template <class T>
+task<T> live_with(device_group& group, task<T> work) {
+    return tutti::detail::at_home(group.inside.home().loop(), std::move(work));
+}
+
 }  // namespace
 
-task<std::unique_ptr<communicator>> communicator::split(int color, int key) { return tutti::detail::split_devices(*group_, color, key); }
+task<std::unique_ptr<communicator>> communicator::split(int color, int key) {
+    return live_with(*group_, tutti::detail::split_devices(*group_, color, key));
+}
 
 task<std::unique_ptr<communicator>> communicator::shrink(std::vector<tutti::rank> without) {
     std::sort(without.begin(), without.end());
     without.erase(std::unique(without.begin(), without.end()), without.end());
     const bool known = !without.empty() && without.front() >= 0 && without.back() < size();
     if (!known || std::binary_search(without.begin(), without.end(), rank()))
-        return refuse_to_shrink(
-            fmt::format("rank {} of {}: shrink without {}: other ranks are expected", rank(), size(), fmt::join(without, ", ")));
-    return tutti::detail::shrink_devices(*group_, std::move(without));
+        return live_with(*group_, refuse_to_shrink(fmt::format("rank {} of {}: shrink without {}: other ranks are expected", rank(), size(),
+                                                               fmt::join(without, ", "))));
+    return live_with(*group_, tutti::detail::shrink_devices(*group_, std::move(without)));
 }
 
 future<> communicator::watch() { return group_->child->watch(); }
@@ -331,27 +364,6 @@ void communicator::abort(std::string reason) {
     group_->engine->fail(std::move(why));
 }
 
-task<> communicator::close(duration within) {
-    const auto now = [this] { return group_->inside.home().loop().now(); };
-    time_point limit = later(now(), within);
-    future<> idle = group_->engine->idle(limit);
-    const auto quiet = co_await as_result(std::move(idle));
-    std::optional<failure> why;
-    if (!quiet) why = quiet.failure();
-    if (!why) {
-        const time_point begin = now();
-        future<> closing = group_->engine->close();
-        const auto closed = co_await as_result(std::move(closing));
-        if (!closed) why = closed.failure();
-        limit = later(limit, now() - begin);  // giving back has its own
-    }
-    auto leaving = group_->child->close(std::max(duration{}, limit - now()));
-    try {
-        co_await std::move(leaving);
-    } catch (const failure& late) {
-        if (!why) why = late;
-    }
-    if (why) throw failure(*why);
-}
+task<> communicator::close(duration within) { return live_with(*group_, close_group(*group_, within)); }
 
 }  // namespace tutti::gpu

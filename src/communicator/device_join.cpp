@@ -10,6 +10,7 @@
 #include "gpu/nccl_carrier.hpp"
 #include "gpu/stream_state.hpp"
 
+#include <tutti/detail/at_home.hpp>
 #include <tutti/gpu/device_buffer.hpp>
 #include <tutti/gpu/pinned_buffer.hpp>
 
@@ -294,7 +295,8 @@ task<std::unique_ptr<gpu::communicator>> communicator::device(result<gpu::device
 }
 
 task<std::unique_ptr<gpu::communicator>> communicator::device(result<gpu::device> card, gpu::group_options options) {
-    return detail::join_devices(*this, detail::device_joining(std::move(card), gpu::nccl(), options));
+    event_loop& loop = group_->home().loop();
+    return detail::at_home(loop, detail::join_devices(*this, detail::device_joining(std::move(card), gpu::nccl(), options)));
 }
 
 }  // namespace tutti

@@ -10,6 +10,7 @@
 #include "communicator/steps.hpp"
 #include "gpu/arrival.hpp"
 
+#include <tutti/detail/at_home.hpp>
 #include <tutti/gpu/copy.hpp>
 #include <tutti/gpu/reducer.hpp>
 
@@ -66,6 +67,7 @@ public:
     ~state();
     /// Of the communicator, which outlives the reducer.
     const birthplace& made() const noexcept { return group_.inside.made(); }
+    event_loop& loop() const noexcept { return group_.inside.home().loop(); }
 
     /// Null: none, on a rank without a device.
     void set(std::size_t which, steps::mark how, const stream* behind);
@@ -360,9 +362,9 @@ void reducer::ready(std::size_t parameter, const stream& behind) { state_->set(p
 void reducer::ready(std::size_t parameter) { state_->set(parameter, steps::mark::ready, nullptr); }
 void reducer::mark_unused(std::size_t parameter, const stream& behind) { state_->set(parameter, steps::mark::unused, &behind); }
 void reducer::mark_unused(std::size_t parameter) { state_->set(parameter, steps::mark::unused, nullptr); }
-task<> reducer::finish_on(stream compute) { return state_->finish(std::move(compute)); }
-task<> reducer::finish() { return state_->finish(std::nullopt); }
-task<> reducer::agree() { return state_->agree(); }
+task<> reducer::finish_on(stream compute) { return tutti::detail::at_home(state_->loop(), state_->finish(std::move(compute))); }
+task<> reducer::finish() { return tutti::detail::at_home(state_->loop(), state_->finish(std::nullopt)); }
+task<> reducer::agree() { return tutti::detail::at_home(state_->loop(), state_->agree()); }
 void reducer::accumulate(int passes) { state_->accumulate(passes); }
 device_span reducer::gradient(std::size_t parameter) const { return state_->gradient(parameter); }
 std::span<const bucket> reducer::buckets() const noexcept { return state_->plan().buckets; }

@@ -24,8 +24,7 @@ doorman::doorman(event_loop& loop, transport& network, duration handshake, durat
 
 void doorman::add(visited& group) {
     groups_.push_back(&group);
-    changed_.set();
-    changed_.reset();
+    changed_.notify_all();
 }
 
 void doorman::remove(visited& group) noexcept {
@@ -75,8 +74,7 @@ task<> doorman::greet(std::unique_ptr<link> over) {
         ++turned_away_;
     }
     --half_open_;
-    room_.set();
-    room_.reset();
+    room_.notify_all();
 }
 
 task<> doorman::listen_and_answer(std::unique_ptr<link>& over) {
@@ -90,8 +88,7 @@ task<> doorman::listen_and_answer(std::unique_ptr<link>& over) {
         const time_point limit = later(loop_.now(), patience_);
         while (!(group = find(who.group)) && !is_over(who) && loop_.now() < limit) {
             try {
-                const auto until_added = [](event& changed) -> task<> { co_await changed.wait(); };
-                co_await with_deadline(until_added(changed_), limit);
+                co_await with_deadline(changed_.wait(), limit);
             } catch (const failure& why) {
                 if (why.code() != error::timed_out) throw;
             }

@@ -3,8 +3,8 @@
 
 #include "communicator/hello.hpp"
 #include "runtime/background.hpp"
-#include "runtime/event.hpp"
 
+#include <tutti/event.hpp>
 #include <tutti/transport.hpp>
 
 #include <cstdint>
@@ -59,8 +59,8 @@ private:
     std::set<std::uint64_t> jobs_;
     std::vector<visited*> groups_;
     std::deque<std::uint64_t> ended_;  // the last of them
-    event changed_;
-    event room_;
+    condition changed_;
+    condition room_;
     std::size_t half_open_ = 0;
     std::size_t turned_away_ = 0;
     background work_;

@@ -139,7 +139,7 @@ task<> group::dial(rank peer, lane_id which) {
 
 void group::note_failure(report why) noexcept {
     failure_ = std::move(why);
-    changed_.set();
+    changed_.notify_all();
     tell_watchers();
     monitor_.end_all(told());
 }
@@ -286,8 +286,7 @@ void group::announce_departures() noexcept {
                 else if (passage_to(who, which) != passage::open) work_.start(see_off(who, which));
             }
     for (const rank who : gone) monitor_.departed(who);
-    changed_.set();
-    changed_.reset();
+    changed_.notify_all();
 }
 
 /// It may have sent its data and left while this lane was being made: then the lane comes later than the word of the tree, or never.

@@ -136,7 +136,6 @@ private:
     std::string awaited_to_close() const;
     bool complete() const noexcept;
     failure late() const;
-    task<> next_change() { co_await changed_.wait(); }
     task<> until_idle(time_point limit);
     task<> until_all_left(time_point limit);
     hello hello_to(rank peer, lane_id which) const noexcept;
@@ -168,7 +167,7 @@ private:
     std::vector<rank> departing_;         // whose goodbye the engine has not heard of
     std::optional<report> failure_;
     std::vector<std::shared_ptr<watcher>> watchers_;
-    event changed_;
+    condition changed_;
     comparison compare_on_device_;
     bool formed_ = false;
     bool closed_ = false;

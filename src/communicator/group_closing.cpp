@@ -20,7 +20,7 @@ task<> group::until_idle(time_point limit) {
 task<> group::until_all_left(time_point limit) {
     while ((!control_.all_left() || adopting_ > 0) && !failure_) {
         try {
-            co_await with_deadline(next_change(), limit);
+            co_await with_deadline(changed_.wait(), limit);
         } catch (const failure& why) {
             if (why.code() != error::timed_out) throw;
             co_return;

@@ -62,7 +62,7 @@ failure group::late() const {
 task<> group::until_formed(time_point deadline) {
     while (!complete() && !failure_) {
         try {
-            co_await with_deadline(next_change(), deadline);
+            co_await with_deadline(changed_.wait(), deadline);
         } catch (const failure& why) {
             if (why.code() != error::timed_out) throw;
             const failure mine = late();
@@ -93,15 +93,13 @@ void group::heard_entered(rank who, std::uint64_t number, duration within) noexc
     if (failure_ || closed_) return;
     if (number > 0) return monitor_.heard_entered(who, number, within);
     present_[static_cast<std::size_t>(who)] = true;
-    changed_.set();
-    changed_.reset();
+    changed_.notify_all();
 }
 
 void group::heard_release(std::uint64_t number) noexcept {
     if (failure_ || closed_) return;
     formed_ = true;
-    changed_.set();
-    changed_.reset();
+    changed_.notify_all();
     if (number > 0) monitor_.heard_release(number);
 }
 
@@ -131,8 +129,7 @@ task<> group::adopt(rank orphan) {
         else if (!closed_) control_.note_gone(orphan);
     }
     --adopting_;
-    changed_.set();
-    changed_.reset();
+    changed_.notify_all();
 }
 
 /// Rank 0 that does not call has left itself, and did not wait either: nobody will say now who else has.

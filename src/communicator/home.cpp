@@ -105,6 +105,7 @@ void context::state::stop() noexcept {
             loop_->stop();
         });
         thread_.join();
+        detail::end_residents(*loop_);
     } else {
         end_all();
     }

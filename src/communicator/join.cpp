@@ -11,6 +11,7 @@
 #include "base/bytes.hpp"
 #include "rendezvous/dropout.hpp"
 
+#include <tutti/detail/at_home.hpp>
 #include <tutti/when_all.hpp>
 
 #include <fmt/format.h>
@@ -190,20 +191,25 @@ task<std::unique_ptr<communicator>> join_launched(std::shared_ptr<context::state
     co_return joined;
 }
 
-}  // namespace
-
-task<std::unique_ptr<communicator>> context::join(world who, std::shared_ptr<store> meeting, std::string job, join_options options) {
-    state_->check_process();
-    auto work = join_at(state_, std::move(who), std::move(meeting), std::move(job), options);
-    auto joining = detail::spawn_cancellable(*state_, std::move(work));
+task<std::unique_ptr<communicator>> join_in_background(std::shared_ptr<context::state> home, task<std::unique_ptr<communicator>> work) {
+    home->check_process();
+    auto joining = detail::spawn_cancellable(*home, std::move(work));
     co_return co_await std::move(joining);
 }
 
+task<std::unique_ptr<communicator>> join_here(std::shared_ptr<context::state> home, task<std::unique_ptr<communicator>> work) {
+    event_loop& loop = home->loop();
+    return detail::at_home(loop, join_in_background(std::move(home), std::move(work)));
+}
+
+}  // namespace
+
+task<std::unique_ptr<communicator>> context::join(world who, std::shared_ptr<store> meeting, std::string job, join_options options) {
+    return join_here(state_, join_at(state_, std::move(who), std::move(meeting), std::move(job), options));
+}
+
 task<std::unique_ptr<communicator>> context::join(world who, join_options options) {
-    state_->check_process();
-    auto work = join_launched(state_, std::move(who), options);
-    auto joining = detail::spawn_cancellable(*state_, std::move(work));
-    co_return co_await std::move(joining);
+    return join_here(state_, join_launched(state_, std::move(who), options));
 }
 
 }  // namespace tutti

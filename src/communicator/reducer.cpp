@@ -1,9 +1,11 @@
+#include <tutti/detail/at_home.hpp>
 #include <tutti/reducer.hpp>
 
 #include "communicator/agreement.hpp"
 #include "communicator/bucket.hpp"
 #include "communicator/flight.hpp"
 #include "communicator/group.hpp"
+#include "communicator/home.hpp"
 #include "communicator/steps.hpp"
 
 #include <fmt/format.h>
@@ -50,6 +52,7 @@ public:
     const bucket_plan& plan() const noexcept { return plan_; }
     const reducer_stats& stats() const noexcept { return stats_; }
     const birthplace& made() const noexcept { return made_; }
+    event_loop& loop() const noexcept { return detail::inside_of::get(over_).home().loop(); }
 
 private:
     struct cargo {
@@ -174,8 +177,8 @@ reducer::~reducer() {
 
 void reducer::ready(std::size_t parameter) { state_->set(parameter, steps::mark::ready); }
 void reducer::mark_unused(std::size_t parameter) { state_->set(parameter, steps::mark::unused); }
-task<> reducer::finish() { return state_->finish(); }
-task<> reducer::agree() { return state_->agree(); }
+task<> reducer::finish() { return detail::at_home(state_->loop(), state_->finish()); }
+task<> reducer::agree() { return detail::at_home(state_->loop(), state_->agree()); }
 void reducer::accumulate(int passes) { state_->accumulate(passes); }
 
 buffer reducer::gradient(std::size_t parameter) const {

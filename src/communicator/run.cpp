@@ -3,9 +3,9 @@
 
 #include "communicator/group.hpp"
 #include "communicator/home.hpp"
-#include "runtime/event.hpp"
 #include "runtime/told.hpp"
 
+#include <tutti/event.hpp>
 #include <tutti/sleep.hpp>
 #include <tutti/when_all.hpp>
 

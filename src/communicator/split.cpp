@@ -4,6 +4,8 @@
 
 #include "base/bytes.hpp"
 
+#include <tutti/detail/at_home.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -79,7 +81,8 @@ task<std::unique_ptr<communicator>> communicator::split(std::optional<int> color
     said->parent = group_->watch();
     if (group_->made().here()) said->gathered = future<>(group_->engine().issue(what, group_->home().options().operation));
     else said->gathered = detail::failed_future(group_->foreign());
-    return finish_split(group_->shared_home(), std::move(child), std::move(said));
+    event_loop& loop = group_->home().loop();
+    return detail::at_home(loop, finish_split(group_->shared_home(), std::move(child), std::move(said)));
 }
 
 }  // namespace tutti

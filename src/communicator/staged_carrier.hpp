@@ -10,7 +10,8 @@
 #include "communicator/staging.hpp"
 #include "gpu/device_engine.hpp"
 #include "runtime/background.hpp"
-#include "runtime/event.hpp"
+
+#include <tutti/event.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -49,10 +50,7 @@ private:
     task<> call();
     task<> copy_in();
     /// Someone has gone on. Whoever waits looks again whether it was for them.
-    void go_on() noexcept {
-        moved_.set();
-        moved_.reset();
-    }
+    void go_on() noexcept { moved_.notify_all(); }
 
     bool flows(const device_request& what) const noexcept;
     bool is_held_up(const operation_state& which) const noexcept;
@@ -91,7 +89,7 @@ private:
     std::vector<slot> slots_;
     std::uint64_t filled_ = 0, called_ = 0, emptied_ = 0;  // chunks, each counted by its task
     event last_in_;                                        // behind all that has been copied to the device
-    tutti::event moved_;
+    condition moved_;
     std::shared_ptr<void> room_;  // for messages, where the slots are too small
     std::size_t room_bytes_ = 0;
     std::vector<message_tag> sent_, received_;  // messages to and from each rank so far: what tells them apart

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "rendezvous/store_connection.hpp"
-#include "runtime/event.hpp"
 
+#include <tutti/event.hpp>
 #include <tutti/task.hpp>
 
 #include <list>

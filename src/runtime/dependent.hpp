@@ -31,6 +31,10 @@ private:
     event_loop* loop_;  // null when it has gone
 };
 
+/// For a loop that nobody will run any more, while its lodgers stay: lets go of what depends on it, and destroys the tasks that were started from
+/// outside of any task.
+void end_residents(event_loop& loop) noexcept;
+
 /// Null, or why a call on `loop` is in vain: it belongs to the process that forked this one.
 std::exception_ptr foreignness_of(event_loop& loop);
 

@@ -105,6 +105,11 @@ void event_loop::impl::check_process() const {
 // ---- what lives on a loop
 
 void event_loop::impl::vacate() noexcept {
+    end_residents();
+    lodgings.clear();
+}
+
+void event_loop::impl::end_residents() noexcept {
     for (;;) {
         std::unique_lock lock(mutex);
         if (dependents.empty()) break;
@@ -113,11 +118,8 @@ void event_loop::impl::vacate() noexcept {
         lock.unlock();
         last->let_go();
     }
-    {
-        const detail::forsaking guard;
-        residents.reset();
-    }
-    lodgings.clear();
+    const detail::forsaking guard;
+    residents.reset();
 }
 
 void event_loop::impl::add(detail::dependent& one) {
@@ -140,6 +142,8 @@ dependent::dependent(event_loop& loop) : loop_(&loop) {
 dependent::~dependent() {
     if (loop_ != nullptr) loop_->inner().remove(*this);
 }
+
+void end_residents(event_loop& loop) noexcept { loop.inner().end_residents(); }
 
 std::exception_ptr foreignness_of(event_loop& loop) {
     const birthplace& made = loop.inner().made;

@@ -124,6 +124,7 @@ struct [[gnu::visibility("hidden")]] event_loop::impl {
     void check_process() const;
     /// Ends what lives here: the loop goes, or its host.
     void vacate() noexcept;
+    void end_residents() noexcept;
     void add(detail::dependent& one);
     void remove(detail::dependent& one) noexcept;
     asio::io_context& own_io();

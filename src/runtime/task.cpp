@@ -11,7 +11,7 @@ namespace {
 thread_local int forsaken_on_this_thread = 0;
 
 /// "tutti::task<int> ns::train(model&)" -> "ns::train"
-std::string_view short_name(std::string_view signature) {
+std::string_view name_in(std::string_view signature) {
     constexpr std::string_view unnamed = "(anonymous namespace)";
     std::size_t begin = 0;
     int depth = 0;
@@ -28,6 +28,14 @@ std::string_view short_name(std::string_view signature) {
         if (c == '(') return signature.substr(begin, i - begin);
     }
     return signature;
+}
+
+/// "tutti::detail::tasks::when_all" -> "tutti::when_all", which users call.
+std::string short_name(std::string_view signature) {
+    std::string name(name_in(signature));
+    constexpr std::string_view inner = "detail::tasks::";
+    if (const auto place = name.find(inner); place != std::string::npos) name.erase(place, inner.size());
+    return name;
 }
 
 std::string_view file_name(const std::source_location& where) {

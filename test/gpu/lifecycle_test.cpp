@@ -129,7 +129,7 @@ TEST_CASE("who waits for a call may stop waiting, by a deadline; the call goes o
     gate slow;
     const auto with_limit = [](future<> what) -> task<error> {
         try {
-            co_await with_deadline(as_task(std::move(what)), 5ms);
+            co_await with_deadline(std::move(what), 5ms);
         } catch (const failure& why) {
             co_return static_cast<error>(why.code().value());
         }

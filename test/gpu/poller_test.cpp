@@ -64,7 +64,7 @@ task<bool> fails_with_device(gpu::event what) {
 
 task<> cancel_soon(gpu::stream on, gpu::keep_alive kept) {
     try {
-        co_await with_deadline(as_task(on.completed(std::move(kept))), 100us);
+        co_await with_deadline(on.completed(std::move(kept)), 100us);
         CHECK_MESSAGE(false, "the deadline passes first");
     } catch (const failure& why) {
         CHECK(why.code() == error::timed_out);

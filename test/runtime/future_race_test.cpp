@@ -174,6 +174,30 @@ void consume_on_thread(race& ends, std::vector<future<int>>& futures, std::minst
     }
 }
 
+void consume_continued(race& ends, std::vector<future<int>>& futures, std::minstd_rand& random, std::atomic<int>& calls, tally& into) {
+    for (auto& f : futures) {
+        ends.next();
+        pause(random);
+        const canceller stop = f.canceller();
+        auto other = f.then([&calls](int value) { return ++calls, value; });
+        pause(random);
+        switch (random() % 3) {
+        case 0: stop.cancel(); [[fallthrough]];
+        case 1:
+            try {
+                into.count(other.get());
+            } catch (const failure& why) {
+                into.count(why);
+            }
+            break;
+        default:
+            other = {};
+            ++into.cancelled;
+            stop.cancel();
+        }
+    }
+}
+
 }  // namespace
 
 TEST_CASE("every await, cancellation, drop and destroyed task on a loop meets exactly one end") {
@@ -206,4 +230,22 @@ TEST_CASE("every get, wait, cancellation and drop on a thread meets exactly one 
     }
     CHECK(seen.wrong == 0);
     CHECK(seen.values + seen.cancelled == batches * batch_size);
+}
+
+TEST_CASE("every continuation that is awaited, cancelled or dropped meets exactly one end") {
+    tally seen;
+    std::atomic<int> calls{0};
+    {
+        race ends;
+        std::minstd_rand random(3);
+        for (int batch = 0; batch < batches; ++batch) {
+            auto futures = ends.next_batch();
+            consume_continued(ends, futures, random, calls, seen);
+            futures.clear();
+            ends.end_batch();
+        }
+    }
+    CHECK(seen.wrong == 0);
+    CHECK(seen.values + seen.cancelled == batches * batch_size);
+    CHECK(calls >= seen.values);
 }

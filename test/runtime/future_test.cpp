@@ -184,7 +184,7 @@ TEST_CASE("a deadline ends a future that takes too long") {
     source = &pair.second;
     error code{};
     try {
-        run(loop, with_deadline(as_task(std::move(pair.first)), 1s));
+        run(loop, with_deadline(std::move(pair.first), 1s));
     } catch (const failure& what) {
         code = static_cast<error>(what.code().value());
     }

@@ -1,12 +1,12 @@
 #include <tutti/asio.hpp>
 #include <tutti/detail/timer.hpp>
 #include <tutti/error.hpp>
+#include <tutti/event.hpp>
 #include <tutti/scope.hpp>
 #include <tutti/when_all.hpp>
 
 #include "runtime/asio.hpp"
 #include "runtime/dependent.hpp"
-#include "runtime/event.hpp"
 #include "runtime/shift.hpp"
 #include "support/descriptors.hpp"
 

@@ -1,8 +1,8 @@
 #include <tutti/error.hpp>
+#include <tutti/event.hpp>
 #include <tutti/scope.hpp>
 #include <tutti/when_all.hpp>
 
-#include "runtime/event.hpp"
 
 #include <doctest/doctest.h>
 

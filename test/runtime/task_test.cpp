@@ -1,9 +1,9 @@
 #include <tutti/error.hpp>
+#include <tutti/event.hpp>
 #include <tutti/result.hpp>
 #include <tutti/sleep.hpp>
 #include <tutti/task.hpp>
 
-#include "runtime/event.hpp"
 
 #include <doctest/doctest.h>
 

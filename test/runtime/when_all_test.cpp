@@ -1,11 +1,13 @@
+#include <tutti/detail/future_source.hpp>
 #include <tutti/error.hpp>
+#include <tutti/event.hpp>
+#include <tutti/scope.hpp>
 #include <tutti/when_all.hpp>
-
-#include "runtime/event.hpp"
 
 #include <doctest/doctest.h>
 
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -37,16 +39,14 @@ task<int> count_cancel(int& cancelled) {
 task<int> stubborn(duration late) {
     try {
         co_await sleep_for(1h);
-    } catch (const failure&) {
-    }
+    } catch (const failure&) {}
     co_await without_cancel(nap(late));
     co_return 9;
 }
 task<int> fail_when_cancelled() {
     try {
         co_await sleep_for(1h);
-    } catch (const failure&) {
-    }
+    } catch (const failure&) {}
     throw std::runtime_error("loser");
 }
 
@@ -77,6 +77,96 @@ TEST_CASE("when_all of a vector gives a vector") {
         for (int i = 0; i < count; ++i) CHECK(values[static_cast<std::size_t>(i)] == i);
         run(loop, when_all(std::move(naps)));
     }
+}
+
+namespace {
+future<int> value_of(int value) {
+    auto made = detail::make_future<int>();
+    made.second.set(value);
+    return std::move(made.first);
+}
+/// Ends when it is asked to.
+future<> endless() {
+    auto source = std::make_shared<std::optional<detail::future_source<>>>();
+    auto made = detail::make_future<>([source] { (*source)->fail(failure(error::cancelled, "as you wish")); });
+    source->emplace(std::move(made.second));
+    return std::move(made.first);
+}
+task<> set_after(duration length, event& what) {
+    co_await sleep_for(length);
+    what.set();
+}
+}  // namespace
+
+TEST_CASE("when_all and when_any take whatever a task can await, mixed") {
+    event_loop loop(event_loop::virtual_time);
+    event done;
+    const auto pause = sleep_for(2s);
+    const time_point begin = loop.now();
+    auto all =
+        run(loop, when_all(value_of(1), value_after(1s, 2), pause, sleep_until(begin + 3s), done.wait(), set_after(5s, done), yield()));
+    static_assert(std::is_same_v<decltype(all),
+                                 std::tuple<int, int, std::monostate, std::monostate, std::monostate, std::monostate, std::monostate>>);
+    CHECK(std::get<0>(all) == 1);
+    CHECK(std::get<1>(all) == 2);
+    CHECK(loop.now() - begin == 5s);
+    run(loop, when_all(pause, done.wait()));  // of nothing but void; the event is set
+    CHECK(loop.now() - begin == 7s);
+
+    event never;
+    const auto first = run(loop, when_any(never.wait(), value_of(4), endless(), pause));
+    CHECK(first.index() == 1);
+    CHECK(std::get<1>(first) == 4);
+    CHECK(loop.now() - begin == 7s);
+}
+
+TEST_CASE("when_all and when_any take vectors of futures") {
+    event_loop loop(event_loop::virtual_time);
+    std::vector<future<int>> values;
+    for (const int each : {3, 1, 2}) values.push_back(value_of(each));
+    CHECK(run(loop, when_all(std::move(values))) == std::vector{3, 1, 2});
+
+    std::vector<future<>> ends;
+    std::vector<detail::future_source<>> sources;
+    for (int i = 0; i < 3; ++i) {
+        auto made =
+            detail::make_future<>([&sources, i] { sources[static_cast<std::size_t>(i)].fail(failure(error::cancelled, "as you wish")); });
+        ends.push_back(std::move(made.first));
+        sources.push_back(std::move(made.second));
+    }
+    sources[1].set();
+    CHECK(run(loop, when_any(std::move(ends))) == 1);
+}
+
+TEST_CASE("a wait that is kept as a value can be limited, and awaited again") {
+    event_loop loop(event_loop::virtual_time);
+    event never;
+    const auto pause = sleep_for(1h);
+    const auto wait = never.wait();
+    const auto until_cancelled = [&](auto limited) { CHECK_THROWS_WITH_AS(run(loop, std::move(limited)), "the deadline passed", failure); };
+    for (int round = 0; round < 2; ++round) {
+        until_cancelled(with_deadline(pause, 1s));
+        until_cancelled(with_deadline(wait, loop.now() + 1s));
+        until_cancelled(with_deadline(endless(), 1s));
+    }
+    CHECK(loop.now() == time_point() + 6s);
+    cancel_source stop(loop);
+    stop.request();
+    CHECK_THROWS_AS(run(loop, with_cancel(pause, stop.token())), failure);
+    run(loop, with_deadline(without_cancel(sleep_for(2s)), 1s));  // it does not hear of the deadline
+    CHECK(loop.now() == time_point() + 8s);
+}
+
+namespace {
+task<> join_in_time(scope& nursery, duration limit) { co_await with_deadline(nursery.join(), limit); }
+}  // namespace
+
+TEST_CASE("a join can have a deadline, which is that of the tasks") {
+    event_loop loop(event_loop::virtual_time);
+    scope nursery(loop);
+    nursery.start(nap(1h));
+    CHECK_THROWS_WITH_AS(run(loop, join_in_time(nursery, 1s)), "the deadline passed", failure);
+    CHECK(nursery.running() == 0);
 }
 
 TEST_CASE("the first error goes through when_all after the others were cancelled and have ended") {
@@ -196,8 +286,8 @@ TEST_CASE("tasks that wait for ever inside when_all are all named") {
         text = why.what();
     }
     CAPTURE(text);
-    CHECK(text.find("when_all (when_all.hpp:") != std::string::npos);
+    CHECK(text.find("\ntutti::when_all (when_all.hpp:") != std::string::npos);
     CHECK(text.find("an event") != std::string::npos);
-    CHECK(text.find("with_deadline (when_all.hpp:") != std::string::npos);
+    CHECK(text.find("tutti::with_deadline (when_all.hpp:") != std::string::npos);
     CHECK(text.find("a date that never comes") != std::string::npos);
 }

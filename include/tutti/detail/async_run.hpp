@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/asio_host.hpp>
+#include <tutti/detail/at_home.hpp>
 #include <tutti/detail/completion.hpp>
 #include <tutti/detail/family.hpp>
 #include <tutti/when_all.hpp>
@@ -17,7 +18,6 @@
 
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -39,48 +39,6 @@ struct run_signature<void> {
 };
 template <class T>
 using run_signature_of = typename run_signature<T>::type;
-
-/// What Asio's cancellation of a handler asks, on whatever thread that is, as long as the task goes on.
-class asked {
-public:
-    explicit asked(event_loop& loop) { source_.emplace(loop); }
-    cancel_token token() noexcept { return source_->token(); }
-    void request() {
-        const std::lock_guard lock(guard_);
-        if (over_ || requesting_) return;
-        requesting_ = true;
-        source_->request();
-        requesting_ = false;
-        if (over_) source_.reset();
-    }
-    /// The loop is not touched any more when it returns, or when the request has returned in which it is called.
-    void end() {
-        const std::lock_guard lock(guard_);
-        over_ = true;
-        if (!requesting_) source_.reset();
-    }
-
-private:
-    std::recursive_mutex guard_;  // what is requested on the loop may end the task at once
-    std::optional<cancel_source> source_;
-    bool requesting_ = false, over_ = false;
-};
-
-/// Of the task's frame, however that ends, be it before the task begins.
-class asked_until_then {
-public:
-    explicit asked_until_then(std::shared_ptr<asked> what) noexcept : what_(std::move(what)) {}
-    asked_until_then(asked_until_then&&) noexcept = default;
-    asked_until_then& operator=(asked_until_then&&) = delete;
-    ~asked_until_then() { end(); }
-    cancel_token token() noexcept { return what_->token(); }
-    void end() {
-        if (const auto what = std::move(what_)) what->end();
-    }
-
-private:
-    std::shared_ptr<asked> what_;
-};
 
 /// Runs `call` on the executor. Where any thread will do it is this one: posting would start the threads of Asio's pool.
 template <class Executor, class Call>

@@ -1,6 +1,7 @@
-// A future as an Asio asynchronous operation: whatever an Asio completion token does for a socket, it does for a collective.
+// Futures and tasks as Asio's asynchronous operations: whatever a completion token does for a socket, it does for a collective.
 #pragma once
 
+#include <tutti/detail/at_home.hpp>
 #include <tutti/future.hpp>
 
 #include <boost/asio/associated_allocator.hpp>
@@ -211,11 +212,18 @@ private:
     callback<&completion_op::delivered> on_loop_{*this};
 };
 
+/// What the op of an operation waits for.
+inline state_reference begun(state_reference state) { return state; }
+template <class T>
+state_reference begun(task<T> work) {
+    return begin_at_home(std::move(work)).take_state();
+}
+
 template <class End>
 struct start_completion {
-    template <class Handler>
-    void operator()(Handler&& handler, state_reference state) const {
-        completion_op<End, std::decay_t<Handler>>::start(static_cast<Handler&&>(handler), std::move(state));
+    template <class Handler, class Operation>
+    void operator()(Handler&& handler, Operation what) const {
+        completion_op<End, std::decay_t<Handler>>::start(static_cast<Handler&&>(handler), begun(std::move(what)));
     }
 };
 
@@ -224,10 +232,14 @@ template <class End, class Token>
 struct completion<End, Token> {
     using signature = typename End::signature;
 
-    static decltype(auto) start(state_reference state, Token&& token) {
-        return boost::asio::async_initiate<Token, signature>(start_completion<End>(), token, std::move(state));
+    template <class Operation>
+    static decltype(auto) start(Operation what, Token&& token) {
+        return boost::asio::async_initiate<Token, signature>(start_completion<End>(), token, std::move(what));
     }
 };
+
+template <class Token>
+struct asio_header {};
 
 /// Boost 1.81's spawn_handler rethrows an empty exception_ptr, so a stackful coroutine gets the result and throws itself.
 template <class T, class Token>
@@ -235,8 +247,9 @@ template <class T, class Token>
 struct completion<ends_with_exception<T>, Token> {
     using signature = typename ends_with_result<T>::signature;
 
-    static T start(state_reference state, Token&& token) {
-        auto ended = completion<ends_with_result<T>, Token>::start(std::move(state), static_cast<Token&&>(token));
+    template <class Operation>
+    static T start(Operation what, Token&& token) {
+        auto ended = completion<ends_with_result<T>, Token>::start(std::move(what), static_cast<Token&&>(token));
         return std::move(ended).value();
     }
 };

@@ -3,6 +3,7 @@
 
 #include <tutti/detail/future_state.hpp>
 #include <tutti/detail/promise.hpp>
+#include <tutti/detail/tokens.hpp>
 
 #include <coroutine>
 
@@ -20,15 +21,6 @@ bool block_for(const state_reference& state, duration time);
 /// `end` is done.
 bool hasten(const future_state& end) noexcept;
 
-/// How an Asio completion token is served, and the two ways to tell its handler; defined in <tutti/detail/completion.hpp>, so that this
-/// header does not need Asio.
-template <class End, class Token>
-struct completion;
-template <class T>
-struct ends_with_exception;
-template <class T>
-struct ends_with_result;
-
 /// Everything about an awaiter that does not depend on the value.
 class future_wait : private cancel_callback {
 public:
@@ -39,8 +31,12 @@ public:
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> caller) noexcept {
         caller_ = caller;
-        if constexpr (task_promise<Promise>) return start(caller.promise());
-        else return start(event_loop::current());
+        if constexpr (task_promise<Promise>) {
+            caller.promise().waits_for(*this);
+            return start(caller.promise());
+        } else {
+            return start(event_loop::current());
+        }
     }
     void explain(explanation& out) const { state_->explain(out); }
 
@@ -83,10 +79,13 @@ public:
     result<T> await_resume() { return take_result<T>(state()); }
 
     /// Calls `token` with a result<T>; otherwise like a future's.
-    template <class Token>
-        requires requires { typename completion<ends_with_result<T>, Token>::signature; }
+    template <served_token<ends_with_result<T>> Token>
     decltype(auto) operator()(Token&& token) {
         return completion<ends_with_result<T>, Token>::start(take_state(), static_cast<Token&&>(token));
+    }
+    template <unserved_token<result<T>> Token>
+    auto operator()(Token&&) {
+        ask_for_asio_header<Token>();
     }
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/cancel.hpp>
+#include <tutti/detail/awaiting.hpp>
 #include <tutti/detail/explanation.hpp>
 #include <tutti/detail/runnable.hpp>
 #include <tutti/event_loop.hpp>
@@ -61,6 +62,9 @@ public:
     static void operator delete(void* frame, std::size_t bytes) noexcept { recycle_frame(frame, bytes); }
 
     event_loop& loop() const noexcept { return *loop_; }
+    /// Before it starts: where it runs when no task awaits it; null where that is not known.
+    event_loop* home() const noexcept { return started_ ? nullptr : loop_; }
+    void live_on(event_loop& loop) noexcept { loop_ = &loop; }
     cancel_token token() const noexcept { return token_; }
     void obey(cancel_token token) noexcept { token_ = token; }
     void resume_soon() noexcept { loop_->post(*this); }
@@ -87,22 +91,34 @@ public:
     auto final_suspend() const noexcept { return final_awaiter(); }
     void unhandled_exception() noexcept { error_ = std::current_exception(); }
 
+    /// From here on `what` explains the wait. An awaiter says so that lives elsewhere than what it was made from.
+    template <class What>
+    void waits_for(const What& what) noexcept {
+        waits_for_ = &what;
+        explain_wait_ = [](const void* known, explanation& out) {
+            if constexpr (requires(const What& one) { one.explain(out); }) static_cast<const What*>(known)->explain(out);
+            else out.line("something it did not name");
+        };
+    }
+
     template <class Awaitable>
     decltype(auto) await_transform(Awaitable&& what, std::source_location where = std::source_location::current()) {
+        constexpr bool possible = awaitable_by<Awaitable, promise_base>;
+        constexpr bool possible_once = awaitable_by<std::remove_reference_t<Awaitable>, promise_base>;
+        static_assert(possible || !possible_once, "a task is awaited once: move it, as in co_await std::move(t)");
+        static_assert(possible || possible_once,
+                      "a tutti::task cannot await this: write the coroutine as a boost::asio::awaitable, which can await Tutti's futures and "
+                      "tasks too");
         waits_at_ = where;
-        waits_for_ = &what;
-        explain_wait_ = [](const void* awaitable, explanation& out) {
-            if constexpr (requires(const std::remove_reference_t<Awaitable>& known) { known.explain(out); })
-                static_cast<const std::remove_reference_t<Awaitable>*>(awaitable)->explain(out);
-            else
-                out.line("something it did not name");
-        };
-        if constexpr (requires { static_cast<Awaitable&&>(what).operator co_await(); })
-            return static_cast<Awaitable&&>(what).operator co_await();
-        else if constexpr (requires { operator co_await(static_cast<Awaitable&&>(what)); })
-            return operator co_await(static_cast<Awaitable&&>(what));
-        else
-            return awaiter_reference<std::remove_reference_t<Awaitable>>(what);
+        waits_for(what);
+        if constexpr (!possible) {
+            return std::suspend_never();
+        } else if constexpr (std::is_reference_v<awaiter_for<Awaitable>>) {
+            auto&& elsewhere = awaiter_of(static_cast<Awaitable&&>(what));
+            return awaiter_reference(elsewhere);
+        } else {
+            return awaiter_of(static_cast<Awaitable&&>(what));
+        }
     }
 
     // Siblings in the list of whoever owns the task.

@@ -41,8 +41,6 @@ public:
     future<> completed() && { return std::move(completed_); }
     auto operator co_await() && { return std::move(completed_).operator co_await(); }
 
-    void explain(detail::explanation& out) const { completed_.explain(out); }
-
     /// For the library: takes over two references, one of them the future's.
     explicit operation(operation_state& state) noexcept;
 

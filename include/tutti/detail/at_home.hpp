@@ -1,0 +1,117 @@
+// Tasks that know where they run when no task awaits them, and how one is started then: the caller gets a future.
+#pragma once
+
+#include <tutti/cancel.hpp>
+#include <tutti/detail/future_source.hpp>
+#include <tutti/future.hpp>
+#include <tutti/when_all.hpp>
+
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+namespace [[gnu::visibility("default")]] tutti {
+namespace detail {
+
+/// `loop` outlives the task.
+template <class T>
+task<T> at_home(event_loop& loop, task<T> work) {
+    work.inner()->live_on(loop);
+    return work;
+}
+
+/// Why such a task cannot be started from outside of any task: it was moved away, or knows no loop, or a loop of the process that forked
+/// this one. Nothing when it can.
+std::optional<failure> hindrance(const promise_base* work);
+/// From any thread: `work`, which lets no exception out, runs on the loop soon. It is destroyed if the loop goes before it has ended.
+void start_resident(event_loop& loop, task<> work);
+
+/// What is asked from outside, on whatever thread that is, as long as the task goes on.
+class asked {
+public:
+    explicit asked(event_loop& loop) { source_.emplace(loop); }
+    cancel_token token() noexcept { return source_->token(); }
+    void request() {
+        const std::lock_guard lock(guard_);
+        if (over_ || requesting_) return;
+        requesting_ = true;
+        source_->request();
+        requesting_ = false;
+        if (over_) source_.reset();
+    }
+    /// The loop is not touched any more when it returns, or when the request has returned in which it is called.
+    void end() {
+        const std::lock_guard lock(guard_);
+        over_ = true;
+        if (!requesting_) source_.reset();
+    }
+
+private:
+    std::recursive_mutex guard_;  // what is requested on the loop may end the task at once
+    std::optional<cancel_source> source_;
+    bool requesting_ = false, over_ = false;
+};
+
+/// Of the task's frame, however that ends, be it before the task begins.
+class asked_until_then {
+public:
+    explicit asked_until_then(std::shared_ptr<asked> what) noexcept : what_(std::move(what)) {}
+    asked_until_then(asked_until_then&&) noexcept = default;
+    asked_until_then& operator=(asked_until_then&&) = delete;
+    ~asked_until_then() { end(); }
+    cancel_token token() noexcept { return what_->token(); }
+    void end() {
+        if (const auto what = std::move(what_)) what->end();
+    }
+
+private:
+    std::shared_ptr<asked> what_;
+};
+
+/// A task, and the two who hear of its end. Destroyed in the middle, the task goes first, and then its future hears of that.
+template <class T>
+struct resident {
+    resident(future_source<T> to, std::shared_ptr<asked> request, task<T> what)
+        : ends(std::move(to)), asking(std::move(request)), work(std::move(what)) {}
+
+    future_source<T> ends;
+    asked_until_then asking;
+    task<T> work;
+};
+
+template <class T>
+task<> conclude(std::unique_ptr<resident<T>> all) {
+    std::optional<value_of<T>> value;
+    std::optional<failure> why;
+    auto child = with_cancel(std::move(all->work), all->asking.token());
+    try {
+        if constexpr (std::is_void_v<T>) co_await std::move(child);
+        else value.emplace(co_await std::move(child));
+    } catch (const failure& caught) {
+        why = caught;
+    } catch (const std::exception& caught) {
+        why = failure(error::aborted, caught.what());
+    } catch (...) {
+        why = failure(error::aborted, "the task threw something that is no std::exception");
+    }
+    all->asking.end();
+    if (why) all->ends.fail(std::move(*why));
+    else if constexpr (std::is_void_v<T>) all->ends.set();
+    else all->ends.set(std::move(*value));
+}
+
+/// From any thread.
+template <class T>
+future<T> begin_at_home(task<T> work) {
+    if (auto why = hindrance(work.inner())) return failed_future<T>(std::move(*why));
+    event_loop& loop = *work.inner()->home();
+    const auto request = std::make_shared<asked>(loop);
+    auto [end, source] = make_future<T>([request] { request->request(); });
+    start_resident(loop, conclude(std::make_unique<resident<T>>(std::move(source), request, std::move(work))));
+    return std::move(end);
+}
+
+}  // namespace detail
+}  // namespace tutti

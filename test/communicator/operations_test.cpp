@@ -1,0 +1,94 @@
+// What communicators, contexts and reducers return as tasks, awaited as Asio's operations: by a guest, and beside a context with a thread.
+#include <tutti/asio.hpp>
+#include <tutti/reducer.hpp>
+#include <tutti/tutti.hpp>
+
+#include "support/ranks.hpp"
+#include "support/threads.hpp"
+
+#include <doctest/doctest.h>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <exception>
+#include <future>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+using namespace tutti;
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr int size = 2;
+
+asio::awaitable<float> take_part(context& home, rank me, std::shared_ptr<store> meeting) {
+    const auto world = co_await home.join(test::world_of(me, size), std::move(meeting))(asio::use_awaitable);
+    const auto half = co_await world->split(0, -me)(asio::use_awaitable);
+    std::vector<float> numbers(100, static_cast<float>(me));
+    std::vector<parameter> parameters;
+    parameters.emplace_back("numbers", numbers);
+    reducer gradients(*world, std::move(parameters));
+    co_await gradients.agree();
+    gradients.ready(0);
+    co_await gradients.finish();
+    float last = static_cast<float>(10 * half->rank());
+    const std::span<float> sent(&last, 1);
+    co_await half->all_reduce(sent, sum);
+    co_await half->close();
+    co_await world->close()(asio::use_awaitable);
+    co_return numbers[0] + last;
+}
+
+}  // namespace
+
+TEST_CASE("an asio::awaitable joins, splits, averages and closes") {
+    for (const bool guest : {false, true}) {
+        CAPTURE(guest);
+        memory_table table;
+        std::vector<float> seen(size);
+        test::on_threads(size, [&](rank me) {
+            asio::io_context context;
+            std::optional<event_loop> loop;
+            if (guest) loop.emplace(host{context.get_executor()});
+            std::optional<tutti::context> home;
+            if (guest) home.emplace(*loop, nullptr);
+            else home.emplace();
+            auto end = asio::co_spawn(context, take_part(*home, me, memory_store(table)), asio::use_future);
+            while (end.wait_for(std::chrono::seconds(0)) != std::future_status::ready) context.run_one();
+            seen[static_cast<std::size_t>(me)] = end.get();
+        });
+        for (const float each : seen) CHECK(each == 10.5f);  // the average of 0 and 1, and ten times 0 and 1
+    }
+}
+
+TEST_CASE("a callback hears that its communicator has closed") {
+    memory_table table;
+    test::on_threads(size, [&](rank me) {
+        context home;
+        const auto world = home.join(test::world_of(me, size), memory_store(table))(asio::use_future).get();
+        std::promise<std::exception_ptr> told;
+        world->close()([&](std::exception_ptr why) { told.set_value(why); });
+        CHECK_FALSE(told.get_future().get());
+    });
+}
+
+TEST_CASE("a context that is destroyed first tells those who wait for its tasks") {
+    memory_table table;
+    std::optional<context> home;
+    home.emplace();
+    auto joined = home->join(test::world_of(0, 2), memory_store(table))(asio::use_future);  // the other one never comes
+    home.reset();
+    try {
+        joined.get();
+        FAIL("nobody has joined");
+    } catch (const failure& why) {
+        CHECK(why.code() == error::cancelled);
+    }
+}

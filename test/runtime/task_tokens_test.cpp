@@ -1,0 +1,224 @@
+// Tasks that know their loop, as Asio's operations: on a guest loop, and on a loop that another thread runs.
+#include <tutti/asio.hpp>
+#include <tutti/detail/at_home.hpp>
+#include <tutti/event.hpp>
+#include <tutti/sleep.hpp>
+
+#include "support/forked.hpp"
+#include "support/running_loop.hpp"
+
+#include <doctest/doctest.h>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+
+using namespace tutti;
+using namespace std::chrono_literals;
+using detail::at_home;
+namespace asio = boost::asio;
+
+namespace {
+
+/// Takes some turns of the loop that it must run on.
+task<int> answer(event_loop& home, int value) {
+    for (int turn = 0; turn < 3; ++turn) co_await yield();
+    if (&(co_await this_loop) != &home || !home.here()) throw failure(error::aborted, "the task runs elsewhere");
+    co_return value;
+}
+task<> nothing(event_loop& home) {
+    auto work = answer(home, 0);
+    co_await std::move(work);
+}
+task<> nap() { co_await sleep_for(1h); }
+task<> fail() {
+    co_await yield();
+    throw failure(error::peer_died, "peer 1 is gone");
+}
+task<> make_a_mistake() {
+    co_await yield();
+    throw std::runtime_error("a mistake");
+}
+task<> await_inside(event_loop& home) {
+    auto work = at_home(home, answer(home, 1));  // its awaiter's loop counts
+    event_loop& here = co_await this_loop;
+    try {
+        co_await std::move(work);
+    } catch (const failure& why) {
+        if (&here == &home || why.code() != error::aborted) throw;
+    }
+}
+
+asio::awaitable<int> await_all(event_loop& home) {
+    co_await at_home(home, nothing(home));
+    co_await at_home(home, nothing(home))(asio::use_awaitable);
+    int sum = co_await at_home(home, answer(home, 1))(asio::use_awaitable);
+    auto kept = at_home(home, answer(home, 2));
+    sum += co_await std::move(kept)(asio::use_awaitable);
+    try {
+        co_await at_home(home, fail());
+    } catch (const failure& why) {
+        if (why.code() == error::peer_died) sum += 10;
+    }
+    co_return sum;
+}
+
+std::error_code code_of(const std::exception_ptr& why) {
+    try {
+        if (why) std::rethrow_exception(why);
+    } catch (const failure& known) {
+        return known.code();
+    }
+    return {};
+}
+
+/// What a handler was told, on whatever thread.
+struct ear {
+    auto handler() {
+        return [this](std::exception_ptr what) {
+            why = std::move(what);
+            ++calls;
+            calls.notify_one();
+        };
+    }
+    std::error_code hear() {
+        calls.wait(0);
+        return code_of(why);
+    }
+    std::atomic<int> calls{0};
+    std::exception_ptr why;
+};
+
+}  // namespace
+
+TEST_CASE("an asio::awaitable awaits tasks of a guest loop") {
+    asio::io_context context;
+    event_loop loop{host{context.get_executor()}};
+    auto sum = asio::co_spawn(context, await_all(loop), asio::use_future);
+    context.run();
+    CHECK(sum.get() == 13);
+}
+
+TEST_CASE("an asio::awaitable awaits tasks of a loop that another thread runs") {
+    test::running_loop other;
+    asio::io_context context;
+    auto sum = asio::co_spawn(context, await_all(other.loop), asio::use_future);
+    context.run();
+    CHECK(sum.get() == 13);
+}
+
+TEST_CASE("use_future, a deferred operation and a stackful coroutine wait for a task") {
+    test::running_loop other;
+    event_loop& loop = other.loop;
+    CHECK(at_home(loop, answer(loop, 3))(asio::use_future).get() == 3);
+    CHECK_THROWS_AS(at_home(loop, fail())(asio::use_future).get(), failure);
+    auto later = at_home(loop, answer(loop, 4))(asio::deferred);
+    CHECK(std::move(later)(asio::use_future).get() == 4);
+    asio::io_context context;
+    int value = 0;
+    asio::spawn(
+        context,
+        [&](asio::yield_context yield) {
+            at_home(loop, nothing(loop))(yield);
+            value = at_home(loop, answer(loop, 5))(yield);
+        },
+        asio::detached);
+    context.run();
+    CHECK(value == 5);
+}
+
+TEST_CASE("a callback hears once of a task's end, and what it was") {
+    test::running_loop other;
+    struct {
+        task<> work;
+        std::error_code expected;
+    } rows[] = {
+        {at_home(other.loop, nothing(other.loop)), {}},
+        {at_home(other.loop, fail()), error::peer_died},
+        {at_home(other.loop, make_a_mistake()), error::aborted},
+        {fail(), error::invalid_argument},
+    };
+    for (auto& each : rows) {
+        ear told;
+        each.work(told.handler());
+        CHECK(told.hear() == each.expected);
+        CHECK(told.calls == 1);
+        each.work(told.handler());  // it has been moved away
+        CHECK(code_of(told.why) == error::invalid_argument);
+    }
+    ear told;
+    nap()(told.handler());
+    CHECK_THROWS_WITH(std::rethrow_exception(told.why), "this task does not know a loop: start it with async_run(loop, task, token)");
+}
+
+TEST_CASE("a task that is awaited by another runs where that runs, whatever its own loop") {
+    test::running_loop other;
+    event_loop loop(event_loop::virtual_time);
+    run(loop, await_inside(other.loop));
+}
+
+TEST_CASE("the handler's cancellation slot cancels the task, before it begins and while it waits") {
+    for (const int turns : {0, 1, 2, 5}) {
+        asio::io_context context;
+        event_loop loop{host{context.get_executor()}};
+        asio::cancellation_signal signal;
+        ear told;
+        at_home(loop, nap())(asio::bind_cancellation_slot(signal.slot(), asio::bind_executor(context, told.handler())));
+        for (int turn = 0; turn < turns; ++turn) context.poll_one();
+        signal.emit(asio::cancellation_type::total);
+        context.run();
+        CHECK(told.calls == 1);
+        CHECK(code_of(told.why) == error::cancelled);
+    }
+    test::running_loop other;
+    asio::cancellation_signal signal;
+    ear told;
+    at_home(other.loop, nap())(asio::bind_cancellation_slot(signal.slot(), told.handler()));
+    signal.emit(asio::cancellation_type::total);
+    CHECK(told.hear() == error::cancelled);
+}
+
+TEST_CASE("a loop that goes before the task has ended, or begun, tells its handler so") {
+    for (const bool begun : {false, true}) {
+        asio::io_context context;
+        std::optional<event_loop> loop;
+        loop.emplace(host{context.get_executor()});
+        ear told;
+        auto alive = std::make_shared<int>(1);
+        const auto hold = [](std::shared_ptr<int>) -> task<> { co_await sleep_for(1h); };
+        at_home(*loop, hold(alive))(told.handler());
+        if (begun) context.poll();
+        loop.reset();
+        CHECK(told.calls == 1);
+        CHECK(code_of(told.why) == error::cancelled);
+        CHECK(alive.use_count() == 1);
+    }
+}
+
+TEST_CASE("in a forked process a handler is told that the task's loop is another process's") {
+    event_loop loop;
+    const auto child = test::in_a_fork([&] {
+        ear told;
+        at_home(loop, nap())(told.handler());
+        if (code_of(told.why) != error::closed) throw failure(error::aborted, "it was told something else");
+    });
+    CHECK(child.err == "");
+    CHECK(child.code == 0);
+}
