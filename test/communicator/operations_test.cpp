@@ -14,6 +14,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 
+#include <algorithm>
 #include <exception>
 #include <future>
 #include <memory>
@@ -79,16 +80,68 @@ TEST_CASE("a callback hears that its communicator has closed") {
     });
 }
 
-TEST_CASE("a context that is destroyed first tells those who wait for its tasks") {
+namespace {
+
+template <class T>
+error code_of(std::future<T> what) {
+    try {
+        what.get();
+    } catch (const failure& why) {
+        return static_cast<error>(why.code().value());
+    }
+    return error{};
+}
+
+}  // namespace
+
+TEST_CASE("a context that is destroyed first ends its tasks with cancelled, whether they have begun or not") {
     memory_table table;
     std::optional<context> home;
     home.emplace();
-    auto joined = home->join(test::world_of(0, 2), memory_store(table))(asio::use_future);  // the other one never comes
+    auto begun = home->join(test::world_of(0, 2), memory_store(table))(asio::use_future);  // rank 1 never comes
+    auto kept = home->join(test::world_of(0, 2), memory_store(table), "another job");
+    auto alone = home->join(test::world_of(0, 1), memory_store(table), "a third job")(asio::use_future).get();
     home.reset();
-    try {
-        joined.get();
-        FAIL("nobody has joined");
-    } catch (const failure& why) {
-        CHECK(why.code() == error::cancelled);
+    CHECK(code_of(std::move(begun)) == error::cancelled);
+    CHECK(code_of(kept(asio::use_future)) == error::cancelled);
+    CHECK(code_of(alone->close()(asio::use_future)) == error::cancelled);
+}
+
+namespace {
+
+task<> keep_cancellers(communicator& world) {
+    std::vector<float> numbers(10);
+    persistent step([&](call_options how) { return world.all_reduce(numbers, sum, how); });
+    std::vector<canceller> kept;
+    for (int round = 0; round < 5; ++round) {
+        std::fill(numbers.begin(), numbers.end(), 1.0f);
+        auto started = step.start();
+        kept.push_back(started.canceller());
+        co_await std::move(started);
+        CHECK(numbers[0] == static_cast<float>(world.size()));
+        for (const auto& each : kept) each.cancel();  // too late
     }
+    kept.resize(1);
+    for (int round = 0; round < 3; ++round) co_await step.start();
+    char text = 0;
+    auto receiving = world.recv(std::span<char>(&text, 1), 1 - world.rank());
+    const auto stop = receiving.canceller();
+    auto stopping = [](canceller what) -> task<> {
+        co_await yield();
+        what.cancel();
+    };
+    auto waiting = [](future<received> what) -> task<error> {
+        auto ended = co_await as_result(what);
+        co_return static_cast<error>(ended.failure().code().value());
+    };
+    auto both = when_all(waiting(std::move(receiving)), stopping(stop));
+    const auto ended = co_await std::move(both);
+    CHECK(std::get<0>(ended) == error::cancelled);
+    co_await world.barrier();  // a receive ends alone
+}
+
+}  // namespace
+
+TEST_CASE("a canceller that is kept holds up no later call, and ends a receive that another task awaits") {
+    test::run_ranks(2, keep_cancellers);
 }
