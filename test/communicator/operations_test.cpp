@@ -72,9 +72,9 @@ TEST_CASE("an asio::awaitable joins, splits, averages and closes") {
 TEST_CASE("a callback hears that its communicator has closed") {
     memory_table table;
     test::on_threads(size, [&](rank me) {
+        std::promise<std::exception_ptr> told;  // until the context's thread has ended
         context home;
         const auto world = home.join(test::world_of(me, size), memory_store(table))(asio::use_future).get();
-        std::promise<std::exception_ptr> told;
         world->close()([&](std::exception_ptr why) { told.set_value(why); });
         CHECK_FALSE(told.get_future().get());
     });

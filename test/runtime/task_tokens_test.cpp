@@ -22,6 +22,7 @@
 #include <boost/asio/use_future.hpp>
 
 #include <atomic>
+#include <deque>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -117,21 +118,21 @@ TEST_CASE("an asio::awaitable awaits tasks of a guest loop") {
 }
 
 TEST_CASE("an asio::awaitable awaits tasks of a loop that another thread runs") {
-    test::running_loop other;
     asio::io_context context;
+    test::running_loop other;  // its thread ends before what it posts to
     auto sum = asio::co_spawn(context, await_all(other.loop), asio::use_future);
     context.run();
     CHECK(sum.get() == 13);
 }
 
 TEST_CASE("use_future, a deferred operation and a stackful coroutine wait for a task") {
-    test::running_loop other;
+    asio::io_context context;
+    test::running_loop other;  // its thread ends before what it posts to
     event_loop& loop = other.loop;
     CHECK(at_home(loop, answer(loop, 3))(asio::use_future).get() == 3);
     CHECK_THROWS_AS(at_home(loop, fail())(asio::use_future).get(), failure);
     auto later = at_home(loop, answer(loop, 4))(asio::deferred);
     CHECK(std::move(later)(asio::use_future).get() == 4);
-    asio::io_context context;
     int value = 0;
     asio::spawn(
         context,
@@ -145,6 +146,7 @@ TEST_CASE("use_future, a deferred operation and a stackful coroutine wait for a 
 }
 
 TEST_CASE("a callback hears once of a task's end, and what it was") {
+    std::deque<ear> ears;  // until the other thread has ended
     test::running_loop other;
     struct {
         task<> work;
@@ -156,7 +158,7 @@ TEST_CASE("a callback hears once of a task's end, and what it was") {
         {fail(), error::invalid_argument},
     };
     for (auto& each : rows) {
-        ear told;
+        ear& told = ears.emplace_back();
         each.work(told.handler());
         CHECK(told.hear() == each.expected);
         CHECK(told.calls == 1);
@@ -187,9 +189,9 @@ TEST_CASE("the handler's cancellation slot cancels the task, before it begins an
         CHECK(told.calls == 1);
         CHECK(code_of(told.why) == error::cancelled);
     }
-    test::running_loop other;
     asio::cancellation_signal signal;
     ear told;
+    test::running_loop other;
     at_home(other.loop, nap())(asio::bind_cancellation_slot(signal.slot(), told.handler()));
     signal.emit(asio::cancellation_type::total);
     CHECK(told.hear() == error::cancelled);
