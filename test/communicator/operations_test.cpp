@@ -82,14 +82,21 @@ TEST_CASE("a callback hears that its communicator has closed") {
 
 namespace {
 
+/// How a task ends. The exception stays where it is told of, since ThreadSanitizer does not see who lets go of it last.
 template <class T>
-error code_of(std::future<T> what) {
-    try {
-        what.get();
-    } catch (const failure& why) {
-        return static_cast<error>(why.code().value());
-    }
-    return error{};
+std::future<error> end_of(task<T> what) {
+    auto told = std::make_shared<std::promise<error>>();
+    auto end = told->get_future();
+    what([told](std::exception_ptr why, auto&&...) {
+        error code{};
+        try {
+            if (why) std::rethrow_exception(why);
+        } catch (const failure& known) {
+            code = static_cast<error>(known.code().value());
+        }
+        told->set_value(code);
+    });
+    return end;
 }
 
 }  // namespace
@@ -98,13 +105,13 @@ TEST_CASE("a context that is destroyed first ends its tasks with cancelled, whet
     memory_table table;
     std::optional<context> home;
     home.emplace();
-    auto begun = home->join(test::world_of(0, 2), memory_store(table))(asio::use_future);  // rank 1 never comes
+    auto begun = end_of(home->join(test::world_of(0, 2), memory_store(table)));  // rank 1 never comes
     auto kept = home->join(test::world_of(0, 2), memory_store(table), "another job");
     auto alone = home->join(test::world_of(0, 1), memory_store(table), "a third job")(asio::use_future).get();
     home.reset();
-    CHECK(code_of(std::move(begun)) == error::cancelled);
-    CHECK(code_of(kept(asio::use_future)) == error::cancelled);
-    CHECK(code_of(alone->close()(asio::use_future)) == error::cancelled);
+    CHECK(begun.get() == error::cancelled);
+    CHECK(end_of(std::move(kept)).get() == error::cancelled);
+    CHECK(end_of(alone->close()).get() == error::cancelled);
 }
 
 namespace {
