@@ -2,9 +2,9 @@
 #pragma once
 
 #include <tutti/detail/build.hpp>
+#include <tutti/detail/elements.hpp>
 #include <tutti/future.hpp>
 #include <tutti/message.hpp>
-#include <tutti/reduction.hpp>
 #include <tutti/shared_array.hpp>
 #include <tutti/task.hpp>
 #include <tutti/types.hpp>
@@ -14,7 +14,6 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <span>
 #include <string>
 
@@ -35,47 +34,16 @@ struct group_deleter {
     void operator()(group* which) const noexcept;
 };
 
-/// A vector, array or span of elements that will outlive the call: an lvalue, or a view.
-template <class Range>
-concept elements = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> && std::ranges::borrowed_range<Range> &&
-    transferable<std::ranges::range_value_t<Range>>;
-template <class Range>
-concept writable_elements = elements<Range> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<Range>>>;
-template <class One, class Other>
-concept alike = std::same_as<std::ranges::range_value_t<One>, std::ranges::range_value_t<Other>>;
-
-template <elements Range>
-const_buffer reading(Range&& from) noexcept {
-    return std::span<const std::ranges::range_value_t<Range>>(std::ranges::data(from), std::ranges::size(from));
-}
-template <writable_elements Range>
-buffer writing(Range&& to) noexcept {
-    return std::span<std::ranges::range_value_t<Range>>(std::ranges::data(to), std::ranges::size(to));
-}
-template <class Range, class Op>
-constexpr reduction reducing(Op&& op) noexcept {
-    return combining<std::ranges::range_value_t<Range>>(std::forward<Op>(op));
-}
-template <class Range, class Op>
-constexpr reduction scanning(Op&& op) noexcept {
-    static_assert(has_prefixes<std::remove_cvref_t<Op>>, "there is no avg of the ranks up to this one");
-    return reducing<Range>(std::forward<Op>(op));
-}
-template <class Range, class Op>
-constexpr reduction scanning_before(Op&& op) noexcept {
-    static_assert(has_identity<std::remove_cvref_t<Op>>, "rank 0 gets what changes nothing, which of a custom_op is not known");
-    return scanning<Range>(std::forward<Op>(op));
-}
 }  // namespace detail
 
 /// Parts of communicator::exchange, of typed memory.
-template <detail::elements Data>
+template <detail::offered Data>
 transfer send_to(Data&& from, rank peer, message_tag tag = 0) noexcept {
-    return send_to(detail::reading(from), peer, tag);
+    return send_to(detail::reading<Data>(from), peer, tag);
 }
-template <detail::writable_elements Data>
+template <detail::offered Data>
 transfer recv_from(Data&& to, rank peer, message_tag tag = 0, received* told = nullptr) noexcept {
-    return recv_from(detail::writing(to), peer, tag, told);
+    return recv_from(detail::writing<Data>(to), peer, tag, told);
 }
 
 /// How one call differs from the others of its communicator.
@@ -85,12 +53,6 @@ struct call_options {
     bool allocated = false;       // a hint, the same on all ranks: the memory of every rank's buffers comes from `allocate`
     persistent* keep = nullptr;   // for the library: where the call is kept, instead of being issued; see persistent.hpp
 };
-
-/// Vectors, arrays and spans of one element type as a list of buffers.
-template <detail::writable_elements First, detail::writable_elements... Others>
-    requires(detail::alike<First, Others>&&...)
-std::array<buffer, 1 + sizeof...(Others)> buffers(First&& first, Others&&... others)
-noexcept { return {detail::writing(first), detail::writing(others)...}; }
 
 /// For `communicator::split`: this rank takes part in the call, and in no child.
 inline constexpr std::nullopt_t no_color = std::nullopt;
@@ -271,104 +233,102 @@ public:
     task<> close(duration within = std::chrono::seconds(30));
 
     // The same for typed memory: vectors, arrays and spans. Mixed types do not compile, nor does an operator that is known by its type
-    // (`sum`, premul_sum, a custom_op; not a reduce_op) and is not defined for the elements. Elements without a data_type of their own,
-    // such as structs, are moved as they are; a custom_op combines them.
-    template <detail::writable_elements Data, detail::operation_on_elements Op>
+    // (`sum`, premul_sum, a custom_op; not a reduce_op) and is not defined for the elements; the compiler says why in a sentence. Elements
+    // without a data_type of their own, such as structs, are moved as they are; a custom_op combines them.
+    template <detail::offered Data, class Op>
     future<> all_reduce(Data&& data, Op&& op, call_options options = {}) {
-        return all_reduce(detail::writing(data), detail::reducing<Data>(std::forward<Op>(op)), options);
+        return all_reduce(detail::writing<Data>(data), detail::reducing<Data>(std::forward<Op>(op)), options);
     }
-    template <detail::elements From, detail::writable_elements To, detail::operation_on_elements Op>
-        requires detail::alike<From, To> future<> all_reduce(From&& from, To&& to, Op&& op, call_options options = {}) {
-            return all_reduce(detail::reading(from), detail::writing(to), detail::reducing<From>(std::forward<Op>(op)), options);
-        }
-    template <detail::writable_elements Data>
+    template <detail::offered From, detail::offered To, class Op>
+    future<> all_reduce(From&& from, To&& to, Op&& op, call_options options = {}) {
+        return all_reduce(detail::reading<From>(from), detail::writing_like<To, From>(to), detail::reducing<From>(std::forward<Op>(op)),
+                          options);
+    }
+    template <detail::offered Data>
     future<> broadcast(Data&& data, tutti::rank root, call_options options = {}) {
-        return broadcast(detail::writing(data), root, options);
+        return broadcast(detail::writing<Data>(data), root, options);
     }
-    template <detail::writable_elements Data, detail::operation_on_elements Op>
+    template <detail::offered Data, class Op>
     future<> reduce(Data&& data, Op&& op, tutti::rank root, call_options options = {}) {
-        return reduce(detail::writing(data), detail::reducing<Data>(std::forward<Op>(op)), root, options);
+        return reduce(detail::writing<Data>(data), detail::reducing<Data>(std::forward<Op>(op)), root, options);
     }
-    template <detail::elements From, detail::writable_elements To, detail::operation_on_elements Op>
-        requires detail::alike<From, To> future<> reduce(From&& from, To&& to, Op&& op, tutti::rank root, call_options options = {}) {
-            return reduce(detail::reading(from), detail::writing(to), detail::reducing<From>(std::forward<Op>(op)), root, options);
-        }
-    template <detail::elements From, detail::writable_elements To>
-        requires detail::alike<From, To> future<> all_gather(From&& from, To&& to, call_options options = {}) {
-            return all_gather(detail::reading(from), detail::writing(to), options);
-        }
-    template <detail::elements From, detail::writable_elements To, detail::operation_on_elements Op>
-        requires detail::alike<From, To> future<> reduce_scatter(From&& from, To&& to, Op&& op, call_options options = {}) {
-            return reduce_scatter(detail::reading(from), detail::writing(to), detail::reducing<From>(std::forward<Op>(op)), options);
-        }
-    template <detail::elements From, detail::writable_elements To>
-        requires detail::alike<From, To>
+    template <detail::offered From, detail::offered To, class Op>
+    future<> reduce(From&& from, To&& to, Op&& op, tutti::rank root, call_options options = {}) {
+        return reduce(detail::reading<From>(from), detail::writing_like<To, From>(to), detail::reducing<From>(std::forward<Op>(op)), root,
+                      options);
+    }
+    template <detail::offered From, detail::offered To>
+    future<> all_gather(From&& from, To&& to, call_options options = {}) {
+        return all_gather(detail::reading<From>(from), detail::writing_like<To, From>(to), options);
+    }
+    template <detail::offered From, detail::offered To, class Op>
+    future<> reduce_scatter(From&& from, To&& to, Op&& op, call_options options = {}) {
+        return reduce_scatter(detail::reading<From>(from), detail::writing_like<To, From>(to), detail::reducing<From>(std::forward<Op>(op)),
+                              options);
+    }
+    template <detail::offered From, detail::offered To>
     future<> all_to_all(From&& from, To&& to, call_options options = {}) {
-        return all_to_all(detail::reading(from), detail::writing(to), options);
+        return all_to_all(detail::reading<From>(from), detail::writing_like<To, From>(to), options);
     }
-    template <detail::elements Data>
-    future<> send(Data&& data, tutti::rank to, message_tag tag = 0, call_options options = {}) {
-        return send(detail::reading(data), to, tag, options);
+    template <detail::offered From, detail::offered To>
+    future<> gather(From&& from, To&& to, tutti::rank root, call_options options = {}) {
+        return gather(detail::reading<From>(from), detail::writing_like<To, From>(to), root, options);
     }
-    template <detail::writable_elements Data>
-    future<received> recv(Data&& data, tutti::rank from, message_tag tag = 0, call_options options = {}) {
-        return recv(detail::writing(data), from, tag, options);
+    template <detail::offered From, detail::offered To>
+    future<> scatter(From&& from, To&& to, tutti::rank root, call_options options = {}) {
+        return scatter(detail::reading<From>(from), detail::writing_like<To, From>(to), root, options);
     }
-    template <detail::writable_elements Data>
-    std::optional<future<received>> try_recv(Data&& data, tutti::rank from, message_tag tag = 0, call_options options = {}) {
-        return try_recv(detail::writing(data), from, tag, options);
-    }
-
-    template <detail::elements From, detail::writable_elements To>
-        requires detail::alike<From, To> future<> gather(From&& from, To&& to, tutti::rank root, call_options options = {}) {
-            return gather(detail::reading(from), detail::writing(to), root, options);
-        }
-    template <detail::elements From, detail::writable_elements To>
-        requires detail::alike<From, To> future<> scatter(From&& from, To&& to, tutti::rank root, call_options options = {}) {
-            return scatter(detail::reading(from), detail::writing(to), root, options);
-        }
-    template <detail::writable_elements Data, detail::operation_on_elements Op>
+    template <detail::offered Data, class Op>
     future<> scan(Data&& data, Op&& op, call_options options = {}) {
-        return scan(detail::writing(data), detail::scanning<Data>(std::forward<Op>(op)), options);
+        return scan(detail::writing<Data>(data), detail::scanning<Data>(std::forward<Op>(op)), options);
     }
-    template <detail::elements From, detail::writable_elements To, detail::operation_on_elements Op>
-        requires detail::alike<From, To> future<> scan(From&& from, To&& to, Op&& op, call_options options = {}) {
-            return scan(detail::reading(from), detail::writing(to), detail::scanning<From>(std::forward<Op>(op)), options);
-        }
-    template <detail::writable_elements Data, detail::operation_on_elements Op>
+    template <detail::offered From, detail::offered To, class Op>
+    future<> scan(From&& from, To&& to, Op&& op, call_options options = {}) {
+        return scan(detail::reading<From>(from), detail::writing_like<To, From>(to), detail::scanning<From>(std::forward<Op>(op)), options);
+    }
+    template <detail::offered Data, class Op>
     future<> exclusive_scan(Data&& data, Op&& op, call_options options = {}) {
-        return exclusive_scan(detail::writing(data), detail::scanning_before<Data>(std::forward<Op>(op)), options);
+        return exclusive_scan(detail::writing<Data>(data), detail::scanning<Data>(std::forward<Op>(op)), options);
     }
-    template <detail::elements From, detail::writable_elements To, detail::operation_on_elements Op>
-        requires detail::alike<From, To> future<> exclusive_scan(From&& from, To&& to, Op&& op, call_options options = {}) {
-            return exclusive_scan(detail::reading(from), detail::writing(to), detail::scanning_before<From>(std::forward<Op>(op)), options);
-        }
-    template <detail::elements From, detail::writable_elements To>
-        requires detail::alike<From, To> future<> all_gather_v(From&& from, To&& to, std::span<const std::size_t> counts,
-                                                               call_options options = {}) {
-            return all_gather_v(detail::reading(from), detail::writing(to), counts, options);
-        }
-    template <detail::elements From, detail::writable_elements To, detail::operation_on_elements Op>
-        requires detail::alike<From, To> future<> reduce_scatter_v(From&& from, To&& to, std::span<const std::size_t> counts, Op&& op,
-                                                                   call_options options = {}) {
-            return reduce_scatter_v(detail::reading(from), detail::writing(to), counts, detail::reducing<From>(std::forward<Op>(op)),
-                                    options);
-        }
-    template <detail::elements From, detail::writable_elements To>
-        requires detail::alike<From, To> future<> gather_v(From&& from, To&& to, std::span<const std::size_t> counts, tutti::rank root,
-                                                           call_options options = {}) {
-            return gather_v(detail::reading(from), detail::writing(to), counts, root, options);
-        }
-    template <detail::elements From, detail::writable_elements To>
-        requires detail::alike<From, To> future<> scatter_v(From&& from, To&& to, std::span<const std::size_t> counts, tutti::rank root,
-                                                            call_options options = {}) {
-            return scatter_v(detail::reading(from), detail::writing(to), counts, root, options);
-        }
-    template <detail::elements From, detail::writable_elements To>
-        requires detail::alike<From, To> future<> all_to_all_v(From&& from, To&& to, std::span<const std::size_t> send_counts,
-                                                               std::span<const std::size_t> recv_counts, call_options options = {}) {
-            return all_to_all_v(detail::reading(from), detail::writing(to), send_counts, recv_counts, options);
-        }
+    template <detail::offered From, detail::offered To, class Op>
+    future<> exclusive_scan(From&& from, To&& to, Op&& op, call_options options = {}) {
+        return exclusive_scan(detail::reading<From>(from), detail::writing_like<To, From>(to), detail::scanning<From>(std::forward<Op>(op)),
+                              options);
+    }
+    template <detail::offered From, detail::offered To>
+    future<> all_gather_v(From&& from, To&& to, std::span<const std::size_t> counts, call_options options = {}) {
+        return all_gather_v(detail::reading<From>(from), detail::writing_like<To, From>(to), counts, options);
+    }
+    template <detail::offered From, detail::offered To, class Op>
+    future<> reduce_scatter_v(From&& from, To&& to, std::span<const std::size_t> counts, Op&& op, call_options options = {}) {
+        return reduce_scatter_v(detail::reading<From>(from), detail::writing_like<To, From>(to), counts,
+                                detail::reducing<From>(std::forward<Op>(op)), options);
+    }
+    template <detail::offered From, detail::offered To>
+    future<> gather_v(From&& from, To&& to, std::span<const std::size_t> counts, tutti::rank root, call_options options = {}) {
+        return gather_v(detail::reading<From>(from), detail::writing_like<To, From>(to), counts, root, options);
+    }
+    template <detail::offered From, detail::offered To>
+    future<> scatter_v(From&& from, To&& to, std::span<const std::size_t> counts, tutti::rank root, call_options options = {}) {
+        return scatter_v(detail::reading<From>(from), detail::writing_like<To, From>(to), counts, root, options);
+    }
+    template <detail::offered From, detail::offered To>
+    future<> all_to_all_v(From&& from, To&& to, std::span<const std::size_t> send_counts, std::span<const std::size_t> recv_counts,
+                          call_options options = {}) {
+        return all_to_all_v(detail::reading<From>(from), detail::writing_like<To, From>(to), send_counts, recv_counts, options);
+    }
+    template <detail::offered Data>
+    future<> send(Data&& data, tutti::rank to, message_tag tag = 0, call_options options = {}) {
+        return send(detail::reading<Data>(data), to, tag, options);
+    }
+    template <detail::offered Data>
+    future<received> recv(Data&& data, tutti::rank from, message_tag tag = 0, call_options options = {}) {
+        return recv(detail::writing<Data>(data), from, tag, options);
+    }
+    template <detail::offered Data>
+    std::optional<future<received>> try_recv(Data&& data, tutti::rank from, message_tag tag = 0, call_options options = {}) {
+        return try_recv(detail::writing<Data>(data), from, tag, options);
+    }
 
     /// For the library: takes over a formed group.
     explicit communicator(std::unique_ptr<detail::group, detail::group_deleter> formed);

@@ -158,9 +158,6 @@ private:
 
 namespace detail {
 
-template <class Op>
-concept operation_on_elements = std::convertible_to<Op, reduction>;
-
 /// Whether Op, as far as its type tells, combines elements of T.
 template <class T, class Op>
 inline constexpr bool combines = true;
@@ -173,17 +170,9 @@ inline constexpr bool combines<T, premul_sum> = defined(reduce_op::premul, type_
 template <class T, class Other>
 inline constexpr bool combines<T, custom_op<Other>> = std::same_as<T, Other>;
 
-/// Whether there are prefixes of Op, as far as its type tells, and whether it is known what those of no rank are.
+/// Whether there are prefixes of Op, as far as its type tells.
 template <class Op>
 inline constexpr bool has_prefixes = !std::same_as<Op, op_constant<reduce_op::avg>>;
-template <class Op>
-inline constexpr bool has_identity = !std::derived_from<Op, user_op>;
-
-template <class T, class Op>
-constexpr reduction combining(Op&& op) noexcept {
-    static_assert(combines<T, std::remove_cvref_t<Op>>, "this operator is not defined for this element type: see docs/numerics.md");
-    return std::forward<Op>(op);
-}
 
 }  // namespace detail
 

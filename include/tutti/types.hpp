@@ -1,6 +1,8 @@
 // The vocabulary every other header shares: ranks, element types, operators, sizes, borrowed buffers.
 #pragma once
 
+#include <tutti/detail/compiler.hpp>
+
 #include <bit>
 #include <chrono>
 #include <complex>
