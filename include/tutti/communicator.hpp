@@ -150,7 +150,7 @@ public:
     future<> scan(const_buffer from, buffer to, reduction op, call_options options = {});
     /// Combines `data` over the ranks before this one. Rank 0, which has none before it, gets what changes nothing: 0 for sum, bor, bxor and
     /// premul, 1 for prod, all bits for band, the type's largest value for min and its smallest for max, which of floating types are the
-    /// infinities. Of a custom_op nobody knows it: error::unsupported.
+    /// infinities. A custom_op or an untyped_op says what its own is, on all ranks; without one the call is error::unsupported.
     future<> exclusive_scan(buffer data, reduction op, call_options options = {});
     /// The same out of place. `to` has as many elements as `from`, and may be `from`.
     future<> exclusive_scan(const_buffer from, buffer to, reduction op, call_options options = {});

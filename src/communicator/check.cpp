@@ -47,7 +47,7 @@ complaint check_op(const request& what) {
     if (static_cast<int>(what.op.kind()) >= reduce_op_count)
         return fmt::format("there is no operator number {}", static_cast<int>(what.op.kind()));
     if (what.op.kind() != reduce_op::custom) return {};
-    if (!user) return std::string("a custom operator needs its custom_op");
+    if (!user) return std::string("a custom operator needs its custom_op or untyped_op");
     if (user->type() != what.type || user->element_bytes() != what.element_bytes())
         return fmt::format("operator '{}' combines {}, the elements are {}", user->name(), name_of(user->type(), user->element_bytes()),
                            name_of(what.type, what.element_bytes()));
@@ -61,8 +61,9 @@ complaint check_op(const request& what) {
 }
 
 complaint check_defined(const request& what) {
-    if (what.kind == collective::exclusive_scan && what.op.user())
-        return fmt::format("rank 0 gets what changes nothing, which of operator '{}' is not known", what.op.user()->name());
+    if (what.kind == collective::exclusive_scan && what.op.user() && what.op.user()->identity().empty())
+        return fmt::format("rank 0 gets what changes nothing, and operator '{}' was made without an identity: give one to its constructor",
+                           what.op.user()->name());
     if (!reduces(what.kind) || what.op.user() || defined(what.op.kind(), what.type)) return {};
     return fmt::format("operator {} is not defined for {}", name(what.op.kind()), name_of(what.type, what.element_bytes()));
 }

@@ -355,7 +355,7 @@ void operation::finish_slice(std::size_t slice) noexcept {
     const layout& output = space_of(space::output);
     if (asked.kind == collective::exclusive_scan && me_ == 0) {
         const part one = output.slice(0, slices_, slice);
-        fill_identity(asked.op.kind(), asked.type, output.at(one.first), one.count);
+        fill_identity(asked.op, asked.type, output.at(one.first), one.count);
     }
     if (asked.op.kind() == reduce_op::avg) average(slice);
     for (int block = 0; packed_ && block < output.blocks; ++block) unpack(output.slice(block, slices_, slice));
