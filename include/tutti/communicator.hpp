@@ -54,6 +54,13 @@ struct call_options {
     persistent* keep = nullptr;   // for the library: where the call is kept, instead of being issued; see persistent.hpp
 };
 
+/// The counts of a gather_v or scatter_v of which only the root has a list: `counts_at_root(counts)` there, `counts_at_root()` elsewhere.
+struct counts_at_root {
+    counts_at_root() = default;
+    explicit counts_at_root(std::span<const std::size_t> all) noexcept : counts(all) {}
+    std::span<const std::size_t> counts;
+};
+
 /// For `communicator::split`: this rank takes part in the call, and in no child.
 inline constexpr std::nullopt_t no_color = std::nullopt;
 
@@ -172,6 +179,11 @@ public:
     /// Like gather and scatter.
     future<> gather_v(const_buffer from, buffer to, std::span<const std::size_t> counts, tutti::rank root, call_options options = {});
     future<> scatter_v(const_buffer from, buffer to, std::span<const std::size_t> counts, tutti::rank root, call_options options = {});
+    /// The same where the root alone knows the counts; they are not used elsewhere. Another rank gives its own part only: `from` of a gather_v,
+    /// `to` of a scatter_v. Where the root's list has another count for it, that is error::mismatch, which names both ranks and counts. All
+    /// ranks call this form, or all call the other. Here a part travels as a whole, over one connection.
+    future<> gather_v(const_buffer from, buffer to, counts_at_root counts, tutti::rank root, call_options options = {});
+    future<> scatter_v(const_buffer from, buffer to, counts_at_root counts, tutti::rank root, call_options options = {});
     /// Part p of `from`, of send_counts[p] elements, goes to rank p; part p of `to`, of recv_counts[p], comes from rank p. Where one rank
     /// sends another number than the other receives, that is error::mismatch. No overlap.
     future<> all_to_all_v(const_buffer from, buffer to, std::span<const std::size_t> send_counts, std::span<const std::size_t> recv_counts,
@@ -310,6 +322,14 @@ public:
     }
     template <detail::offered From, detail::offered To>
     future<> scatter_v(From&& from, To&& to, std::span<const std::size_t> counts, tutti::rank root, call_options options = {}) {
+        return scatter_v(detail::reading<From>(from), detail::writing_like<To, From>(to), counts, root, options);
+    }
+    template <detail::offered From, detail::offered To>
+    future<> gather_v(From&& from, To&& to, counts_at_root counts, tutti::rank root, call_options options = {}) {
+        return gather_v(detail::reading<From>(from), detail::writing_like<To, From>(to), counts, root, options);
+    }
+    template <detail::offered From, detail::offered To>
+    future<> scatter_v(From&& from, To&& to, counts_at_root counts, tutti::rank root, call_options options = {}) {
         return scatter_v(detail::reading<From>(from), detail::writing_like<To, From>(to), counts, root, options);
     }
     template <detail::offered From, detail::offered To>

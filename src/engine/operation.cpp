@@ -91,7 +91,7 @@ void operation::plan(std::shared_ptr<const program> plan, rank me, int size, con
     // What an all_gather contributes has to stand in the output, too, and may be lent from there.
     apart_ = apart_ && (tutti::reduces(asked.kind) || past_caches_);
     // Here no rank knows the longest block of all; nothing is forwarded, so nothing is lost without slices.
-    if (asked.kind == collective::all_to_all_v) slices_ = 1;
+    if (asked.own_counts()) slices_ = 1;
     const std::size_t steps = plan_->plan().steps().size();
     progress_.resize(2 * steps + static_cast<std::size_t>(rounds()));
     done_ = std::span(progress_).first(steps);
