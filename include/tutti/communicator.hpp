@@ -189,6 +189,30 @@ public:
     future<> all_to_all_v(const_buffer from, buffer to, std::span<const std::size_t> send_counts, std::span<const std::size_t> recv_counts,
                           call_options options = {});
 
+    // With a list of buffers, one for each rank, instead of parts that lie behind each other: made by `buffers`, or any span, vector or array of
+    // tutti::buffer. All have one type and the same count. Nothing is copied. A buffer that is written overlaps no other, but where a part may
+    // be the very memory of the other argument above, the list's buffer may. Lists are read during the call only. On the wire it is the same
+    // operation, so other ranks may call the other form.
+
+    template <class From, detail::buffer_list Parts>
+    future<> all_gather(From&& from, const Parts& to, call_options options = {}) {
+        return all_gather_parts(detail::input<From>(from), to, options);
+    }
+    /// Elsewhere than on the root the list is not used and may be empty, here and in scatter.
+    template <class From, detail::buffer_list Parts>
+    future<> gather(From&& from, const Parts& to, tutti::rank root, call_options options = {}) {
+        return gather_parts(detail::input<From>(from), to, root, options);
+    }
+    template <detail::buffer_list Parts, class To>
+    future<> scatter(const Parts& from, To&& to, tutti::rank root, call_options options = {}) {
+        return scatter_parts(from, detail::output<To>(to), root, options);
+    }
+    template <detail::buffer_list Parts, class To>
+    future<> reduce_scatter(const Parts& from, To&& to, reduction op, call_options options = {}) {
+        return reduce_scatter_parts(from, detail::output<To>(to), op, options);
+    }
+    future<> all_to_all(std::span<const buffer> from, std::span<const buffer> to, call_options options = {});
+
     // Messages, independent of collectives and of their order. A receive takes the first message that has its source and tag: messages
     // with the same source and tag are received in the order of their sends, others stay until they are asked for. The receiver keeps
     // short messages that nobody has asked for yet, so their sends end early; long ones wait with their sender.
@@ -358,6 +382,10 @@ private:
     detail::arena_memory allocate_bytes(std::size_t count, std::size_t element_bytes);
     void check_spin() const;
     void spin_until(const detail::state_reference& end) const;
+    future<> all_gather_parts(const_buffer from, std::span<const buffer> to, const call_options& options);
+    future<> gather_parts(const_buffer from, std::span<const buffer> to, tutti::rank root, const call_options& options);
+    future<> scatter_parts(std::span<const buffer> from, buffer to, tutti::rank root, const call_options& options);
+    future<> reduce_scatter_parts(std::span<const buffer> from, buffer to, const reduction& op, const call_options& options);
 
     std::unique_ptr<detail::group, detail::group_deleter> group_;
 };

@@ -54,9 +54,10 @@ complaint check_op(const request& what) {
     for (const void* each : {what.input, static_cast<const void*>(what.output)})
         if (what.count > 0 && reinterpret_cast<std::uintptr_t>(each) % user->alignment() != 0)
             return fmt::format("the elements are not aligned for operator '{}'", user->name());
-    for (const buffer& each : what.list)
-        if (each.count > 0 && reinterpret_cast<std::uintptr_t>(each.data) % user->alignment() != 0)
-            return fmt::format("the elements are not aligned for operator '{}'", user->name());
+    for (const auto list : {what.list, what.input_list})
+        for (const buffer& each : list)
+            if (each.count > 0 && reinterpret_cast<std::uintptr_t>(each.data) % user->alignment() != 0)
+                return fmt::format("the elements are not aligned for operator '{}'", user->name());
     return {};
 }
 

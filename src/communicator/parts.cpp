@@ -1,6 +1,7 @@
 // Collectives whose memory has a part for each rank: of one count, of a count for each, or as a list of buffers.
 #include "communicator/call.hpp"
 #include "communicator/group.hpp"
+#include "communicator/list_check.hpp"
 
 #include <fmt/format.h>
 
@@ -19,6 +20,7 @@ using detail::complaint;
 using detail::first_of;
 using detail::issue;
 using detail::make;
+using detail::no_buffer;
 
 namespace {
 
@@ -211,6 +213,91 @@ future<> communicator::all_to_all_v(const_buffer from, buffer to, std::span<cons
             wrong = fmt::format("rank {} sends {} elements to itself and receives {}", rank(), send_counts[me], recv_counts[me]);
     }
     return issue(*group_, what, wrong);
+}
+
+// ---- lists of buffers
+
+namespace {
+
+/// A process that forked from the communicator's has no list check, and issues nothing.
+template <class Read>
+complaint check_apart(detail::group& group, std::span<const Read> read, std::span<const buffer> written, std::size_t same) {
+    return group.made().here() ? group.lists().apart(read, written, same) : complaint();
+}
+
+/// A list has a buffer for each rank, of `count` elements of the type of `like`.
+complaint check_list(std::string_view role, std::span<const buffer> list, const_buffer like, std::size_t count, int size) {
+    if (list.size() != static_cast<std::size_t>(size))
+        return fmt::format("the {} is a list of {} buffers, {} are expected, one for each rank", role, list.size(), size);
+    for (std::size_t index = 0; index < list.size(); ++index) {
+        const const_buffer each = list[index];
+        if (check_memory(role, each)) return check_memory(fmt::format("{}'s buffer {}", role, index), each);
+        if (complaint wrong = role == "input" ? check_same_type(each, like) : check_same_type(like, each))
+            return *wrong + fmt::format(", in buffer {} of its list", index);
+        if (each.count != count) return check_count(fmt::format("{}'s buffer {}", role, index), each.count, count);
+    }
+    return {};
+}
+
+}  // namespace
+
+future<> communicator::all_gather_parts(const_buffer from, std::span<const buffer> to, const call_options& options) {
+    request what = make(collective::all_gather, from, from.data, nullptr, options);
+    what.list = to;
+    complaint wrong = first_of(check_memory("input", from), check_total(from, from.count, size()));
+    if (!wrong) wrong = check_list("output", to, from, from.count, size());
+    if (!wrong) wrong = check_apart(*group_, std::span<const const_buffer>(&from, 1), to, from.data == to[at(rank())].data ? 0 : no_buffer);
+    return issue(*group_, what, std::move(wrong));
+}
+
+future<> communicator::gather_parts(const_buffer from, std::span<const buffer> to, tutti::rank root, const call_options& options) {
+    const bool here = rank() == root;
+    request what = make(collective::gather, from, from.data, nullptr, options);
+    what.root = root;
+    complaint wrong = first_of(check_rank("root", root, size()), check_memory("input", from), check_total(from, from.count, size()));
+    if (here) {
+        what.list = to;
+        if (!wrong) wrong = check_list("output", to, from, from.count, size());
+        if (!wrong)
+            wrong = check_apart(*group_, std::span<const const_buffer>(&from, 1), to, from.data == to[at(root)].data ? 0 : no_buffer);
+    }
+    return issue(*group_, what, std::move(wrong));
+}
+
+future<> communicator::scatter_parts(std::span<const buffer> from, buffer to, tutti::rank root, const call_options& options) {
+    const bool here = rank() == root;
+    request what = make(collective::scatter, to, nullptr, to.data, options);
+    what.root = root;
+    complaint wrong = first_of(check_rank("root", root, size()), check_memory("output", to), check_total(to, to.count, size()));
+    if (here) {
+        what.input_list = from;
+        if (!wrong) wrong = check_list("input", from, to, to.count, size());
+        if (!wrong)
+            wrong = check_apart(*group_, from, std::span<const buffer>(&to, 1), to.data == from[at(root)].data ? at(root) : no_buffer);
+    }
+    return issue(*group_, what, std::move(wrong));
+}
+
+future<> communicator::reduce_scatter_parts(std::span<const buffer> from, buffer to, const reduction& op, const call_options& options) {
+    request what = make(collective::reduce_scatter, to, nullptr, to.data, options);
+    what.op = op;
+    what.input_list = from;
+    complaint wrong = first_of(check_memory("output", to), check_total(to, to.count, size()));
+    if (!wrong) wrong = check_list("input", from, to, to.count, size());
+    if (!wrong)
+        wrong = check_apart(*group_, from, std::span<const buffer>(&to, 1), to.data == from[at(rank())].data ? at(rank()) : no_buffer);
+    return issue(*group_, what, std::move(wrong));
+}
+
+future<> communicator::all_to_all(std::span<const buffer> from, std::span<const buffer> to, call_options options) {
+    const const_buffer like = from.empty() ? const_buffer() : const_buffer(from.front());
+    request what = make(collective::all_to_all, like, nullptr, nullptr, options);
+    what.input_list = from;
+    what.list = to;
+    complaint wrong = check_list("input", from, like, like.count, size());
+    if (!wrong) wrong = first_of(check_total(like, like.count, size()), check_list("output", to, like, like.count, size()));
+    if (!wrong) wrong = check_apart(*group_, from, to, no_buffer);
+    return issue(*group_, what, std::move(wrong));
 }
 
 }  // namespace tutti

@@ -44,6 +44,8 @@ void operation::begin(const request& asking) {
     asked = asking;
     list_.assign(asking.list.begin(), asking.list.end());
     asked.list = list_;
+    input_list_.assign(asking.input_list.begin(), asking.input_list.end());
+    asked.input_list = input_list_;
     counts_.assign(asking.counts.begin(), asking.counts.end());
     asked.counts = counts_;
     recv_counts_.assign(asking.recv_counts.begin(), asking.recv_counts.end());

@@ -26,7 +26,7 @@ bool repeats(const request& before, const request& now) noexcept {
         before.output != now.output || before.root_counts != now.root_counts)
         return false;
     for (const request* each : {&before, &now})
-        if (!each->list.empty() || !each->counts.empty() || !each->recv_counts.empty()) return false;
+        if (!each->list.empty() || !each->input_list.empty() || !each->counts.empty() || !each->recv_counts.empty()) return false;
     return true;
 }
 

@@ -26,7 +26,8 @@ struct request {
     bool root_counts = false;        // of gather_v and scatter_v: other ranks know their own block only, of `count` elements
     const void* input = nullptr;     // null where the collective has none, or works in place
     void* output = nullptr;
-    std::span<const buffer> list;    // instead of input and output: `count` elements in all, worked on in place; borrowed for the call
+    std::span<const buffer> list;    // instead of output: a block each; of all_reduce `count` elements in all, in place. Borrowed for the call
+    std::span<const buffer> input_list;  // instead of input: a block each, only read. Borrowed for the call
     std::uint64_t digest = 0;        // of what the ranks must have alike beside the rest; 0 where there is nothing
     bool allocated = false;          // every rank's memory comes from communicator::allocate, as the caller believes
     persistent* keep = nullptr;      // where the call is kept, instead of being issued

@@ -90,6 +90,23 @@ buffer writing_like(std::remove_reference_t<Range>& to) noexcept {
     return writing<Range>(to);
 }
 
+/// The one buffer that stands beside a list of them, typed or not.
+template <class From>
+const_buffer input(std::remove_reference_t<From>& from) noexcept {
+    if constexpr (offered<From>) return reading<From>(from);
+    else if constexpr (std::convertible_to<From, const_buffer>) return from;
+    else static_assert(never<From>, "the input is a list of buffers, where a single buffer is expected");
+    return {};
+}
+template <class To>
+buffer output(std::remove_reference_t<To>& to) noexcept {
+    if constexpr (offered<To>) return writing<To>(to);
+    else if constexpr (std::convertible_to<To, buffer>) return to;
+    else if constexpr (buffer_list<To>) static_assert(never<To>, "the output is a list of buffers, where a single buffer is expected");
+    else static_assert(never<To>, "the output is const: the operation writes to it");
+    return {};
+}
+
 template <class Op>
 inline constexpr bool is_user_op = std::derived_from<Op, user_op>;
 
