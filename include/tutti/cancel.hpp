@@ -1,6 +1,7 @@
 // Asking for the end of work: a source is asked, its tokens tell, and whoever waits under a token stops waiting.
 #pragma once
 
+#include <tutti/detail/compiler.hpp>
 #include <tutti/detail/runnable.hpp>
 
 #include <atomic>

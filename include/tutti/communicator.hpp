@@ -2,10 +2,10 @@
 #pragma once
 
 #include <tutti/detail/build.hpp>
+#include <tutti/detail/elements.hpp>
 #include <tutti/future.hpp>
 #include <tutti/message.hpp>
 #include <tutti/places.hpp>
-#include <tutti/reduction.hpp>
 #include <tutti/shared_array.hpp>
 #include <tutti/task.hpp>
 #include <tutti/types.hpp>
@@ -15,7 +15,6 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <span>
 #include <string>
 
@@ -36,47 +35,16 @@ struct group_deleter {
     void operator()(group* which) const noexcept;
 };
 
-/// A vector, array or span of elements that will outlive the call: an lvalue, or a view.
-template <class Range>
-concept elements = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> && std::ranges::borrowed_range<Range> &&
-    transferable<std::ranges::range_value_t<Range>>;
-template <class Range>
-concept writable_elements = elements<Range> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<Range>>>;
-template <class One, class Other>
-concept alike = std::same_as<std::ranges::range_value_t<One>, std::ranges::range_value_t<Other>>;
-
-template <elements Range>
-const_buffer reading(Range&& from) noexcept {
-    return std::span<const std::ranges::range_value_t<Range>>(std::ranges::data(from), std::ranges::size(from));
-}
-template <writable_elements Range>
-buffer writing(Range&& to) noexcept {
-    return std::span<std::ranges::range_value_t<Range>>(std::ranges::data(to), std::ranges::size(to));
-}
-template <class Range, class Op>
-constexpr reduction reducing(Op&& op) noexcept {
-    return combining<std::ranges::range_value_t<Range>>(std::forward<Op>(op));
-}
-template <class Range, class Op>
-constexpr reduction scanning(Op&& op) noexcept {
-    static_assert(has_prefixes<std::remove_cvref_t<Op>>, "there is no avg of the ranks up to this one");
-    return reducing<Range>(std::forward<Op>(op));
-}
-template <class Range, class Op>
-constexpr reduction scanning_before(Op&& op) noexcept {
-    static_assert(has_identity<std::remove_cvref_t<Op>>, "rank 0 gets what changes nothing, which of a custom_op is not known");
-    return scanning<Range>(std::forward<Op>(op));
-}
 }  // namespace detail
 
 /// Parts of communicator::exchange, of typed memory.
-template <detail::elements Data>
+template <detail::offered Data>
 transfer send_to(Data&& from, rank peer, message_tag tag = 0) noexcept {
-    return send_to(detail::reading(from), peer, tag);
+    return send_to(detail::reading<Data>(from), peer, tag);
 }
-template <detail::writable_elements Data>
+template <detail::offered Data>
 transfer recv_from(Data&& to, rank peer, message_tag tag = 0, received* told = nullptr) noexcept {
-    return recv_from(detail::writing(to), peer, tag, told);
+    return recv_from(detail::writing<Data>(to), peer, tag, told);
 }
 
 /// How one call differs from the others of its communicator.
@@ -88,11 +56,12 @@ struct call_options {
     persistent* keep = nullptr;   // for the library: where the call is kept, instead of being issued; see persistent.hpp
 };
 
-/// Vectors, arrays and spans of one element type as a list of buffers.
-template <detail::writable_elements First, detail::writable_elements... Others>
-    requires(detail::alike<First, Others>&&...)
-std::array<buffer, 1 + sizeof...(Others)> buffers(First&& first, Others&&... others)
-noexcept { return {detail::writing(first), detail::writing(others)...}; }
+/// The counts of a gather_v or scatter_v of which only the root has a list: `counts_at_root(counts)` there, `counts_at_root()` elsewhere.
+struct counts_at_root {
+    counts_at_root() = default;
+    explicit counts_at_root(std::span<const std::size_t> all) noexcept : counts(all) {}
+    std::span<const std::size_t> counts;
+};
 
 /// For `communicator::split`: this rank takes part in the call, and in no child.
 inline constexpr std::nullopt_t no_color = std::nullopt;
@@ -190,7 +159,7 @@ public:
     future<> scan(const_buffer from, buffer to, reduction op, call_options options = {});
     /// Combines `data` over the ranks before this one. Rank 0, which has none before it, gets what changes nothing: 0 for sum, bor, bxor and
     /// premul, 1 for prod, all bits for band, the type's largest value for min and its smallest for max, which of floating types are the
-    /// infinities. Of a custom_op nobody knows it: error::unsupported.
+    /// infinities. A custom_op or an untyped_op says what its own is, on all ranks; without one the call is error::unsupported.
     future<> exclusive_scan(buffer data, reduction op, call_options options = {});
     /// The same out of place. `to` has as many elements as `from`, and may be `from`.
     future<> exclusive_scan(const_buffer from, buffer to, reduction op, call_options options = {});
@@ -212,10 +181,39 @@ public:
     /// Like gather and scatter.
     future<> gather_v(const_buffer from, buffer to, std::span<const std::size_t> counts, tutti::rank root, call_options options = {});
     future<> scatter_v(const_buffer from, buffer to, std::span<const std::size_t> counts, tutti::rank root, call_options options = {});
+    /// The same where the root alone knows the counts; they are not used elsewhere. Another rank gives its own part only: `from` of a gather_v,
+    /// `to` of a scatter_v. Where the root's list has another count for it, that is error::mismatch, which names both ranks and counts. All
+    /// ranks call this form, or all call the other. Here a part travels as a whole, over one connection.
+    future<> gather_v(const_buffer from, buffer to, counts_at_root counts, tutti::rank root, call_options options = {});
+    future<> scatter_v(const_buffer from, buffer to, counts_at_root counts, tutti::rank root, call_options options = {});
     /// Part p of `from`, of send_counts[p] elements, goes to rank p; part p of `to`, of recv_counts[p], comes from rank p. Where one rank
     /// sends another number than the other receives, that is error::mismatch. No overlap.
     future<> all_to_all_v(const_buffer from, buffer to, std::span<const std::size_t> send_counts, std::span<const std::size_t> recv_counts,
                           call_options options = {});
+
+    // With a list of buffers, one for each rank, instead of parts that lie behind each other: made by `buffers`, or any span, vector or array of
+    // tutti::buffer. All have one type and the same count. Nothing is copied. A buffer that is written overlaps no other, but where a part may
+    // be the very memory of the other argument above, the list's buffer may. Lists are read during the call only. On the wire it is the same
+    // operation, so other ranks may call the other form.
+
+    template <class From, detail::buffer_list Parts>
+    future<> all_gather(From&& from, const Parts& to, call_options options = {}) {
+        return all_gather_parts(detail::input<From>(from), to, options);
+    }
+    /// Elsewhere than on the root the list is not used and may be empty, here and in scatter.
+    template <class From, detail::buffer_list Parts>
+    future<> gather(From&& from, const Parts& to, tutti::rank root, call_options options = {}) {
+        return gather_parts(detail::input<From>(from), to, root, options);
+    }
+    template <detail::buffer_list Parts, class To>
+    future<> scatter(const Parts& from, To&& to, tutti::rank root, call_options options = {}) {
+        return scatter_parts(from, detail::output<To>(to), root, options);
+    }
+    template <detail::buffer_list Parts, class To>
+    future<> reduce_scatter(const Parts& from, To&& to, reduction op, call_options options = {}) {
+        return reduce_scatter_parts(from, detail::output<To>(to), op, options);
+    }
+    future<> all_to_all(std::span<const buffer> from, std::span<const buffer> to, call_options options = {});
 
     // Messages, independent of collectives and of their order. A receive takes the first message that has its source and tag: messages
     // with the same source and tag are received in the order of their sends, others stay until they are asked for. The receiver keeps
@@ -261,11 +259,9 @@ public:
     task<std::unique_ptr<gpu::communicator>> device(result<gpu::device> card, gpu::group_options options);
 #endif
 
-    /// The next `count` places in the order of collectives, for calls that come later. All ranks reserve as many, where they would call.
-    /// Throws error::invalid_argument for more than 2^20, the number of calls that can be under way.
+    /// The next `count` places in the order of collectives, at most 2^20, for calls that come later. All ranks reserve as many, in that order.
     places reserve(std::size_t count);
-    /// Ends when all collectives and messages that this rank has called before have ended, but for probes and monitored barriers. Concerns this
-    /// rank alone and takes no place in the order. May be dropped.
+    /// Ends when all collectives and messages that this rank alone has called before have ended, but for probes and monitored barriers.
     future<> sync();
     /// Ends when the communicator has failed, with that failure, whether or not an operation is under way; or with error::closed when it is
     /// closed. May be dropped.
@@ -279,104 +275,110 @@ public:
     task<> close(duration within = std::chrono::seconds(30));
 
     // The same for typed memory: vectors, arrays and spans. Mixed types do not compile, nor does an operator that is known by its type
-    // (`sum`, premul_sum, a custom_op; not a reduce_op) and is not defined for the elements. Elements without a data_type of their own,
-    // such as structs, are moved as they are; a custom_op combines them.
-    template <detail::writable_elements Data, detail::operation_on_elements Op>
+    // (`sum`, premul_sum, a custom_op; not a reduce_op) and is not defined for the elements; the compiler says why in a sentence. Elements
+    // without a data_type of their own, such as structs, are moved as they are; a custom_op combines them.
+    template <detail::offered Data, class Op>
     future<> all_reduce(Data&& data, Op&& op, call_options options = {}) {
-        return all_reduce(detail::writing(data), detail::reducing<Data>(std::forward<Op>(op)), options);
+        return all_reduce(detail::writing<Data>(data), detail::reducing<Data>(std::forward<Op>(op)), options);
     }
-    template <detail::elements From, detail::writable_elements To, detail::operation_on_elements Op>
-        requires detail::alike<From, To> future<> all_reduce(From&& from, To&& to, Op&& op, call_options options = {}) {
-            return all_reduce(detail::reading(from), detail::writing(to), detail::reducing<From>(std::forward<Op>(op)), options);
-        }
-    template <detail::writable_elements Data>
+    template <detail::offered From, detail::offered To, class Op>
+    future<> all_reduce(From&& from, To&& to, Op&& op, call_options options = {}) {
+        return all_reduce(detail::reading<From>(from), detail::writing_like<To, From>(to), detail::reducing<From>(std::forward<Op>(op)),
+                          options);
+    }
+    template <detail::offered Data>
     future<> broadcast(Data&& data, tutti::rank root, call_options options = {}) {
-        return broadcast(detail::writing(data), root, options);
+        return broadcast(detail::writing<Data>(data), root, options);
     }
-    template <detail::writable_elements Data, detail::operation_on_elements Op>
+    template <detail::offered Data, class Op>
     future<> reduce(Data&& data, Op&& op, tutti::rank root, call_options options = {}) {
-        return reduce(detail::writing(data), detail::reducing<Data>(std::forward<Op>(op)), root, options);
+        return reduce(detail::writing<Data>(data), detail::reducing<Data>(std::forward<Op>(op)), root, options);
     }
-    template <detail::elements From, detail::writable_elements To, detail::operation_on_elements Op>
-        requires detail::alike<From, To> future<> reduce(From&& from, To&& to, Op&& op, tutti::rank root, call_options options = {}) {
-            return reduce(detail::reading(from), detail::writing(to), detail::reducing<From>(std::forward<Op>(op)), root, options);
-        }
-    template <detail::elements From, detail::writable_elements To>
-        requires detail::alike<From, To> future<> all_gather(From&& from, To&& to, call_options options = {}) {
-            return all_gather(detail::reading(from), detail::writing(to), options);
-        }
-    template <detail::elements From, detail::writable_elements To, detail::operation_on_elements Op>
-        requires detail::alike<From, To> future<> reduce_scatter(From&& from, To&& to, Op&& op, call_options options = {}) {
-            return reduce_scatter(detail::reading(from), detail::writing(to), detail::reducing<From>(std::forward<Op>(op)), options);
-        }
-    template <detail::elements From, detail::writable_elements To>
-        requires detail::alike<From, To>
+    template <detail::offered From, detail::offered To, class Op>
+    future<> reduce(From&& from, To&& to, Op&& op, tutti::rank root, call_options options = {}) {
+        return reduce(detail::reading<From>(from), detail::writing_like<To, From>(to), detail::reducing<From>(std::forward<Op>(op)), root,
+                      options);
+    }
+    template <detail::offered From, detail::offered To>
+    future<> all_gather(From&& from, To&& to, call_options options = {}) {
+        return all_gather(detail::reading<From>(from), detail::writing_like<To, From>(to), options);
+    }
+    template <detail::offered From, detail::offered To, class Op>
+    future<> reduce_scatter(From&& from, To&& to, Op&& op, call_options options = {}) {
+        return reduce_scatter(detail::reading<From>(from), detail::writing_like<To, From>(to), detail::reducing<From>(std::forward<Op>(op)),
+                              options);
+    }
+    template <detail::offered From, detail::offered To>
     future<> all_to_all(From&& from, To&& to, call_options options = {}) {
-        return all_to_all(detail::reading(from), detail::writing(to), options);
+        return all_to_all(detail::reading<From>(from), detail::writing_like<To, From>(to), options);
     }
-    template <detail::elements Data>
-    future<> send(Data&& data, tutti::rank to, message_tag tag = 0, call_options options = {}) {
-        return send(detail::reading(data), to, tag, options);
+    template <detail::offered From, detail::offered To>
+    future<> gather(From&& from, To&& to, tutti::rank root, call_options options = {}) {
+        return gather(detail::reading<From>(from), detail::writing_like<To, From>(to), root, options);
     }
-    template <detail::writable_elements Data>
-    future<received> recv(Data&& data, tutti::rank from, message_tag tag = 0, call_options options = {}) {
-        return recv(detail::writing(data), from, tag, options);
+    template <detail::offered From, detail::offered To>
+    future<> scatter(From&& from, To&& to, tutti::rank root, call_options options = {}) {
+        return scatter(detail::reading<From>(from), detail::writing_like<To, From>(to), root, options);
     }
-    template <detail::writable_elements Data>
-    std::optional<future<received>> try_recv(Data&& data, tutti::rank from, message_tag tag = 0, call_options options = {}) {
-        return try_recv(detail::writing(data), from, tag, options);
-    }
-
-    template <detail::elements From, detail::writable_elements To>
-        requires detail::alike<From, To> future<> gather(From&& from, To&& to, tutti::rank root, call_options options = {}) {
-            return gather(detail::reading(from), detail::writing(to), root, options);
-        }
-    template <detail::elements From, detail::writable_elements To>
-        requires detail::alike<From, To> future<> scatter(From&& from, To&& to, tutti::rank root, call_options options = {}) {
-            return scatter(detail::reading(from), detail::writing(to), root, options);
-        }
-    template <detail::writable_elements Data, detail::operation_on_elements Op>
+    template <detail::offered Data, class Op>
     future<> scan(Data&& data, Op&& op, call_options options = {}) {
-        return scan(detail::writing(data), detail::scanning<Data>(std::forward<Op>(op)), options);
+        return scan(detail::writing<Data>(data), detail::scanning<Data>(std::forward<Op>(op)), options);
     }
-    template <detail::elements From, detail::writable_elements To, detail::operation_on_elements Op>
-        requires detail::alike<From, To> future<> scan(From&& from, To&& to, Op&& op, call_options options = {}) {
-            return scan(detail::reading(from), detail::writing(to), detail::scanning<From>(std::forward<Op>(op)), options);
-        }
-    template <detail::writable_elements Data, detail::operation_on_elements Op>
+    template <detail::offered From, detail::offered To, class Op>
+    future<> scan(From&& from, To&& to, Op&& op, call_options options = {}) {
+        return scan(detail::reading<From>(from), detail::writing_like<To, From>(to), detail::scanning<From>(std::forward<Op>(op)), options);
+    }
+    template <detail::offered Data, class Op>
     future<> exclusive_scan(Data&& data, Op&& op, call_options options = {}) {
-        return exclusive_scan(detail::writing(data), detail::scanning_before<Data>(std::forward<Op>(op)), options);
+        return exclusive_scan(detail::writing<Data>(data), detail::scanning<Data>(std::forward<Op>(op)), options);
     }
-    template <detail::elements From, detail::writable_elements To, detail::operation_on_elements Op>
-        requires detail::alike<From, To> future<> exclusive_scan(From&& from, To&& to, Op&& op, call_options options = {}) {
-            return exclusive_scan(detail::reading(from), detail::writing(to), detail::scanning_before<From>(std::forward<Op>(op)), options);
-        }
-    template <detail::elements From, detail::writable_elements To>
-        requires detail::alike<From, To> future<> all_gather_v(From&& from, To&& to, std::span<const std::size_t> counts,
-                                                               call_options options = {}) {
-            return all_gather_v(detail::reading(from), detail::writing(to), counts, options);
-        }
-    template <detail::elements From, detail::writable_elements To, detail::operation_on_elements Op>
-        requires detail::alike<From, To> future<> reduce_scatter_v(From&& from, To&& to, std::span<const std::size_t> counts, Op&& op,
-                                                                   call_options options = {}) {
-            return reduce_scatter_v(detail::reading(from), detail::writing(to), counts, detail::reducing<From>(std::forward<Op>(op)),
-                                    options);
-        }
-    template <detail::elements From, detail::writable_elements To>
-        requires detail::alike<From, To> future<> gather_v(From&& from, To&& to, std::span<const std::size_t> counts, tutti::rank root,
-                                                           call_options options = {}) {
-            return gather_v(detail::reading(from), detail::writing(to), counts, root, options);
-        }
-    template <detail::elements From, detail::writable_elements To>
-        requires detail::alike<From, To> future<> scatter_v(From&& from, To&& to, std::span<const std::size_t> counts, tutti::rank root,
-                                                            call_options options = {}) {
-            return scatter_v(detail::reading(from), detail::writing(to), counts, root, options);
-        }
-    template <detail::elements From, detail::writable_elements To>
-        requires detail::alike<From, To> future<> all_to_all_v(From&& from, To&& to, std::span<const std::size_t> send_counts,
-                                                               std::span<const std::size_t> recv_counts, call_options options = {}) {
-            return all_to_all_v(detail::reading(from), detail::writing(to), send_counts, recv_counts, options);
-        }
+    template <detail::offered From, detail::offered To, class Op>
+    future<> exclusive_scan(From&& from, To&& to, Op&& op, call_options options = {}) {
+        return exclusive_scan(detail::reading<From>(from), detail::writing_like<To, From>(to), detail::scanning<From>(std::forward<Op>(op)),
+                              options);
+    }
+    template <detail::offered From, detail::offered To>
+    future<> all_gather_v(From&& from, To&& to, std::span<const std::size_t> counts, call_options options = {}) {
+        return all_gather_v(detail::reading<From>(from), detail::writing_like<To, From>(to), counts, options);
+    }
+    template <detail::offered From, detail::offered To, class Op>
+    future<> reduce_scatter_v(From&& from, To&& to, std::span<const std::size_t> counts, Op&& op, call_options options = {}) {
+        return reduce_scatter_v(detail::reading<From>(from), detail::writing_like<To, From>(to), counts,
+                                detail::reducing<From>(std::forward<Op>(op)), options);
+    }
+    template <detail::offered From, detail::offered To>
+    future<> gather_v(From&& from, To&& to, std::span<const std::size_t> counts, tutti::rank root, call_options options = {}) {
+        return gather_v(detail::reading<From>(from), detail::writing_like<To, From>(to), counts, root, options);
+    }
+    template <detail::offered From, detail::offered To>
+    future<> scatter_v(From&& from, To&& to, std::span<const std::size_t> counts, tutti::rank root, call_options options = {}) {
+        return scatter_v(detail::reading<From>(from), detail::writing_like<To, From>(to), counts, root, options);
+    }
+    template <detail::offered From, detail::offered To>
+    future<> gather_v(From&& from, To&& to, counts_at_root counts, tutti::rank root, call_options options = {}) {
+        return gather_v(detail::reading<From>(from), detail::writing_like<To, From>(to), counts, root, options);
+    }
+    template <detail::offered From, detail::offered To>
+    future<> scatter_v(From&& from, To&& to, counts_at_root counts, tutti::rank root, call_options options = {}) {
+        return scatter_v(detail::reading<From>(from), detail::writing_like<To, From>(to), counts, root, options);
+    }
+    template <detail::offered From, detail::offered To>
+    future<> all_to_all_v(From&& from, To&& to, std::span<const std::size_t> send_counts, std::span<const std::size_t> recv_counts,
+                          call_options options = {}) {
+        return all_to_all_v(detail::reading<From>(from), detail::writing_like<To, From>(to), send_counts, recv_counts, options);
+    }
+    template <detail::offered Data>
+    future<> send(Data&& data, tutti::rank to, message_tag tag = 0, call_options options = {}) {
+        return send(detail::reading<Data>(data), to, tag, options);
+    }
+    template <detail::offered Data>
+    future<received> recv(Data&& data, tutti::rank from, message_tag tag = 0, call_options options = {}) {
+        return recv(detail::writing<Data>(data), from, tag, options);
+    }
+    template <detail::offered Data>
+    std::optional<future<received>> try_recv(Data&& data, tutti::rank from, message_tag tag = 0, call_options options = {}) {
+        return try_recv(detail::writing<Data>(data), from, tag, options);
+    }
 
     /// For the library: takes over a formed group.
     explicit communicator(std::unique_ptr<detail::group, detail::group_deleter> formed);
@@ -386,6 +388,10 @@ private:
     detail::arena_memory allocate_bytes(std::size_t count, std::size_t element_bytes);
     void check_spin() const;
     void spin_until(const detail::state_reference& end) const;
+    future<> all_gather_parts(const_buffer from, std::span<const buffer> to, const call_options& options);
+    future<> gather_parts(const_buffer from, std::span<const buffer> to, tutti::rank root, const call_options& options);
+    future<> scatter_parts(std::span<const buffer> from, buffer to, tutti::rank root, const call_options& options);
+    future<> reduce_scatter_parts(std::span<const buffer> from, buffer to, const reduction& op, const call_options& options);
 
     std::unique_ptr<detail::group, detail::group_deleter> group_;
 };

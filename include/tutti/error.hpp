@@ -11,23 +11,24 @@
 
 namespace [[gnu::visibility("default")]] tutti {
 
+/// The numbers go over the wire and into files: new codes are only appended.
 enum class error {
-    cancelled = 1,       // somebody asked for the end: a scope, a deadline around the await, a dropped future
-    timed_out,           // a deadline passed
-    rendezvous_timeout,  // the group did not come together in time
-    peer_died,           // a rank's process or link ended without a goodbye
-    peer_left,           // a rank said goodbye while others still waited for it
-    aborted,             // abort() was called on some rank
-    mismatch,            // ranks disagree about the operation: order, kind, type, operator, count, root or buckets
-    protocol_error,      // bytes that no correct peer sends
-    refused,             // a handshake was answered with a reason, or nobody listened
-    invalid_argument,    // found before anything was sent
-    unsupported,         // this build or this type and operator cannot do it
-    closed,              // the communicator, store or transport was closed before, or belongs to the process that forked this one
-    bad_launch,          // the environment does not say, or contradicts itself about, who this process is
-    system,              // the operating system refused; the cause says what
-    device_failed,       // a GPU or its driver refused or faulted; the cause says what
-    truncated,           // a message was longer than its receive's buffer; only that receive failed
+    cancelled = 1,          // somebody asked for the end: a scope, a deadline around the await, a dropped future
+    timed_out = 2,          // a deadline passed
+    rendezvous_timeout = 3, // the group did not come together in time
+    peer_died = 4,          // a rank's process or link ended without a goodbye
+    peer_left = 5,          // a rank said goodbye while others still waited for it
+    aborted = 6,            // abort() was called on some rank
+    mismatch = 7,           // ranks disagree about the operation: order, kind, type, operator, count, root or buckets
+    protocol_error = 8,     // bytes that no correct peer sends
+    refused = 9,            // a handshake was answered with a reason, or nobody listened
+    invalid_argument = 10,  // found before anything was sent
+    unsupported = 11,       // this build or this type and operator cannot do it
+    closed = 12,            // the communicator, store or transport was closed before, or belongs to the process that forked this one
+    bad_launch = 13,        // the environment does not say, or contradicts itself about, who this process is
+    system = 14,            // the operating system refused; the cause says what
+    device_failed = 15,     // a GPU or its driver refused or faulted; the cause says what
+    truncated = 16,         // a message was longer than its receive's buffer; only that receive failed
 };
 
 const std::error_category& error_category() noexcept;

@@ -17,8 +17,8 @@ struct parameter {
     buffer gradient;
 
     parameter(std::string called, buffer at) : name(std::move(called)), gradient(at) {}
-    template <detail::writable_elements Range>
-    parameter(std::string called, Range&& at) : name(std::move(called)), gradient(detail::writing(at)) {}
+    template <detail::offered Range>
+    parameter(std::string called, Range&& at) : name(std::move(called)), gradient(detail::writing<Range>(at)) {}
     /// One whose gradient lives in the reducer's memory.
     parameter(std::string called, std::size_t count, data_type type) : name(std::move(called)), gradient(nullptr, count, type) {}
 };

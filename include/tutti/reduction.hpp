@@ -3,16 +3,16 @@
 
 #include <tutti/types.hpp>
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace [[gnu::visibility("default")]] tutti {
 
@@ -32,7 +32,7 @@ enum class commutes : bool { no, yes };
 
 namespace detail {
 
-/// What the engine knows of a custom_op.
+/// What the engine knows of a custom_op or an untyped_op.
 class user_op {
 public:
     user_op(const user_op&) = delete;
@@ -45,13 +45,22 @@ public:
     data_type type() const noexcept { return type_; }
     std::size_t element_bytes() const noexcept { return element_bytes_; }
     std::size_t alignment() const noexcept { return alignment_; }
+    /// The bytes of an element that changes nothing, as far as the user has said which: else none.
+    std::span<const std::byte> identity() const noexcept { return identity_; }
 
     /// target[i] = first[i] op second[i]; `target` may be `first` or `second`. Throws what the user's function throws.
     virtual void combine(void* target, const void* first, const void* second, std::size_t count) const = 0;
 
 protected:
-    user_op(std::string name, tutti::commutes order, data_type type, std::size_t element_bytes, std::size_t alignment);
+    /// Sets each inout[i] to left[i] op inout[i].
+    using onto_right = std::function<void(const void* left, void* inout, std::size_t count)>;
+
+    user_op(std::string name, tutti::commutes order, data_type type, std::size_t element_bytes, std::size_t alignment,
+            std::span<const std::byte> identity);
     ~user_op() = default;
+
+    /// What `combine` does, by such a function.
+    void combine_by(const onto_right& function, void* target, const void* first, const void* second, std::size_t count) const;
 
 private:
     std::string name_;
@@ -59,6 +68,7 @@ private:
     data_type type_;
     std::size_t element_bytes_;
     std::size_t alignment_;
+    std::vector<std::byte> identity_;
     std::uint64_t digest_;
 };
 
@@ -74,15 +84,18 @@ private:
 /// threads when contexts share it. It must not call the communicator, which waits for it. When it throws, the communicator fails on all
 /// ranks with error::aborted, naming the rank and what().
 ///
-/// The name, the order and the type are the same on all ranks, otherwise the call is error::mismatch; that the functions are the same
-/// too is the user's promise.
+/// `identity` is an element that changes nothing, on either side. Only exclusive_scan needs it, for rank 0.
+///
+/// The name, the order and the type are the same on all ranks, otherwise the call is error::mismatch; that the functions and identities
+/// are the same too is the user's promise.
 template <transferable T>
     requires(!std::is_const_v<T> && alignof(T) <= alignof(std::max_align_t))
 class custom_op final : public detail::user_op {
 public:
     template <std::copy_constructible Combine>
         requires(std::is_invocable_r_v<T, const Combine&, const T&, const T&>)
-    custom_op(std::string name, tutti::commutes order, Combine function) : custom_op(std::move(name), order) {
+    custom_op(std::string name, tutti::commutes order, Combine function, std::optional<T> identity = std::nullopt)
+        : custom_op(std::move(name), order, identity) {
         pieces_ = [function = std::move(function)](T* target, const T* first, const T* second, std::size_t count) {
             for (std::size_t index = 0; index < count; ++index) target[index] = function(first[index], second[index]);
         };
@@ -90,10 +103,13 @@ public:
     template <std::copy_constructible Combine>
         requires(!std::is_invocable_r_v<T, const Combine&, const T&, const T&> &&  // which may be all that its body compiles with
                  std::is_invocable_v<const Combine&, std::span<const T>, std::span<T>>)
-    custom_op(std::string name, tutti::commutes order, Combine function) : custom_op(std::move(name), order) {
-        static_assert(sizeof(T) <= piece_bytes, "an operator on spans needs small elements; write it for two elements instead");
-        pieces_ = [function = std::move(function)](T* target, const T* first, const T* second, std::size_t count) {
-            by_pieces(function, target, first, second, count);
+    custom_op(std::string name, tutti::commutes order, Combine function, std::optional<T> identity = std::nullopt)
+        : custom_op(std::move(name), order, identity) {
+        onto_right onto = [function = std::move(function)](const void* left, void* inout, std::size_t count) {
+            function(std::span<const T>(static_cast<const T*>(left), count), std::span<T>(static_cast<T*>(inout), count));
+        };
+        pieces_ = [this, onto = std::move(onto)](T* target, const T* first, const T* second, std::size_t count) {
+            combine_by(onto, target, first, second, count);
         };
     }
 
@@ -102,44 +118,53 @@ public:
     }
 
 private:
-    static constexpr std::size_t piece_bytes = 4096;
-
-    custom_op(std::string name, tutti::commutes order) : user_op(std::move(name), order, type_of<T>, sizeof(T), alignof(T)) {}
-
-    // The right operand is overwritten, so it is copied first: to the target, or piece by piece where the left one lies there.
-    template <class Combine>
-    static void by_pieces(const Combine& function, T* target, const T* first, const T* second, std::size_t count) {
-        if (target != first) {
-            if (target != second) std::copy_n(second, count, target);
-            function(std::span<const T>(first, count), std::span<T>(target, count));
-            return;
-        }
-        alignas(T) std::byte memory[piece_bytes];
-        T* const piece = reinterpret_cast<T*>(memory);
-        for (std::size_t done = 0; done < count;) {
-            const std::size_t next = std::min(count - done, piece_bytes / sizeof(T));
-            std::memcpy(memory, static_cast<const void*>(second + done), next * sizeof(T));
-            function(std::span<const T>(first + done, next), std::span<T>(piece, next));
-            std::memcpy(static_cast<void*>(target + done), memory, next * sizeof(T));
-            done += next;
-        }
-    }
+    custom_op(std::string name, tutti::commutes order, const std::optional<T>& identity)
+        : user_op(std::move(name), order, type_of<T>, sizeof(T), alignof(T),
+                  identity ? std::as_bytes(std::span(&*identity, 1)) : std::span<const std::byte>()) {}
 
     std::function<void(T*, const T*, const T*, std::size_t)> pieces_;
 };
 
-/// Any of these, as a small value: `sum`, a reduce_op, premul_sum(0.25), a custom_op.
+/// The same for elements whose type is known at run time only, as in bindings for other languages: for calls with a buffer of that type or
+/// size, and for typed ones.
+///
+///     const tutti::untyped_op longest("longest", tutti::commutes::yes, 12, 4, [](const void* left, void* inout, std::size_t count) { ... });
+///     co_await world.all_reduce(tutti::buffer(data, count, 12), longest);
+///
+/// The function sets each of `count` elements of `inout` to that of `left` op that of `inout`. All else is as with custom_op.
+class untyped_op final : public detail::user_op {
+public:
+    using function = std::function<void(const void* left, void* inout, std::size_t count)>;
+
+    /// For elements of so many bytes, at addresses that are multiples of `alignment`. `identity`, when it is given, is one element; it is
+    /// copied. Throws error::invalid_argument for sizes that no element of C++ has, and when there is no function.
+    untyped_op(std::string name, tutti::commutes order, std::size_t element_bytes, std::size_t alignment, function combine,
+               std::span<const std::byte> identity = {});
+    /// For elements of a data_type other than `opaque`.
+    untyped_op(std::string name, tutti::commutes order, data_type type, function combine, std::span<const std::byte> identity = {});
+
+    void combine(void* target, const void* first, const void* second, std::size_t count) const override {
+        combine_by(function_, target, first, second, count);
+    }
+
+private:
+    void check() const;
+
+    function function_;
+};
+
+/// Any of these, as a small value: `sum`, a reduce_op, premul_sum(0.25), a custom_op, an untyped_op.
 class reduction {
 public:
     constexpr reduction(reduce_op op) noexcept : kind_(op) {}
     template <reduce_op Op>
     constexpr reduction(op_constant<Op>) noexcept : kind_(Op) {}
     constexpr reduction(premul_sum scaled) noexcept : kind_(reduce_op::premul), factor_(scaled.factor()) {}
-    template <class T>
-    constexpr reduction(const custom_op<T>& op) noexcept : kind_(reduce_op::custom),
-                                                           user_(&op) {}
-    template <class T>
-    reduction(const custom_op<T>&&) = delete;  // it would be gone before the operation ends
+    template <std::derived_from<detail::user_op> Op>
+    constexpr reduction(const Op& op) noexcept : kind_(reduce_op::custom),
+                                                 user_(&op) {}
+    template <std::derived_from<detail::user_op> Op>
+    reduction(const Op&&) = delete;  // it would be gone before the operation ends
 
     constexpr reduce_op kind() const noexcept { return kind_; }
     constexpr double factor() const noexcept { return factor_; }              // of premul
@@ -158,9 +183,6 @@ private:
 
 namespace detail {
 
-template <class Op>
-concept operation_on_elements = std::convertible_to<Op, reduction>;
-
 /// Whether Op, as far as its type tells, combines elements of T.
 template <class T, class Op>
 inline constexpr bool combines = true;
@@ -173,17 +195,9 @@ inline constexpr bool combines<T, premul_sum> = defined(reduce_op::premul, type_
 template <class T, class Other>
 inline constexpr bool combines<T, custom_op<Other>> = std::same_as<T, Other>;
 
-/// Whether there are prefixes of Op, as far as its type tells, and whether it is known what those of no rank are.
+/// Whether there are prefixes of Op, as far as its type tells.
 template <class Op>
 inline constexpr bool has_prefixes = !std::same_as<Op, op_constant<reduce_op::avg>>;
-template <class Op>
-inline constexpr bool has_identity = !std::derived_from<Op, user_op>;
-
-template <class T, class Op>
-constexpr reduction combining(Op&& op) noexcept {
-    static_assert(combines<T, std::remove_cvref_t<Op>>, "this operator is not defined for this element type: see docs/numerics.md");
-    return std::forward<Op>(op);
-}
 
 }  // namespace detail
 

@@ -1,6 +1,8 @@
 // The vocabulary every other header shares: ranks, element types, operators, sizes, borrowed buffers.
 #pragma once
 
+#include <tutti/detail/compiler.hpp>
+
 #include <bit>
 #include <chrono>
 #include <complex>
@@ -44,13 +46,42 @@ struct bfloat16 {
 };
 
 /// `boolean` is bool, one byte. `cf32` and `cf64` are std::complex of float and double. `opaque` elements, of any size, are moved as they
-/// are; only a custom_op combines them.
-enum class data_type : std::uint8_t { f32, f64, f16, bf16, i8, u8, i32, u32, i64, u64, i16, u16, boolean, cf32, cf64, opaque };
+/// are; only a custom_op or an untyped_op combines them. The numbers go over the wire and into files: new types are only appended.
+enum class data_type : std::uint8_t {
+    f32 = 0,
+    f64 = 1,
+    f16 = 2,
+    bf16 = 3,
+    i8 = 4,
+    u8 = 5,
+    i32 = 6,
+    u32 = 7,
+    i64 = 8,
+    u64 = 9,
+    i16 = 10,
+    u16 = 11,
+    boolean = 12,
+    cf32 = 13,
+    cf64 = 14,
+    opaque = 15,
+};
 inline constexpr int data_type_count = 16;
 
 /// How two elements become one. `avg` is the sum divided by the number of ranks, once, at the end; `premul` is made by premul_sum (alone it
-/// has the factor 1) and `custom` by custom_op (reduction.hpp). docs/numerics.md has the rules.
-enum class reduce_op : std::uint8_t { sum, prod, min, max, avg, band, bor, bxor, premul, custom };
+/// has the factor 1) and `custom` by custom_op and untyped_op (reduction.hpp). docs/numerics.md has the rules. The numbers go over the wire
+/// and into files: new operators are only appended.
+enum class reduce_op : std::uint8_t {
+    sum = 0,
+    prod = 1,
+    min = 2,
+    max = 3,
+    avg = 4,
+    band = 5,
+    bor = 6,
+    bxor = 7,
+    premul = 8,
+    custom = 9,
+};
 inline constexpr int reduce_op_count = 10;
 
 /// An operator as a type, so that one which is not defined for an element type does not compile. Becomes a reduce_op where one is wanted.

@@ -19,6 +19,13 @@ public:
     }
     std::size_t size() const noexcept { return all_.size(); }
 
+    /// Where an element is; null when there is none.
+    std::byte* at(std::size_t element, std::size_t element_bytes) const {
+        std::byte* found = nullptr;
+        if (element < end()) each_run(element, 1, element_bytes, [&](std::byte* data, std::size_t) { found = data; });
+        return found;
+    }
+
     /// Calls run(data, count) for each place where `count` elements from `first` lie, in order. All of them are there.
     template <class Run>
     void each_run(std::size_t first, std::size_t count, std::size_t element_bytes, Run&& run) const {

@@ -47,22 +47,24 @@ complaint check_op(const request& what) {
     if (static_cast<int>(what.op.kind()) >= reduce_op_count)
         return fmt::format("there is no operator number {}", static_cast<int>(what.op.kind()));
     if (what.op.kind() != reduce_op::custom) return {};
-    if (!user) return std::string("a custom operator needs its custom_op");
+    if (!user) return std::string("a custom operator needs its custom_op or untyped_op");
     if (user->type() != what.type || user->element_bytes() != what.element_bytes())
         return fmt::format("operator '{}' combines {}, the elements are {}", user->name(), name_of(user->type(), user->element_bytes()),
                            name_of(what.type, what.element_bytes()));
     for (const void* each : {what.input, static_cast<const void*>(what.output)})
         if (what.count > 0 && reinterpret_cast<std::uintptr_t>(each) % user->alignment() != 0)
             return fmt::format("the elements are not aligned for operator '{}'", user->name());
-    for (const buffer& each : what.list)
-        if (each.count > 0 && reinterpret_cast<std::uintptr_t>(each.data) % user->alignment() != 0)
-            return fmt::format("the elements are not aligned for operator '{}'", user->name());
+    for (const auto list : {what.list, what.input_list})
+        for (const buffer& each : list)
+            if (each.count > 0 && reinterpret_cast<std::uintptr_t>(each.data) % user->alignment() != 0)
+                return fmt::format("the elements are not aligned for operator '{}'", user->name());
     return {};
 }
 
 complaint check_defined(const request& what) {
-    if (what.kind == collective::exclusive_scan && what.op.user())
-        return fmt::format("rank 0 gets what changes nothing, which of operator '{}' is not known", what.op.user()->name());
+    if (what.kind == collective::exclusive_scan && what.op.user() && what.op.user()->identity().empty())
+        return fmt::format("rank 0 gets what changes nothing, and operator '{}' was made without an identity: give one to its constructor",
+                           what.op.user()->name());
     if (!reduces(what.kind) || what.op.user() || defined(what.op.kind(), what.type)) return {};
     return fmt::format("operator {} is not defined for {}", name(what.op.kind()), name_of(what.type, what.element_bytes()));
 }

@@ -27,8 +27,8 @@ complaint check_op(const request& what);
 /// The operator of a reducing call is defined for its type. The arguments are right otherwise.
 complaint check_defined(const request& what);
 complaint check_rank(std::string_view role, rank which, int size);
-/// `what` takes the next of the places that were reserved on this engine.
-complaint take_place(const engine& of, const places& from, request& what);
+/// The next of the places that were reserved on this engine for such calls as `what`.
+complaint take_place(const engine& of, const request& what, std::uint64_t& place);
 /// It is not negative.
 complaint check_deadline(duration limit);
 /// `count` x `size` elements, of the kind that `what` holds, can be counted, and their bytes too.

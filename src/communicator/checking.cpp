@@ -1,11 +1,13 @@
 #include "communicator/checking.hpp"
 
+#include "communicator/call.hpp"
 #include "communicator/checked_call.hpp"
 
 #include <fmt/format.h>
 
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tutti::detail {
@@ -20,7 +22,7 @@ std::size_t sum_of(std::span<const std::size_t> counts) noexcept { return std::a
 /// How many elements a rank reads, and writes, where it does.
 std::pair<std::size_t, std::size_t> elements_of(const request& what, rank me, int size) noexcept {
     const std::size_t all = what.count * static_cast<std::size_t>(size);
-    const std::size_t mine = what.counts.empty() ? 0 : what.counts[static_cast<std::size_t>(me)];
+    const std::size_t mine = what.counts.empty() ? what.count : what.counts[static_cast<std::size_t>(me)];
     switch (what.kind) {
         case collective::all_gather:
         case collective::gather: return {what.count, all};
@@ -39,19 +41,11 @@ std::pair<std::size_t, std::size_t> elements_of(const request& what, rank me, in
 std::vector<borrowed> memory_of(const request& what, rank me, int size) {
     std::vector<borrowed> pieces;
     for (const buffer& each : what.list) pieces.push_back(part_of(each.data, each.bytes(), true));
+    for (const buffer& each : what.input_list) pieces.push_back(part_of(each.data, each.bytes(), false));
     const auto [read, written] = elements_of(what, me, size);
     pieces.push_back(part_of(what.input, read * what.element_bytes(), false));
     pieces.push_back(part_of(what.output, written * what.element_bytes(), what.kind != collective::broadcast || what.root != me));
     return pieces;
-}
-
-void refuse(group& of, std::string cause) {
-    report why;
-    why.code = error::invalid_argument;
-    why.root = of.who().me;
-    why.peers = {of.who().me};
-    why.cause = std::move(cause);
-    of.engine().fail_and_tell(std::move(why));
 }
 
 std::string in_words(std::string call, const char* label) { return label && *label ? fmt::format("{} '{}'", call, label) : std::move(call); }
@@ -61,7 +55,7 @@ template <class T>
 std::unique_ptr<checked_call<T>> lend(group& of, std::vector<borrowed> pieces, std::string call) {
     auto entry = std::make_unique<borrowed_memory::entry>(of.home().borrowed(), std::move(pieces), std::move(call));
     if (entry->conflict())
-        refuse(of, fmt::format("rank {} called {} on memory that {} is still using", of.who().me, entry->call(), *entry->conflict()));
+        refuse(of, entry->call(), error::invalid_argument, fmt::format(" on memory that {} is still using", *entry->conflict()));
     return std::make_unique<checked_call<T>>(of, std::move(entry));
 }
 
@@ -78,20 +72,23 @@ future<T> issue_one(group& of, const message_call& what, duration default_deadli
 
 bool checks(group& of) noexcept { return of.home().borrowed() != nullptr; }
 
-future<> checked(group& of, const request& what, duration default_deadline) {
+future<> checked(group& of, const request& what, duration default_deadline, std::uint64_t place) {
     std::string call = in_words(to_string(describe(what)), what.label);
     const calls_in_turn::turn turn(of.turns(), call);
     if (turn.other() && of.size() > 1)
-        refuse(of, fmt::format("rank {} called {} on one thread while another was calling {}: chance decides their order here, which must be the "
-                               "same on all ranks", of.who().me, call, *turn.other()));
+        refuse(of, call, error::invalid_argument,
+               fmt::format(" on one thread while another was calling {}: chance decides their order here, which must be the same on all ranks",
+                           *turn.other()));
     auto made = lend<void>(of, memory_of(what, of.who().me, of.size()), std::move(call));
     request copied = what;
     copied.input = made->memory().at(what.input);
     copied.output = made->memory().at(what.output);
-    std::vector<buffer> list(what.list.begin(), what.list.end());
-    for (buffer& each : list) each.data = made->memory().at(each.data);
-    copied.list = list;
-    future<> inner(of.engine().issue(copied, default_deadline));
+    std::vector<buffer> written(what.list.begin(), what.list.end()), read(what.input_list.begin(), what.input_list.end());
+    for (std::vector<buffer>* const list : {&written, &read})
+        for (buffer& each : *list) each.data = made->memory().at(each.data);
+    copied.list = written;
+    copied.input_list = read;
+    future<> inner(of.engine().issue(copied, default_deadline, place));
     return made.release()->follow(std::move(inner));
 }
 

@@ -13,7 +13,8 @@ namespace tutti::detail {
 
 /// Whether the group's calls are to be made by these. Each is given what is right otherwise, and begins it on a copy of its memory.
 bool checks(group& of) noexcept;
-future<> checked(group& of, const request& what, duration default_deadline);
+/// `place`: reserved; 0: the next.
+future<> checked(group& of, const request& what, duration default_deadline, std::uint64_t place);
 future<> checked_send(group& of, const message_call& what, duration default_deadline);
 future<received> checked_recv(group& of, const message_call& what, duration default_deadline);
 future<> checked_exchange(group& of, std::span<const transfer> parts, const message_call& whole, duration default_deadline);

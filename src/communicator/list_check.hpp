@@ -14,6 +14,9 @@
 
 namespace tutti::detail {
 
+/// No index of a list.
+inline constexpr std::size_t no_buffer = ~std::size_t{0};
+
 /// Any thread. Keeps the memory it needs, so that checking allocates nothing once it has checked as long a list.
 class list_check {
 public:
@@ -47,6 +50,19 @@ public:
         for (std::size_t index = 0; index < parts.size(); ++index) add(plain(parts[index]), index);
         const auto found = overlap();
         return found ? complaint(fmt::format("parts {} and {} overlap, and not both are sent", found->first, found->second)) : complaint();
+    }
+    /// Nothing is written into memory of another buffer. Buffer `same` of those that are read is not looked at.
+    template <class Read>
+    complaint apart(std::span<const Read> read, std::span<const buffer> written, std::size_t same) {
+        const std::lock_guard lock(guard_);
+        ranges_.clear();
+        for (std::size_t index = 0; index < written.size(); ++index) add({written[index].data, written[index].bytes(), true}, index);
+        for (std::size_t index = 0; index < read.size(); ++index)
+            if (index != same) add({read[index].data, read[index].bytes(), false}, written.size() + index);
+        const auto found = overlap();
+        if (!found) return {};
+        if (found->second < written.size()) return fmt::format("the list's buffers {} and {} overlap", found->first, found->second);
+        return std::string("input and output overlap in a way that this operation does not allow");
     }
 
 private:

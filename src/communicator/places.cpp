@@ -24,12 +24,12 @@ places communicator::reserve(std::size_t count) {
     return places(*std::make_unique<detail::reserved_places>(group_->engine().shared_from_this(), count).release());
 }
 
-detail::complaint detail::take_place(const engine& of, const places& from, request& what) {
+detail::complaint detail::take_place(const engine& of, const request& what, std::uint64_t& place) {
     if (what.keep) throw failure(error::invalid_argument, "a persistent call takes a place when it is started, and none that was reserved");
-    reserved_places* const made = from.inner();
+    reserved_places* const made = what.reserved->inner();
     if (!made || made->left() == 0) return "no reserved place is left";
     if (&made->engine() != &of) return "its place was reserved on another communicator";
-    what.place = made->take();
+    place = made->take();
     return {};
 }
 

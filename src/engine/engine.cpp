@@ -81,10 +81,10 @@ const algorithm& engine::chosen(collective kind, std::size_t vector_bytes, bool 
     return chooser_for(allocated).choose(kind, vector_bytes);
 }
 
-operation& engine::issue(const request& what, duration default_deadline) {
+operation& engine::issue(const request& what, duration default_deadline, std::uint64_t place) {
     issuing now(*this);
     operation& made = accept(what, default_deadline);
-    if (!made.ended) now.enter(made, what.place);
+    if (!made.ended) now.enter(made, place);
     return made;
 }
 
@@ -151,16 +151,16 @@ void engine::too_many(const descriptor& next) {
     fail_locked(std::move(why), true);
 }
 
-/// Bytes of all blocks that a rank sends and receives in all_to_all_v, as only it knows.
+/// Bytes of all blocks that a rank sends and receives, as only it knows.
 static std::size_t own_bytes(const request& what) noexcept {
-    std::size_t count = 0;
+    std::size_t count = what.counts.empty() ? what.count : 0;
     for (const auto each : {what.counts, what.recv_counts}) count = std::accumulate(each.begin(), each.end(), count);
     return count * what.element_bytes();
 }
 
 /// The kind of lanes that it takes, and how much of what may be under way there.
 void engine::assign_lanes(operation& made, const request& what) const noexcept {
-    const bool own = what.kind == collective::all_to_all_v;
+    const bool own = what.own_counts();
     const std::size_t bytes = own ? own_bytes(what) : vector_bytes(what, who_.size);
     made.lanes = !own && bytes <= settings_.small_bytes ? lane_kind::small : lane_kind::bulk;
     made.share = admission_.share_of(bytes);

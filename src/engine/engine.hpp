@@ -87,7 +87,8 @@ public:
 
     /// Any thread. The operation's place in the order is fixed here. Never blocks on a peer. The result has two references: the
     /// caller's and the engine's.
-    operation& issue(const request& what, duration default_deadline);
+    /// `place`: reserved; 0: the next.
+    operation& issue(const request& what, duration default_deadline, std::uint64_t place = 0);
     /// Any thread: makes a call that can be issued many times, one at a time.
     std::unique_ptr<detail::repeated_call> keep(const request& what, duration default_deadline);
     /// Any thread: so many next places in the order, at least one, for calls that say so. Those behind them begin when all these have been called.

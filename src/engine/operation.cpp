@@ -44,6 +44,8 @@ void operation::begin(const request& asking) {
     asked = asking;
     list_.assign(asking.list.begin(), asking.list.end());
     asked.list = list_;
+    input_list_.assign(asking.input_list.begin(), asking.input_list.end());
+    asked.input_list = input_list_;
     counts_.assign(asking.counts.begin(), asking.counts.end());
     asked.counts = counts_;
     recv_counts_.assign(asking.recv_counts.begin(), asking.recv_counts.end());
@@ -91,7 +93,7 @@ void operation::plan(std::shared_ptr<const program> plan, rank me, int size, con
     // What an all_gather contributes has to stand in the output, too, and may be lent from there.
     apart_ = apart_ && (tutti::reduces(asked.kind) || past_caches_);
     // Here no rank knows the longest block of all; nothing is forwarded, so nothing is lost without slices.
-    if (asked.kind == collective::all_to_all_v) slices_ = 1;
+    if (asked.own_counts()) slices_ = 1;
     const std::size_t steps = plan_->plan().steps().size();
     progress_.resize(2 * steps + static_cast<std::size_t>(rounds()));
     done_ = std::span(progress_).first(steps);
@@ -355,7 +357,7 @@ void operation::finish_slice(std::size_t slice) noexcept {
     const layout& output = space_of(space::output);
     if (asked.kind == collective::exclusive_scan && me_ == 0) {
         const part one = output.slice(0, slices_, slice);
-        fill_identity(asked.op.kind(), asked.type, output.at(one.first), one.count);
+        fill_identity(asked.op, asked.type, output.at(one.first), one.count);
     }
     if (asked.op.kind() == reduce_op::avg) average(slice);
     for (int block = 0; packed_ && block < output.blocks; ++block) unpack(output.slice(block, slices_, slice));

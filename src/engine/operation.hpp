@@ -143,9 +143,9 @@ public:
     std::optional<std::span<std::byte>> run_of(int step, std::size_t slice) const noexcept {
         const blocks& moved = step_at(step).here;
         const layout& memory = space_of(moved.where);
-        if (moved.count != 1 || memory.scattered) return std::nullopt;
+        if (moved.count != 1 || (memory.scattered && !listed_by_block())) return std::nullopt;
         const part run = memory.slice(moved.first, slices_, slice);
-        return std::span(memory.at(run.first), run.count * memory.element_bytes);
+        return std::span(memory.place(run.first), run.count * memory.element_bytes);
     }
     /// Whether what a step writes is not read before it has left the caches, and is not where the step itself has read.
     bool past_caches(int step) const noexcept { return past_caches_ && plan_->rests(step) && (!reduces(step) || from_input(step)); }
@@ -206,8 +206,15 @@ private:
     void place_memory();
     layout one_space(bool whole, std::byte* data, int blocks, std::span<const std::size_t> counts, std::vector<std::size_t>& starts) const;
     void place_list(layout& output);
+    /// Whether a block of a list lies in one place.
+    bool listed_by_block() const noexcept { return asked.kind != collective::all_reduce; }
     void place_input_copy() noexcept;
     void place_own_part() noexcept;
+    /// Where an element of the caller's input is; null when there is no input.
+    const std::byte* given(std::size_t element) const noexcept {
+        if (!asked.input) return input_listed_.at(element, asked.element_bytes());
+        return static_cast<const std::byte*>(asked.input) + element * asked.element_bytes();
+    }
     std::byte* scratch(std::size_t bytes);
     bool scales() const noexcept { return asked.op.kind() == reduce_op::premul; }
     int rounds() const noexcept { return plan_->plan().rounds(); }
@@ -243,11 +250,13 @@ private:
     std::size_t grain_ = 0;
     layout spaces_[3];
     std::vector<buffer> list_;               // of the request
+    std::vector<buffer> input_list_;         // of the request
     std::vector<std::size_t> counts_;        // of the request
     std::vector<std::size_t> recv_counts_;   // of the request
     std::vector<std::size_t> input_starts_;  // of blocks of given sizes
     std::vector<std::size_t> output_starts_;
     pieces listed_;        // where the list's elements are
+    pieces input_listed_;  // and those of the input's
     bool packed_ = false;  // they are copied to the output and back
     std::unique_ptr<std::byte[]> scratch_;
     std::size_t scratch_bytes_ = 0;  // the plan's scratch blocks, and partial sums, packed lists or a scaled input

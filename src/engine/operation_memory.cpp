@@ -45,6 +45,9 @@ void operation::place_memory() {
     const std::size_t blocks =
         like_input ? input.count : std::max(input.longest(), output.longest()) * static_cast<std::size_t>(shape.scratch);
     place_list(output);
+    input_listed_.clear();
+    for (const buffer& each : asked.input_list) input_listed_.add(static_cast<std::byte*>(each.data), each.count, element);
+    if (input_listed_.size() > 0) input.scattered = &input_listed_;
     // A rank that is not the root of a reduce has no output: partial sums go to memory of its own, or nowhere if it only sends.
     // What is scaled first goes to memory of its own where the plan takes it from the input, or has no output.
     const bool no_output = asked.kind == collective::reduce && out == nullptr && in != nullptr;
@@ -53,19 +56,23 @@ void operation::place_memory() {
     const std::size_t own_blocks = blocks + (needs_copy ? asked.count : 0);
     std::byte* own = scratch((own_blocks + (scales_input ? input.count : 0)) * element);
     spaces_[static_cast<int>(space::scratch)] = {own, blocks, element, shape.scratch, like_input ? input.starts : nullptr, true, grain_};
-    if (scales_input) input.data = own + own_blocks * element;
+    if (scales_input) {
+        input.data = own + own_blocks * element;
+        input.scattered = nullptr;
+    }
     if (needs_copy) output.data = own + blocks * element;
     else if (no_output) output.data = in;
     place_input_copy();
 }
 
 /// The output is cut into blocks and slices like one vector; its elements stay where they are. Only where they lie in very small pieces it
-/// is cheaper to copy them, slice by slice, than to name each one to the system.
+/// is cheaper to copy them, slice by slice, than to name each one to the system. Where each block is one piece, a transfer has few of them.
 void operation::place_list(layout& output) {
     constexpr std::size_t small_piece_bytes = 1 * KiB;
     listed_.clear();
     for (const buffer& each : asked.list) listed_.add(static_cast<std::byte*>(each.data), each.count, output.element_bytes);
-    packed_ = output.blocks > 0 && listed_.size() > 1 && output.count * output.element_bytes / listed_.size() < small_piece_bytes;
+    packed_ = !listed_by_block() && output.blocks > 0 && listed_.size() > 1 &&
+              output.count * output.element_bytes / listed_.size() < small_piece_bytes;
     if (listed_.size() > 0 && !packed_) output.scattered = &listed_;
 }
 
@@ -75,7 +82,7 @@ void operation::place_input_copy() noexcept {
     copied_to_ = space::output;
     apart_ = false;
     const layout& output = space_of(space::output);
-    contributed_ = copied_from_ = static_cast<const std::byte*>(asked.input);
+    contributed_ = copied_from_ = given(0);
     if (packed_ || (output.scattered && scales())) {
         copied_first_ = 0;
         copied_count_ = output.blocks;
@@ -85,7 +92,7 @@ void operation::place_input_copy() noexcept {
     if (!copied_from_ || asked.count == 0) return;
     if (asked.kind == collective::all_gather || asked.kind == collective::all_gather_v) {
         copied_first_ = me_;
-        copied_over_ = output.at(output.block(me_).first);
+        copied_over_ = output.place(output.block(me_).first);
         apart_ = copied_from_ != copied_over_;
         copied_count_ = apart_ ? 1 : 0;
     } else if (tutti::reduces(asked.kind) && !spreads(asked.kind)) {
@@ -101,14 +108,14 @@ void operation::place_input_copy() noexcept {
 /// Of a reduce_scatter, whose plans find it in the output, too. A scaled input is scaled as a whole, and only the part is where nothing else is read.
 void operation::place_own_part() noexcept {
     const layout& input = space_of(space::input);
-    const std::size_t before = input.block(me_).first * input.element_bytes;
+    const std::size_t before = input.block(me_).first;
     const bool alone = plan_->contributed().stays();
     copied_first_ = 0;
     copied_over_ = space_of(space::output).data;
-    contributed_ = input.data + before;
+    contributed_ = input.place(before);
     apart_ = contributed_ != copied_over_;
     if (alone) {
-        copied_from_ += before;
+        copied_from_ = given(before);
         copied_count_ = apart_ || scales() ? 1 : 0;
     } else if (scales()) {
         copied_to_ = space::input;
@@ -124,17 +131,19 @@ void operation::prepare_up_to(std::size_t slice) noexcept {
             if (apart_ && copied_to_ == space::output && !plan_->contributed().stays(index)) continue;
             const part one = target.slice(index, slices_, prepared_);
             if (packed_) pack(one);
-            if (packed_ || target.scattered) {
+            if (packed_ || (target.scattered && scales())) {
                 if (scales())
                     target.each_run(one, [&](std::byte* run, std::size_t count) { scale(asked.type, run, run, count, asked.op.factor()); });
                 continue;
             }
-            const std::byte* from = copied_from_ + (one.first - origin) * target.element_bytes;
-            if (scales()) scale(asked.type, target.at(one.first), from, one.count, asked.op.factor());
+            std::byte* const to = target.place(one.first);
+            const std::byte* from =
+                copied_to_ == space::input ? given(one.first) : copied_from_ + (one.first - origin) * target.element_bytes;
+            if (scales()) scale(asked.type, to, from, one.count, asked.op.factor());
             else if (one.count > 0) {
                 const bool past = apart_ && !tutti::reduces(asked.kind) && !plan_->contributed().mixed(index);
-                if (past) copy_past_caches(target.at(one.first), from, one.count * target.element_bytes);
-                else std::memcpy(target.at(one.first), from, one.count * target.element_bytes);
+                if (past) copy_past_caches(to, from, one.count * target.element_bytes);
+                else std::memcpy(to, from, one.count * target.element_bytes);
             }
         }
     }

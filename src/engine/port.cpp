@@ -237,7 +237,7 @@ landing port::expected(track& on, recv_channel& whose, const frame& head, std::v
         return refuse(error::protocol_error, fmt::format("rank {} sent frame {} of {} #{}, the plan of rank {} says frame {}", peer_,
                                                          head.place, of.name(), head.sequence, owner_.who_.me, whose.place));
     const std::size_t slice = on.at.slice(), bytes = of.transfer_bytes(on.at.step(), slice);
-    if (of.asked.kind == collective::all_to_all_v && head.slice == slice && head.payload_bytes != bytes) return miscounted(of, head, bytes);
+    if (of.asked.own_counts() && head.slice == slice && head.payload_bytes != bytes) return miscounted(of, head, bytes);
     if (head.slice != slice || head.payload_bytes != bytes)
         return refuse(error::protocol_error,
                       fmt::format("rank {} sent {} bytes as slice {} of {} #{}, the plan of rank {} says {} bytes, slice {}", peer_,

@@ -15,7 +15,7 @@ static std::uint64_t digest_of(std::span<const std::size_t> counts) noexcept {
 }
 
 std::size_t vector_bytes(const request& what, int size) noexcept {
-    if (what.kind == collective::all_to_all_v) return 0;
+    if (what.own_counts()) return 0;
     const bool blocks = (spreads(what.kind) || collects(what.kind)) && !has_counts(what.kind);
     return what.count * what.element_bytes() * (blocks ? static_cast<std::size_t>(size) : 1);
 }
@@ -23,12 +23,15 @@ std::size_t vector_bytes(const request& what, int size) noexcept {
 bool repeats(const request& before, const request& now) noexcept {
     if (before.kind != now.kind || before.type != now.type || before.opaque_bytes != now.opaque_bytes || before.op != now.op) return false;
     if (before.allocated != now.allocated || before.root != now.root || before.count != now.count || before.input != now.input ||
-        before.output != now.output)
+        before.output != now.output || before.root_counts != now.root_counts)
         return false;
     for (const request* each : {&before, &now})
-        if (!each->list.empty() || !each->counts.empty() || !each->recv_counts.empty()) return false;
+        if (!each->list.empty() || !each->input_list.empty() || !each->counts.empty() || !each->recv_counts.empty()) return false;
     return true;
 }
+
+/// In place of that of a list which only the root has.
+static constexpr std::uint64_t digest_of_root_counts = digest_of("counts of the root");
 
 descriptor describe(const request& what) noexcept {
     descriptor made;
@@ -41,9 +44,9 @@ descriptor describe(const request& what) noexcept {
     made.opaque_bytes = static_cast<std::uint32_t>(what.opaque_bytes);
     made.allocated = what.allocated;
     made.label = digest_of_label(what.label) & 0xff'ffff;
-    // In all_to_all_v no rank knows the counts of all; what two of them disagree about shows in the frames between them.
-    if (what.kind == collective::all_to_all_v) made.count = 0;
-    else if (has_counts(what.kind)) made.digest ^= digest_of(what.counts);
+    if (what.own_counts()) made.count = 0;
+    if (what.root_counts) made.digest ^= digest_of_root_counts;
+    else if (has_counts(what.kind) && !what.own_counts()) made.digest ^= digest_of(what.counts);
     return made;
 }
 
@@ -57,6 +60,8 @@ std::uint64_t digest_of_list(std::span<const buffer> list) noexcept {
     const std::uint64_t number = std::min<std::uint64_t>(list.size(), (std::uint64_t{1} << (64 - sizes_bits)) - 1);
     return number << sizes_bits | std::max<std::uint64_t>(1, (sizes ^ sizes >> sizes_bits) & sizes_mask);
 }
+
+static bool by_root(const descriptor& what) noexcept { return what.digest == digest_of_root_counts; }
 
 static bool by_custom(const descriptor& what) noexcept { return what.op == static_cast<std::uint8_t>(reduce_op::custom); }
 
@@ -80,10 +85,10 @@ std::string to_string(const descriptor& what) {
     if (what.type < data_type_count) fmt::format_to(std::back_inserter(text), " {}", name(static_cast<data_type>(what.type)));
     if (what.opaque_bytes != 0) fmt::format_to(std::back_inserter(text), "({} bytes)", what.opaque_bytes);
     if (reduces(kind) && what.op < reduce_op_count) fmt::format_to(std::back_inserter(text), " {}", name(static_cast<reduce_op>(what.op)));
-    if (kind != collective::all_to_all_v) fmt::format_to(std::back_inserter(text), " count {}", what.count);
+    if (kind != collective::all_to_all_v && !by_root(what)) fmt::format_to(std::back_inserter(text), " count {}", what.count);
     if (has_root(kind)) fmt::format_to(std::back_inserter(text), " root {}", what.root);
-    if (in_list(what))
-        fmt::format_to(std::back_inserter(text), " in {} buffers", what.digest >> sizes_bits);
+    if (in_list(what)) fmt::format_to(std::back_inserter(text), " in {} buffers", what.digest >> sizes_bits);
+    else if (by_root(what)) text += " with counts_at_root";
     else if (what.digest != 0) fmt::format_to(std::back_inserter(text), " {} #{:016x}", of_digest(what), what.digest);
     return text;
 }

@@ -32,8 +32,13 @@ T identity_of() noexcept {
 
 }  // namespace
 
-void fill_identity(reduce_op op, data_type type, void* target, std::size_t count) noexcept {
-    visit(op, type, [&]<reduce_op Op, class T> { std::fill_n(static_cast<T*>(target), count, identity_of<Op, T>()); });
+void fill_identity(const reduction& op, data_type type, void* target, std::size_t count) noexcept {
+    if (const detail::user_op* own = op.user()) {
+        for (auto* at = static_cast<std::byte*>(target); count > 0; --count, at += own->identity().size())
+            std::copy(own->identity().begin(), own->identity().end(), at);
+        return;
+    }
+    visit(op.kind(), type, [&]<reduce_op Op, class T> { std::fill_n(static_cast<T*>(target), count, identity_of<Op, T>()); });
 }
 
 }  // namespace tutti

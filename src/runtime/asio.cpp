@@ -5,6 +5,8 @@
 
 #include <tutti/detail/at_home.hpp>
 
+#include <memory>
+
 namespace tutti {
 
 asio::io_context& io_of(event_loop& loop) {
@@ -26,30 +28,6 @@ family& residents_of(event_loop& loop) {
     return *residents;
 }
 
-namespace {
-
-/// A task that was started on another thread, until its loop has a turn.
-class newcomer final : runnable, dependent {
-public:
-    newcomer(event_loop& loop, task<> work) : dependent(loop), loop_(loop), work_(std::move(work)) {}
-    void come() noexcept { loop_.post(*this); }
-
-private:
-    void run() noexcept override {
-        residents_of(loop_).start(work_.release());
-        delete this;
-    }
-    void loop_goes() noexcept override {
-        loop_.withdraw(*this);
-        delete this;
-    }
-
-    event_loop& loop_;
-    task<> work_;
-};
-
-}  // namespace
-
 std::optional<failure> hindrance(const promise_base* work) {
     if (!work) return failure(error::invalid_argument, "the task was moved away");
     if (!work->home()) return failure(error::invalid_argument, "this task does not know a loop: start it with async_run(loop, task, token)");
@@ -59,8 +37,9 @@ std::optional<failure> hindrance(const promise_base* work) {
 }
 
 void start_resident(event_loop& loop, task<> work) {
-    auto* const coming = new newcomer(loop, std::move(work));
-    coming->come();
+    auto coming = std::make_shared<task<>>(std::move(work));
+    const bool sent = loop.inner().newcomers.send([&loop, coming] { residents_of(loop).start(coming->release()); });
+    (void)sent;  // it goes with the letter then
 }
 
 void queue_call(event_loop& loop, std::unique_ptr<queued_call> what) {

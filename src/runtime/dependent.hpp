@@ -31,8 +31,7 @@ private:
     event_loop* loop_;  // null when it has gone
 };
 
-/// For a loop that nobody will run any more, while its lodgers stay: lets go of what depends on it, and destroys the tasks that were started from
-/// outside of any task.
+/// For a loop that nobody will run any more: destroys the tasks that were started from outside of any task, and those that still will be.
 void end_residents(event_loop& loop) noexcept;
 
 /// Null, or why a call on `loop` is in vain: it belongs to the process that forked this one.

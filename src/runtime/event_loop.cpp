@@ -105,11 +105,6 @@ void event_loop::impl::check_process() const {
 // ---- what lives on a loop
 
 void event_loop::impl::vacate() noexcept {
-    end_residents();
-    lodgings.clear();
-}
-
-void event_loop::impl::end_residents() noexcept {
     for (;;) {
         std::unique_lock lock(mutex);
         if (dependents.empty()) break;
@@ -118,6 +113,12 @@ void event_loop::impl::end_residents() noexcept {
         lock.unlock();
         last->let_go();
     }
+    end_residents();
+    lodgings.clear();
+}
+
+void event_loop::impl::end_residents() noexcept {
+    newcomers.close();
     const detail::forsaking guard;
     residents.reset();
 }

@@ -9,6 +9,7 @@
 #include "runtime/attempt.hpp"
 #include "runtime/dependent.hpp"
 #include "runtime/lodging.hpp"
+#include "runtime/mailbox.hpp"
 #include "runtime/shift.hpp"
 #include "runtime/timer_heap.hpp"
 #include "runtime/told.hpp"
@@ -118,6 +119,7 @@ struct [[gnu::visibility("hidden")]] event_loop::impl {
     std::vector<detail::lodging> lodgings;
     detail::told_failures told;
     std::optional<detail::family> residents;  // started from outside of any task, destroyed with the loop
+    mailbox newcomers{self};                  // that other threads start; closed when nobody will run the loop any more
     std::vector<detail::dependent*> dependents;  // under the mutex
 
     /// Throws in a process that was forked after the loop was made: the kernel's part of the loop is that of the other process.

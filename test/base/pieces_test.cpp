@@ -28,6 +28,11 @@ struct letters {
     pieces all;
 };
 
+char letter_at(const layout& memory, std::size_t element) {
+    const std::byte* const found = memory.place(element);
+    return found ? static_cast<char>(*found) : '-';
+}
+
 std::string runs(const layout& memory, part which) {
     std::string text;
     memory.each_run(which, [&](const std::byte* data, std::size_t count) {
@@ -72,4 +77,18 @@ TEST_CASE("memory in one place is one run") {
     const layout memory{in.third.data(), 3, 1, 1};
     CHECK(runs(memory, {1, 2}) == "fg");
     CHECK(runs(memory, {3, 0}).empty());
+}
+
+TEST_CASE("an element is found in the piece that has it, and none beyond the last") {
+    letters memory;
+    layout scattered;
+    scattered.scattered = &memory.all;
+    std::string text;
+    for (std::size_t element = 0; element < 10; ++element) text += letter_at(scattered, element);
+    CHECK(text == "abcdefghi-");
+    layout together;
+    together.data = memory.third.data();
+    CHECK(letter_at(together, 2) == 'g');
+    const pieces none;
+    CHECK(none.at(0, 1) == nullptr);
 }

@@ -38,10 +38,12 @@ line then(const line& first, const line& second) {
     const auto wide = [](std::uint64_t value) { return static_cast<std::uint32_t>(value % 65537); };
     return {wide(std::uint64_t{first.scale} * second.scale), wide(std::uint64_t{first.shift} * second.scale + second.shift)};
 }
-const custom_op<line> composition("composition", commutes::no, then);
-const custom_op<line> composition_of_spans("composition", commutes::no, [](std::span<const line> left, std::span<line> inout) {
+constexpr line unchanged{1, 0};
+const custom_op<line> composition("composition", commutes::no, then, unchanged);
+const auto onto_right = [](std::span<const line> left, std::span<line> inout) {
     for (std::size_t index = 0; index < left.size(); ++index) inout[index] = then(left[index], inout[index]);
-});
+};
+const custom_op<line> composition_of_spans("composition", commutes::no, onto_right, unchanged);
 
 std::vector<line> lines_of(rank who, std::size_t count) {
     std::vector<line> made(count);
@@ -87,6 +89,11 @@ task<> compose(communicator& world, const custom_op<line>& op) {
                          all.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(world.rank()) * count)));
         co_await world.scan(mine, result, op);
         CHECK(result == composed(world.rank() + 1, count));
+        co_await world.exclusive_scan(mine, result, op);
+        CHECK(result == (world.rank() == 0 ? std::vector<line>(count, unchanged) : composed(world.rank(), count)));
+        data = mine;
+        co_await world.exclusive_scan(data, op);
+        CHECK(data == result);
     }
 }
 
@@ -261,7 +268,8 @@ const refusal refusals[] = {
      [](communicator& c) { return c.reduce_scatter(at(0, 12, data_type::i32), at(512, 4, data_type::i32), premul_sum(2)); }},
     {error::unsupported, "rank 1 called all_reduce opaque(24 bytes) sum count 4: operator sum is not defined for opaque(24 bytes)",
      [](communicator& c) { return c.all_reduce(opaque_at(0, 4, 24), sum); }},
-    {error::unsupported, "rank 0 gets what changes nothing, which of operator 'largest' is not known",
+    {error::unsupported,
+     "rank 0 gets what changes nothing, and operator 'largest' was made without an identity: give one to its constructor",
      [](communicator& c) { return c.exclusive_scan(opaque_at(0, 4, sizeof(extreme)), largest); }},
     {error::unsupported, "operator band is not defined for f32", [](communicator& c) { return c.scan(at(0, 4, data_type::f32), band); }},
     {error::unsupported, "rank 1 called scan f32 avg count 4: there is no avg of the ranks up to this one",
@@ -280,7 +288,7 @@ const refusal refusals[] = {
      [](communicator& c) { return c.all_reduce(opaque_at(0, 4, 8), largest); }},
     {error::invalid_argument, "the elements are not aligned for operator 'largest'",
      [](communicator& c) { return c.all_reduce(opaque_at(4, 4, 16), largest); }},
-    {error::invalid_argument, "a custom operator needs its custom_op",
+    {error::invalid_argument, "a custom operator needs its custom_op or untyped_op",
      [](communicator& c) { return c.all_reduce(at(0, 4, data_type::f32), reduce_op::custom); }},
     {error::invalid_argument, "the buffer has elements of 0 bytes", [](communicator& c) { return c.broadcast(opaque_at(0, 4, 0), 0); }},
     {error::invalid_argument, "the buffer has elements of 0 bytes",

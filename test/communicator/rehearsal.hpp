@@ -69,8 +69,8 @@ public:
             std::copy(input_.begin(), input_.end(), output_.begin() + static_cast<std::ptrdiff_t>(mine()));
     }
 
-    /// The part stays where it is until the future has ended.
-    future<> begin(call_options how = {}) {
+    /// The part stays where it is until the future has ended. `at_root`: of gather_v and scatter_v the root alone says the counts.
+    future<> begin(call_options how = {}, bool at_root = false) {
         how.allocated = where_ == memory_kind::told;
         const rank me = with_.rank(), root = what_.root;
         const buffer own = what_.of(input_.data(), truth_.input_count(me)), other = what_.of(output_.data(), truth_.output_count(me));
@@ -84,6 +84,7 @@ public:
         }
         // Gone when the call returns.
         const std::vector<std::size_t> counts = truth_.counts(me), recv_counts = truth_.recv_counts(me);
+        const counts_at_root roots = me == root ? counts_at_root(counts) : counts_at_root();
         switch (what_.kind) {
             case collective::all_reduce: return in_place_ ? with_.all_reduce(own, op, how) : with_.all_reduce(own, other, op, how);
             case collective::reduce: return in_place_ ? with_.reduce(own, op, root, how) : with_.reduce(own, other, op, root, how);
@@ -97,9 +98,11 @@ public:
             case collective::scatter: return with_.scatter(from, to, root, how);
             case collective::all_to_all: return with_.all_to_all(own, other, how);
             case collective::all_gather_v: return with_.all_gather_v(from, to, counts, how);
-            case collective::gather_v: return with_.gather_v(from, to, counts, root, how);
+            case collective::gather_v:
+                return at_root ? with_.gather_v(from, to, roots, root, how) : with_.gather_v(from, to, counts, root, how);
             case collective::reduce_scatter_v: return with_.reduce_scatter_v(from, to, counts, op, how);
-            case collective::scatter_v: return with_.scatter_v(from, to, counts, root, how);
+            case collective::scatter_v:
+                return at_root ? with_.scatter_v(from, to, roots, root, how) : with_.scatter_v(from, to, counts, root, how);
             case collective::all_to_all_v: return with_.all_to_all_v(own, other, counts, recv_counts, how);
             default: return with_.barrier(how);
         }

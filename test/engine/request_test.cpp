@@ -35,7 +35,9 @@ TEST_CASE("a call repeats another only with the same of everything, on the same 
           row{"memory", [](request& made) { made.allocated = true; }}, row{"input", [&](request& made) { made.input = second.data(); }},
           row{"output", [&](request& made) { made.output = second.data(); }}, row{"list", [&](request& made) { made.list = list; }},
           row{"counts", [](request& made) { made.counts = counts; }},
-          row{"recv counts", [](request& made) { made.recv_counts = counts; }}}) {
+          row{"recv counts", [](request& made) { made.recv_counts = counts; }},
+          row{"input list", [&](request& made) { made.input_list = list; }},
+          row{"counts of the root", [](request& made) { made.root_counts = true; }}}) {
         CAPTURE(other.what);
         request made = before;
         other.change(made);

@@ -55,8 +55,14 @@ TEST_CASE("combining with the identity changes no value, infinities and the ends
     CHECK(pairs > 80);
 }
 
-TEST_CASE("an operator of the user's has no identity, and its memory is left alone") {
-    float one = 5;
-    fill_identity(reduce_op::custom, data_type::f32, &one, 1);
-    CHECK(one == 5);
+TEST_CASE("an operator of the user's has the identity it was given, and without one memory is left alone") {
+    float none[] = {5, 6, 7};
+    fill_identity(reduce_op::custom, data_type::f32, none, 3);
+    const auto longer = [](float a, float b) { return a > b ? a : b; };
+    const custom_op<float> longest("longest", commutes::yes, longer), known("longest", commutes::yes, longer, -1.f);
+    fill_identity(longest, data_type::f32, none, 3);
+    CHECK((none[0] == 5 && none[1] == 6 && none[2] == 7));
+    fill_identity(known, data_type::f32, none, 2);
+    CHECK((none[0] == -1 && none[1] == -1 && none[2] == 7));
+    fill_identity(known, data_type::f32, nullptr, 0);
 }

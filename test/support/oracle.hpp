@@ -50,10 +50,10 @@ inline data_type type_for(const reduction& op, std::size_t turn) noexcept {
     return all_types[turn % std::size(all_types)];
 }
 
-/// Whether there is such a call: prefixes have no average, and nobody knows the identity of a user's operator.
+/// Whether there is such a call: prefixes have no average, and a user's operator may have no identity.
 constexpr bool has_op(collective kind, const reduction& op) noexcept {
     if (!reduces(kind)) return op == sum;
-    if (kind == collective::exclusive_scan && op.user()) return false;
+    if (kind == collective::exclusive_scan && op.user() && op.user()->identity().empty()) return false;
     return op != reduce_op::avg || (kind != collective::scan && kind != collective::exclusive_scan);
 }
 
@@ -204,7 +204,7 @@ private:
     bytes combined(rank count) const {
         const std::size_t elements = input_count(0);
         bytes all = contribution(0);
-        if (count == 0) fill_identity(what_.op.kind(), what_.type, all.data(), elements);
+        if (count == 0) fill_identity(what_.op, what_.type, all.data(), elements);
         for (rank each = 1; each < count; ++each) {
             const bytes next = contribution(each);
             if (what_.op.user()) what_.op.user()->combine(all.data(), all.data(), next.data(), elements);

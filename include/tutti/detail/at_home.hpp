@@ -25,7 +25,7 @@ task<T> at_home(event_loop& loop, task<T> work) {
 /// Why such a task cannot be started from outside of any task: it was moved away, or knows no loop, or a loop of the process that forked
 /// this one. Nothing when it can.
 std::optional<failure> hindrance(const promise_base* work);
-/// From any thread: `work`, which lets no exception out, runs on the loop soon. It is destroyed if the loop goes before it has ended.
+/// From any thread: `work`, which lets no exception out, runs on the loop soon. It is destroyed when nobody will run the loop any more.
 void start_resident(event_loop& loop, task<> work);
 
 /// What is asked from outside, on whatever thread that is, as long as the task goes on.
