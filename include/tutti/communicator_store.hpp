@@ -1,6 +1,7 @@
 // A store whose keys ride on a communicator.
 #pragma once
 
+#include <tutti/detail/compiler.hpp>
 #include <tutti/communicator.hpp>
 #include <tutti/store.hpp>
 
@@ -12,6 +13,6 @@ namespace [[gnu::visibility("default")]] tutti {
 /// ranks of `ranks` call it, in the order of its splits: the keys' messages travel on a child of it, which may outlive it. Rank 0 keeps the
 /// keys, and its context answers, on its progress loop, whatever the rank itself does. When a rank dies, every operation of the others ends with
 /// error::peer_died. Used like any store, on one loop.
-task<std::unique_ptr<store>> store_over(communicator& ranks);
+TUTTI_API task<std::unique_ptr<store>> store_over(communicator& ranks);
 
 }  // namespace tutti

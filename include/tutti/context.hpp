@@ -1,6 +1,7 @@
 // The home of communicators in a process: the loop on which their bytes move, the transport, and who may join.
 #pragma once
 
+#include <tutti/detail/compiler.hpp>
 #include <tutti/communicator.hpp>
 #include <tutti/cost_model.hpp>
 #include <tutti/event_loop.hpp>
@@ -81,7 +82,7 @@ struct join_options {
 /// seconds; TUTTI_CHECK 0 or 1; TUTTI_SINGLE_COPY and TUTTI_CACHE are numbers of bytes; TUTTI_COSTS is costs as in "tcp,round=8e-6,cores=2", from the defaults of tcp or shm on (else from `costs`, or tcp's;
 /// without `cores` each rank has its own), or "measure", and counts on rank 0, as do TUTTI_DETERMINISTIC, 0 or 1, and TUTTI_TUNING, the file
 /// with `tuning`. error::invalid_argument for anything else.
-result<context_options> with_environment(context_options options);
+TUTTI_API result<context_options> with_environment(context_options options);
 
 /// Makes progress on a thread of its own (or on several, see `threads`), or, given a loop, on that loop and without any thread. Does not wait for
 /// peers. What its communicators have pending when it is destroyed, or its loop is, ends. In a process that was forked since, its calls
@@ -121,7 +122,7 @@ private:
 /// makes no sense. When the communicator fails that is an error of the program, even if `main` catches it, unless it has closed the communicator, or
 /// ends with another code than 0. A main that has heard of the failure, by a future that ended with it, goes on as long as it likes, to save what it
 /// has; one that waits for something else is ended 200 ms later.
-int run(std::function<task<int>(communicator&)> main, context_options options = {});
-int run(std::function<task<>(communicator&)> main, context_options options = {});
+TUTTI_API int run(std::function<task<int>(communicator&)> main, context_options options = {});
+TUTTI_API int run(std::function<task<>(communicator&)> main, context_options options = {});
 
 }  // namespace tutti

@@ -1,6 +1,7 @@
 // What can go wrong, and how it is told: a code for programs, a sentence for people.
 #pragma once
 
+#include <tutti/detail/compiler.hpp>
 #include <tutti/types.hpp>
 
 #include <exception>
@@ -31,8 +32,8 @@ enum class error {
     truncated = 16,         // a message was longer than its receive's buffer; only that receive failed
 };
 
-const std::error_category& error_category() noexcept;
-std::error_code make_error_code(error code) noexcept;
+TUTTI_API const std::error_category& error_category() noexcept;
+TUTTI_API std::error_code make_error_code(error code) noexcept;
 
 /// Everything known about a failure. Fields that do not apply are empty, or -1.
 struct report {
@@ -53,7 +54,7 @@ struct report {
 };
 
 /// One line for people: "rank 3: all_reduce f32 sum count 4 #17: peer 1 died (connection reset)".
-std::string to_string(const report& what);
+TUTTI_API std::string to_string(const report& what);
 
 /// A failure as a value, and as the exception that `co_await` throws. Cheap to copy. Its type can be seen, so that programs which hide their own
 /// symbols catch what the library throws.

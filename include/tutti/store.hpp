@@ -1,6 +1,7 @@
 // Where ranks that do not know each other yet leave and find messages: keys and values that every rank of a job sees.
 #pragma once
 
+#include <tutti/detail/compiler.hpp>
 #include <tutti/result.hpp>
 #include <tutti/task.hpp>
 #include <tutti/world.hpp>
@@ -53,20 +54,20 @@ public:
 private:
     std::unique_ptr<state> state_;
 };
-std::unique_ptr<store> memory_store(memory_table& table);
+TUTTI_API std::unique_ptr<store> memory_store(memory_table& table);
 
 /// Keys in a file that all ranks, on one host, can write. The file is made when it is missing, and stays.
-result<std::unique_ptr<store>> file_store(std::string path);
+TUTTI_API result<std::unique_ptr<store>> file_store(std::string path);
 
 /// The same keys under "prefix/": two users of one store do not see each other's.
-std::unique_ptr<store> prefixed(std::unique_ptr<store> inner, std::string prefix);
+TUTTI_API std::unique_ptr<store> prefixed(std::unique_ptr<store> inner, std::string prefix);
 
 /// Job and epoch, so that a job started again never reads what the one before it left behind.
-std::string store_prefix(const world& all);
+TUTTI_API std::string store_prefix(const world& all);
 
 /// The store of the job, its keys prefixed: rank 0 keeps it at the master port (on the socket inherited from tutti-run, if there is one), the
 /// others connect to it, by all the addresses that the master address has, again and again until the deadline (error::rendezvous_timeout).
 /// With a store path: a file. For one rank: memory. `all` outlives the await.
-task<result<std::unique_ptr<store>>> open_store(const world& all, time_point deadline);
+TUTTI_API task<result<std::unique_ptr<store>>> open_store(const world& all, time_point deadline);
 
 }  // namespace tutti

@@ -1,6 +1,7 @@
 // A piece of asynchronous work written as a coroutine: it starts when it is awaited, and ends before its awaiter goes on.
 #pragma once
 
+#include <tutti/detail/compiler.hpp>
 #include <tutti/detail/promise.hpp>
 #include <tutti/detail/tokens.hpp>
 
@@ -85,7 +86,7 @@ task<T&> promise<T&>::get_return_object() noexcept {
 inline task<void> promise<void>::get_return_object() noexcept { return task<void>(*this); }
 
 /// Returns when the task has ended; throws when that can never be.
-void run_to_end(event_loop& loop, promise_base* main);
+TUTTI_API void run_to_end(event_loop& loop, promise_base* main);
 }  // namespace detail
 
 namespace detail {

@@ -1,6 +1,7 @@
 // Several waits as one: wait for all, wait for the first, or wait no longer than a deadline or a token allows.
 #pragma once
 
+#include <tutti/detail/compiler.hpp>
 #include <tutti/detail/family.hpp>
 #include <tutti/error.hpp>
 #include <tutti/sleep.hpp>
@@ -46,7 +47,7 @@ std::size_t place_of(const promise_base* winner, const std::vector<task<T>>& tas
     return place;
 }
 
-[[noreturn]] void throw_no_tasks();
+[[noreturn]] TUTTI_API void throw_no_tasks();
 
 /// Cancels the task it is made in, and so whatever that awaits, at a date.
 class deadline {

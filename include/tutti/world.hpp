@@ -1,6 +1,7 @@
 // Who this process is among the ranks of its job, as the launcher tells it. Nothing is guessed, and nothing is read unless asked.
 #pragma once
 
+#include <tutti/detail/compiler.hpp>
 #include <tutti/result.hpp>
 
 #include <functional>
@@ -29,15 +30,15 @@ using environment = std::function<std::optional<std::string>(const std::string& 
 /// Reads the variables of tutti-run, torchrun, Open MPI, MPICH and Intel MPI (Hydra), Flux, Slurm (in a step), an indexed Kubernetes
 /// job, or plain RANK and WORLD_SIZE; a launcher started inside another one wins. Without any of them: one process, rank 0 of 1.
 /// error::bad_launch when they contradict each other, or when one that is needed is missing or is not a number.
-result<world> world_from(const environment& variables);
-result<world> world_from_environment();
+TUTTI_API result<world> world_from(const environment& variables);
+TUTTI_API result<world> world_from_environment();
 
 /// Whether all ranks are on this host, as far as the launcher tells.
-bool on_one_host(const world& all) noexcept;
+TUTTI_API bool on_one_host(const world& all) noexcept;
 
 /// The address this rank should listen on for its peers, when no connection tells (store::local_address): loopback when all ranks are on this
 /// host, otherwise the one from which this host reaches the master, or, where its name means nothing or only this host, the first one that is
 /// not for this host alone. Empty when there is none. Blocks while the name is looked up.
-std::string listen_address(const world& all);
+TUTTI_API std::string listen_address(const world& all);
 
 }  // namespace tutti

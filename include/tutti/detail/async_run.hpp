@@ -1,6 +1,7 @@
 // How a task is started by an Asio completion token: the task's end becomes a call of the handler on the handler's executor.
 #pragma once
 
+#include <tutti/detail/compiler.hpp>
 #include <tutti/detail/asio_host.hpp>
 #include <tutti/detail/at_home.hpp>
 #include <tutti/detail/completion.hpp>
@@ -25,9 +26,9 @@ namespace [[gnu::visibility("default")]] tutti {
 namespace detail {
 
 /// Tasks started from outside of any task; they belong to the loop.
-family& residents_of(event_loop& loop);
+TUTTI_API family& residents_of(event_loop& loop);
 /// Null, or why nothing can be started: the loop belongs to the process that forked this one.
-std::exception_ptr foreignness_of(event_loop& loop);
+TUTTI_API std::exception_ptr foreignness_of(event_loop& loop);
 
 template <class T>
 struct run_signature {

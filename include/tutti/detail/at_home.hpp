@@ -1,6 +1,7 @@
 // Tasks that know where they run when no task awaits them, and how one is started then: the caller gets a future.
 #pragma once
 
+#include <tutti/detail/compiler.hpp>
 #include <tutti/cancel.hpp>
 #include <tutti/detail/future_source.hpp>
 #include <tutti/future.hpp>
@@ -24,9 +25,9 @@ task<T> at_home(event_loop& loop, task<T> work) {
 
 /// Why such a task cannot be started from outside of any task: it was moved away, or knows no loop, or a loop of the process that forked
 /// this one. Nothing when it can.
-std::optional<failure> hindrance(const promise_base* work);
+TUTTI_API std::optional<failure> hindrance(const promise_base* work);
 /// From any thread: `work`, which lets no exception out, runs on the loop soon. It is destroyed when nobody will run the loop any more.
-void start_resident(event_loop& loop, task<> work);
+TUTTI_API void start_resident(event_loop& loop, task<> work);
 
 /// What is asked from outside, on whatever thread that is, as long as the task goes on.
 class asked {

@@ -1,6 +1,7 @@
 // What a future and the engine that will end it share: done or not, the failure, who waits, and how many still look at it.
 #pragma once
 
+#include <tutti/detail/compiler.hpp>
 #include <tutti/detail/explanation.hpp>
 #include <tutti/detail/runnable.hpp>
 #include <tutti/result.hpp>
@@ -145,7 +146,7 @@ private:
 };
 
 /// That somebody on this thread's loop hears of a failure.
-void note_told(const tutti::failure& why) noexcept;
+TUTTI_API void note_told(const tutti::failure& why) noexcept;
 
 /// The value of a state that is done; throws when it failed.
 template <class T>

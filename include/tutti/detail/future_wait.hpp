@@ -1,6 +1,7 @@
 // How a coroutine or a thread waits for a future_state. The awaiter lives in the waiting frame, so awaiting allocates nothing.
 #pragma once
 
+#include <tutti/detail/compiler.hpp>
 #include <tutti/detail/future_state.hpp>
 #include <tutti/detail/promise.hpp>
 #include <tutti/detail/tokens.hpp>
@@ -11,15 +12,15 @@ namespace [[gnu::visibility("default")]] tutti {
 namespace detail {
 
 /// Throws error::invalid_argument when the future is empty or was awaited before, and error::closed when it can never end in this process.
-void check_awaitable(const state_reference& state);
+TUTTI_API void check_awaitable(const state_reference& state);
 /// For a token, whose handler is told just that: such a one becomes a state that has failed so.
-state_reference told_if_empty(state_reference state);
+TUTTI_API state_reference told_if_empty(state_reference state);
 /// Blocks the calling thread, which must not run an event_loop.
-void block(const state_reference& state);
-bool block_for(const state_reference& state, duration time);
+TUTTI_API void block(const state_reference& state);
+TUTTI_API bool block_for(const state_reference& state, duration time);
 /// Before a coroutine is suspended: where this thread's loop helps another and has nothing else to do, it tries that one a few times. Whether
 /// `end` is done.
-bool hasten(const future_state& end) noexcept;
+TUTTI_API bool hasten(const future_state& end) noexcept;
 
 /// Everything about an awaiter that does not depend on the value.
 class future_wait : private cancel_callback {

@@ -1,6 +1,8 @@
 // How a guest loop and its host meet. Nothing here is of Asio: the host program may have another one than Tutti's library.
 #pragma once
 
+#include <tutti/detail/compiler.hpp>
+
 #include <memory>
 
 namespace tutti {
@@ -57,9 +59,9 @@ public:
 };
 
 /// Null when `loop` is no guest, or its host has gone.
-host_side* host_of(event_loop& loop) noexcept;
+TUTTI_API host_side* host_of(event_loop& loop) noexcept;
 /// Runs `what` once, in a turn of `loop`, which is no guest; what it throws comes out of the loop's `run`. On the loop, or when nobody runs it.
-void queue_call(event_loop& loop, std::unique_ptr<queued_call> what);
+TUTTI_API void queue_call(event_loop& loop, std::unique_ptr<queued_call> what);
 
 }  // namespace detail
 }  // namespace tutti

@@ -1,6 +1,7 @@
 // What every task's frame begins with: the loop it runs on, the token it obeys, who waits for it and what it waits for.
 #pragma once
 
+#include <tutti/detail/compiler.hpp>
 #include <tutti/cancel.hpp>
 #include <tutti/detail/awaiting.hpp>
 #include <tutti/detail/explanation.hpp>
@@ -24,8 +25,8 @@ namespace [[gnu::visibility("default")]] tutti {
 namespace detail {
 
 // Coroutine frames come from small per-thread free lists.
-void* allocate_frame(std::size_t bytes);
-void recycle_frame(void* frame, std::size_t bytes) noexcept;
+TUTTI_API void* allocate_frame(std::size_t bytes);
+TUTTI_API void recycle_frame(void* frame, std::size_t bytes) noexcept;
 
 class promise_base;
 
@@ -229,9 +230,9 @@ public:
 };
 
 /// promise_base::start for a child that must be there.
-bool start_child(promise_base* child, promise_base& parent) noexcept;
+TUTTI_API bool start_child(promise_base* child, promise_base& parent) noexcept;
 
-[[noreturn]] void throw_cancelled();
+[[noreturn]] TUTTI_API void throw_cancelled();
 
 /// What stands for the result of a task<T> among others.
 template <class T>

@@ -1,6 +1,8 @@
 // What this program finds of CUDA and NCCL on this host, in values and in words.
 #pragma once
 
+#include <tutti/detail/compiler.hpp>
+
 #include <string>
 #include <vector>
 
@@ -28,10 +30,10 @@ struct availability_report {
 
 /// Looks, and loads what it finds, at the first call; a program that never asks loads nothing. TUTTI_CUDA_LIBRARY and TUTTI_NCCL_LIBRARY
 /// name other files than libcuda.so.1 and libnccl.so.2, by absolute paths.
-availability_report availability();
+TUTTI_API availability_report availability();
 
 /// Some lines for people.
-std::string to_string(const availability_report& what);
+TUTTI_API std::string to_string(const availability_report& what);
 
 }  // namespace gpu
 }  // namespace tutti

@@ -1,6 +1,7 @@
 // Memory of the host that devices read and write by themselves, owned.
 #pragma once
 
+#include <tutti/detail/compiler.hpp>
 #include <tutti/gpu/device.hpp>
 #include <tutti/gpu/memory_part.hpp>
 #include <tutti/result.hpp>
@@ -15,7 +16,7 @@ namespace [[gnu::visibility("default")]] tutti {
 namespace gpu {
 
 /// For all devices of this process. Null for no elements; error::invalid_argument for more than memory can hold.
-result<std::shared_ptr<void>> allocate_pinned_memory(const device& where, std::size_t count, std::size_t element_bytes = 1);
+TUTTI_API result<std::shared_ptr<void>> allocate_pinned_memory(const device& where, std::size_t count, std::size_t element_bytes = 1);
 
 /// Given back when this and all that is under way with it is gone, by a thread of the device's.
 template <transferable T>
