@@ -126,8 +126,8 @@ public:
     /// Calls `function` at the end, and gives its value as another future. `function` takes a result<T>; or it takes a T (nothing for
     /// void), then it is called for a value only, and a failure passes by it. It runs on the event_loop that this thread runs, which must
     /// outlive the wait; without one, on the thread that ends the operation, or here if that has ended. A failure that it throws becomes
-    /// the other future's; any other exception does as error::aborted. Cancelling or dropping the other future cancels or drops this
-    /// operation: the function is not called any more, unless it runs just then, on another thread. Allocates.
+    /// the other future's; any other exception does as error::aborted. Cancelling the other future cancels this operation, of whose end the
+    /// function still hears. Dropping it drops this operation: the function is not called any more, unless it runs just then. Allocates.
     template <detail::continuation_of<T> Function>
     auto then(Function function) -> future<detail::continued<T, Function>>;
 

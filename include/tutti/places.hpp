@@ -27,8 +27,8 @@ struct reserved_places_deleter {
 ///     auto dense = world.all_reduce(gradients, sum);  // behind both, on all ranks, whenever the task runs
 ///
 /// Calls behind reserved places begin when all of these have been used, so whatever a function awaits between two of its calls was called
-/// before it. Places that are given up unused fail the communicator with error::invalid_argument, since other ranks may have used theirs.
-/// One thread at a time.
+/// before it; communicator::sync may wait for more. Places that are given up unused fail the communicator with error::aborted, since other ranks
+/// may have used theirs. One thread at a time.
 class places {
 public:
     /// None; only to be assigned to.

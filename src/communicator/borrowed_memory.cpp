@@ -22,9 +22,27 @@ std::optional<std::string> borrowed_memory::conflict(std::span<const borrowed> p
     return std::nullopt;
 }
 
+std::uint64_t borrowed_memory::calls() const {
+    const std::lock_guard lock(guard_);
+    return calls_;
+}
+
+void borrowed_memory::synced(const void* communicator, std::uint64_t number) {
+    const std::lock_guard lock(guard_);
+    std::uint64_t& last = synced_[communicator];
+    last = std::max(last, number);
+}
+
+bool borrowed_memory::is_synced(const void* communicator, std::uint64_t number) const {
+    const std::lock_guard lock(guard_);
+    const auto last = synced_.find(communicator);
+    return last != synced_.end() && number <= last->second;
+}
+
 borrowed_memory::entry::entry(std::shared_ptr<borrowed_memory> in, std::vector<borrowed> pieces, std::string call)
     : in_(std::move(in)), pieces_(std::move(pieces)), call_(std::move(call)) {
     const std::lock_guard lock(in_->guard_);
+    number_ = ++in_->calls_;
     conflict_ = in_->conflict(pieces_);
     place_ = in_->entries_.insert(in_->entries_.end(), this);
 }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -29,11 +31,19 @@ public:
     borrowed_memory(const borrowed_memory&) = delete;
     borrowed_memory& operator=(const borrowed_memory&) = delete;
 
+    /// Calls that have borrowed memory so far, each of which has that number.
+    std::uint64_t calls() const;
+    /// Those of a communicator up to that number have ended, and its user has been told so by communicator::sync.
+    void synced(const void* communicator, std::uint64_t number);
+    bool is_synced(const void* communicator, std::uint64_t number) const;
+
 private:
     std::optional<std::string> conflict(std::span<const borrowed> pieces) const;
 
-    std::mutex guard_;
+    mutable std::mutex guard_;
     std::list<const entry*> entries_;
+    std::uint64_t calls_ = 0;
+    std::map<const void*, std::uint64_t> synced_;
 };
 
 class borrowed_memory::entry {
@@ -45,6 +55,7 @@ public:
 
     const std::vector<borrowed>& pieces() const noexcept { return pieces_; }
     const std::string& call() const noexcept { return call_; }
+    std::uint64_t number() const noexcept { return number_; }
     /// The call under way, in words, that had borrowed a byte of these before which it or this call writes.
     const std::optional<std::string>& conflict() const noexcept { return conflict_; }
 
@@ -52,6 +63,7 @@ private:
     const std::shared_ptr<borrowed_memory> in_;
     const std::vector<borrowed> pieces_;
     const std::string call_;
+    std::uint64_t number_ = 0;
     std::optional<std::string> conflict_;
     std::list<const entry*>::iterator place_;
 };

@@ -10,9 +10,10 @@
 
 #include <fmt/format.h>
 
-#include <functional>
+#include <atomic>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace tutti::detail {
@@ -22,7 +23,13 @@ template <class T>
 class [[gnu::visibility("hidden")]] checked_call final : public state_of<T> {
 public:
     checked_call(group& of, std::unique_ptr<borrowed_memory::entry> entry)
-        : engine_(of.engine().shared_from_this()), notice_(told_by(of.home().options())), entry_(std::move(entry)), memory_(entry_->pieces()) {}
+        : engine_(of.engine().shared_from_this()),
+          book_(of.home().borrowed()),
+          notice_(told_by(of.home().options())),
+          call_(entry->call()),
+          number_(entry->number()),
+          entry_(std::move(entry)),
+          memory_(entry_->pieces()) {}
 
     const private_memory& memory() const noexcept { return memory_; }
     /// The caller's reference goes to the future; the other one is given back at the end.
@@ -34,64 +41,71 @@ public:
 
     void cancel() noexcept override { inner_->cancel(); }
     void abandon() noexcept override {
-        if (inner_->stop_waiting(ended_)) {
+        auto before = phase::going_on;
+        if (phase_.compare_exchange_strong(before, phase::abandoned, std::memory_order_acq_rel)) {
+            entry_.reset();
             inner_->abandon();
             tell("was dropped before its end");
-            this->look();
-            end_entry();
-            this->release();
         } else {
-            inner_->settle();
+            while (phase_.load(std::memory_order_acquire) == phase::at_end) std::this_thread::yield();
         }
     }
     void explain(explanation& out) const override { inner_->explain(out); }
 
 private:
+    enum class phase : std::uint8_t { going_on, at_end, done_with_memory, abandoned };
+
     void finished() noexcept {
-        const failure* const why = inner_->why();
-        if (why) {
-            end(*why);
-        } else if (memory_.untouched()) {
-            memory_.give_back();
-            if constexpr (std::is_void_v<T>) end();
-            else end(static_cast<value_state<T>&>(*inner_.get()).take());
-        } else {
-            report told;
-            const rank me = engine_->who().me;
-            told.code = error::invalid_argument;
-            told.operation = entry_->call();
-            told.communicator = engine_->who().communicator;
-            told.local = told.root = me;
-            told.peers = {me};
-            told.cause = fmt::format("memory of {} was written to on rank {} while the call was under way", entry_->call(), me);
-            engine_->fail_and_tell(told);
-            end(failure(std::move(told)));
+        auto before = phase::going_on;
+        if (!phase_.compare_exchange_strong(before, phase::at_end, std::memory_order_acq_rel)) {
+            end(failure(error::cancelled, "its future was dropped before the end"));
+            return;
         }
+        const bool untouched = memory_.untouched(), well = !inner_->why();
+        if (well && untouched) memory_.give_back();
+        entry_.reset();  // before the caller hears, who may give the memory to the next call
+        phase_.store(phase::done_with_memory, std::memory_order_release);
+        if (!well) return end(*inner_->why());
+        if (!untouched) return end(touched());
+        if constexpr (std::is_void_v<T>) end();
+        else end(static_cast<value_state<T>&>(*inner_.get()).take());
     }
     template <class... End>
     void end(End&&... with) noexcept {
-        end_entry();  // before the caller hears, who may give the memory to the next call
         this->finish(std::forward<End>(with)...);
         this->release();
     }
-    void end_entry() noexcept {
-        call_ = entry_->call();
-        entry_.reset();
+    failure touched() noexcept {
+        report told;
+        const rank me = engine_->who().me;
+        told.code = error::invalid_argument;
+        told.operation = call_;
+        told.communicator = engine_->who().communicator;
+        told.local = told.root = me;
+        told.peers = {me};
+        told.cause = fmt::format("memory of {} was written to on rank {} while the call was under way", call_, me);
+        engine_->fail_and_tell(told);
+        return failure(std::move(told));
     }
     /// Where the communicator has failed all futures end, and are dropped where they are.
-    void tell(const char* what) const noexcept {
-        if (!engine_->failed()) notice_(fmt::format("rank {}: the future of {} {}", engine_->who().me, entry_ ? entry_->call() : call_, what));
+    void tell(const char* what) noexcept {
+        this->look();
+        if (!engine_->failed()) notice_(fmt::format("rank {}: the future of {} {}", engine_->who().me, call_, what));
     }
     void recycle() noexcept override {
-        if (!this->looked()) tell("was never awaited: nobody knows whether the call ended well, or before its memory was used again");
+        if (!this->looked() && !book_->is_synced(engine_.get(), number_))
+            tell("was never awaited: nobody knows whether the call ended well, or before its memory was used again");
         delete this;
     }
 
     const std::shared_ptr<class engine> engine_;
+    const std::shared_ptr<borrowed_memory> book_;
     void (*const notice_)(const std::string&);
+    const std::string call_;
+    const std::uint64_t number_;
     std::unique_ptr<borrowed_memory::entry> entry_;  // until it has ended
     const private_memory memory_;
-    std::string call_;  // of what has ended
+    std::atomic<phase> phase_{phase::going_on};
     state_reference inner_;
     callback<&checked_call::finished> ended_{*this};
 };

@@ -74,11 +74,12 @@ bool checks(group& of) noexcept { return of.home().borrowed() != nullptr; }
 
 future<> checked(group& of, const request& what, duration default_deadline, std::uint64_t place) {
     std::string call = in_words(to_string(describe(what)), what.label);
-    const calls_in_turn::turn turn(of.turns(), call);
-    if (turn.other() && of.size() > 1)
+    std::optional<calls_in_turn::turn> turn;
+    if (place == 0 && of.size() > 1) turn.emplace(of.turns(), call);  // else no thread decides the order
+    if (turn && turn->other())
         refuse(of, call, error::invalid_argument,
                fmt::format(" on one thread while another was calling {}: chance decides their order here, which must be the same on all ranks",
-                           *turn.other()));
+                           *turn->other()));
     auto made = lend<void>(of, memory_of(what, of.who().me, of.size()), std::move(call));
     request copied = what;
     copied.input = made->memory().at(what.input);
@@ -90,6 +91,13 @@ future<> checked(group& of, const request& what, duration default_deadline, std:
     copied.input_list = read;
     future<> inner(of.engine().issue(copied, default_deadline, place));
     return made.release()->follow(std::move(inner));
+}
+
+future<> checked_sync(group& of) {
+    const auto book = of.home().borrowed();
+    const void* const communicator = &of.engine();
+    const std::uint64_t number = book->calls();
+    return of.engine().sync().then([book, communicator, number] { book->synced(communicator, number); });
 }
 
 future<> checked_send(group& of, const message_call& what, duration default_deadline) { return issue_one<void>(of, what, default_deadline); }

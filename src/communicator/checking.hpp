@@ -15,6 +15,8 @@ namespace tutti::detail {
 bool checks(group& of) noexcept;
 /// `place`: reserved; 0: the next.
 future<> checked(group& of, const request& what, duration default_deadline, std::uint64_t place);
+/// Who has awaited it has looked at the end of all calls before.
+future<> checked_sync(group& of);
 future<> checked_send(group& of, const message_call& what, duration default_deadline);
 future<received> checked_recv(group& of, const message_call& what, duration default_deadline);
 future<> checked_exchange(group& of, std::span<const transfer> parts, const message_call& whole, duration default_deadline);

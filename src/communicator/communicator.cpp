@@ -6,6 +6,7 @@
 #include "communicator/group.hpp"
 #include "communicator/home.hpp"
 #include "engine/repeated_call.hpp"
+#include "engine/reserved_places.hpp"
 #include "runtime/shift.hpp"
 #include "transport/arena.hpp"
 
@@ -121,8 +122,12 @@ future<> detail::issue(detail::group& group, const request& what, complaint wron
         else if (const complaint unsupported = detail::check_defined(what)) refuse(group, call(), error::unsupported, ": " + *unsupported);
     }
     const duration deadline = group.home().options().operation;
-    if (!wrong && !what.keep && detail::checks(group)) return detail::checked(group, what, deadline, place);
-    if (!what.keep) return future<>(group.engine().issue(what, deadline, place));
+    if (!what.keep) {
+        future<> made = !wrong && detail::checks(group) ? detail::checked(group, what, deadline, place)
+                                                        : future<>(group.engine().issue(what, deadline, place));
+        if (place != 0) what.reserved->inner()->used();
+        return made;
+    }
     if (what.keep->valid()) throw failure(error::invalid_argument, "a persistent call has called communicators more than once");
     *what.keep = persistent(*group.engine().keep(what, deadline).release());
     return {};

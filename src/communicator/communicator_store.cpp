@@ -22,6 +22,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace tutti {
 namespace {
@@ -68,11 +69,28 @@ public:
 private:
     struct letter {
         explicit letter(std::string frame) : body(body_of(std::move(frame))) {}
+        letter(const letter&) = delete;
+        letter& operator=(const letter&) = delete;
+        ~letter() {
+            if (sent.ready()) sent.take_state()->look();  // what becomes of it shows in the answer
+        }
         std::string body;
         future<> sent;  // destroyed first
     };
     std::list<letter> on_the_way_;
 };
+
+/// Throws away answers for which nobody waits any more. Those that do not come in time are left.
+task<> discard(communicator& ranks, rank from, std::vector<std::uint64_t> answers, call_options limit) {
+    for (const std::uint64_t each : answers) {
+        auto coming = ranks.probe(from, each, limit);
+        const result<received> next = co_await as_result(std::move(coming));
+        if (!next) continue;
+        std::string body(next->count, '\0');
+        auto reading = ranks.recv(std::span<char>(body), from, each, for_ever());
+        (void)co_await as_result(std::move(reading));
+    }
+}
 
 /// What rank 0 has: the keys, and who answers the others. On the progress loop, but for the keys.
 class desk {
@@ -152,14 +170,15 @@ private:
 
     task<> answer(question from, store_request request) {
         auto asking = keys_->ask(std::move(request), no_deadline);
-        std::optional<result<store_reply>> told;
+        store_reply told = store_reply::refusal("nobody waits for it any more");
         try {
-            told.emplace(co_await std::move(asking));
+            result<store_reply> reply = co_await std::move(asking);
+            if (reply) told = std::move(*reply);
         } catch (const failure&) {
-            // Nobody waits for it any more.
+            // It was cancelled. The one who asked counts on an answer to throw away.
         }
         waiting_.erase(from);
-        if (told && *told) replies_.send(*ranks_, protocol::frame(from.second, **told), from.first, from.second);
+        replies_.send(*ranks_, protocol::frame(from.second, told), from.first, from.second);
     }
 
     const std::unique_ptr<communicator> ranks_;
@@ -203,23 +222,26 @@ class channel_to_keeper final : public request_channel {
 public:
     channel_to_keeper(std::shared_ptr<context::state> home, std::unique_ptr<communicator> ranks) : home_(std::move(home)), ranks_(std::move(ranks)) {}
     ~channel_to_keeper() override {
-        if (!closed_) (void)detail::spawn(*home_, leave_and_close(std::move(ranks_)));  // which takes its time
+        if (!closed_) (void)detail::spawn(*home_, leave_and_close(std::move(ranks_), std::move(late_)));  // which takes its time
     }
 
     task<result<store_reply>> ask(store_request request, time_point deadline) override {
         event_loop& loop = co_await this_loop;
+        auto discarding = discard(*ranks_, keeper, answers_there(), for_ever());
+        co_await std::move(discarding);
         const std::uint64_t id = ++asked_;
         asked_for_.send(*ranks_, protocol::frame(id, request), keeper, requests);
+        owed_answer owed(*this, id);
         auto coming = ranks_->probe(keeper, id, until(loop, deadline));
         const result<received> next = co_await as_result(std::move(coming));
         if (!next) {
-            forget(id);
             co_return next.failure().code() == error::timed_out ? failure(error::timed_out, "") : next.failure();
         }
         std::string body(next->count, '\0');
         auto reading = ranks_->recv(std::span<char>(body), keeper, id, for_ever());
         const result<received> came = co_await as_result(std::move(reading));
         if (!came) co_return came.failure();
+        owed.received();
         auto reply = protocol::parse_reply(body);
         if (!reply || reply->id != id)
             co_return failure(error::protocol_error, fmt::format("rank {} sent what is no answer of {}", keeper, name()));
@@ -227,6 +249,9 @@ public:
     }
     task<result<>> close(time_point deadline) override {
         closed_ = true;
+        event_loop& loop = co_await this_loop;
+        auto discarding = discard(*ranks_, keeper, std::exchange(late_, {}), until(loop, deadline));
+        co_await std::move(discarding);
         say_leave(asked_for_, *ranks_);
         auto closing = close_in_time(*ranks_, deadline);
         co_return co_await std::move(closing);
@@ -236,13 +261,51 @@ public:
 private:
     static constexpr rank keeper = 0;
 
+    /// Of a request that was sent. Where it is not received by the end of this, the keeper hears that nobody waits for it any more.
+    class owed_answer {
+    public:
+        owed_answer(channel_to_keeper& by, std::uint64_t id) : by_(by), id_(id) {}
+        owed_answer(const owed_answer&) = delete;
+        owed_answer& operator=(const owed_answer&) = delete;
+        ~owed_answer() {
+            if (received_) return;
+            by_.late_.push_back(id_);
+            by_.forget(id_);
+        }
+        void received() noexcept { received_ = true; }
+
+    private:
+        channel_to_keeper& by_;
+        const std::uint64_t id_;
+        bool received_ = false;
+    };
+
+    /// Of the late ones; they are not late any more.
+    std::vector<std::uint64_t> answers_there() {
+        std::vector<std::uint64_t> there;
+        std::erase_if(late_, [&](std::uint64_t id) {
+            try {
+                if (!ranks_->try_probe(keeper, id)) return false;
+            } catch (const failure&) {  // of the communicator: what is asked next hears of it
+                return false;
+            }
+            there.push_back(id);
+            return true;
+        });
+        return there;
+    }
+
     static void say_leave(mail& by, communicator& ranks) {
         store_request request;
         request.op = store_op::leave;
         by.send(ranks, protocol::frame(0, request), keeper, requests);
     }
-    static task<> leave_and_close(std::unique_ptr<communicator> ranks) {
+    static task<> leave_and_close(std::unique_ptr<communicator> ranks, std::vector<std::uint64_t> late) {
         mail last;
+        call_options limit;
+        limit.deadline = std::chrono::seconds(30);
+        auto discarding = discard(*ranks, keeper, std::move(late), limit);
+        co_await std::move(discarding);
         say_leave(last, *ranks);
         co_await ranks->close();
     }
@@ -257,6 +320,7 @@ private:
     const std::shared_ptr<context::state> home_;
     std::unique_ptr<communicator> ranks_;
     std::uint64_t asked_ = 0;
+    std::vector<std::uint64_t> late_;  // requests whose answers nobody waits for, and that still come
     mail asked_for_;
     bool closed_ = false;
 };

@@ -57,6 +57,7 @@ void flight::watcher::cancel() noexcept {
 void flight::watcher::forget() noexcept {
     if (!state_ || !state_->done()) return;
     if (watched_) state_->settle();
+    state_->look();
     state_ = {};
 }
 

@@ -232,8 +232,8 @@ complaint check_list(std::string_view role, std::span<const buffer> list, const_
     for (std::size_t index = 0; index < list.size(); ++index) {
         const const_buffer each = list[index];
         if (check_memory(role, each)) return check_memory(fmt::format("{}'s buffer {}", role, index), each);
-        if (complaint wrong = role == "input" ? check_same_type(each, like) : check_same_type(like, each))
-            return *wrong + fmt::format(", in buffer {} of its list", index);
+        if (check_same_type(list[0], each)) return fmt::format("the {}'s list holds {} in buffer {}, and {} in buffer 0", role, name(each.type), index, name(list[0].type));
+        if (complaint wrong = role == "input" ? check_same_type(each, like) : check_same_type(like, each)) return wrong;
         if (each.count != count) return check_count(fmt::format("{}'s buffer {}", role, index), each.count, count);
     }
     return {};

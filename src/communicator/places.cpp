@@ -1,6 +1,7 @@
 #include <tutti/communicator.hpp>
 
 #include "communicator/check.hpp"
+#include "communicator/checking.hpp"
 #include "communicator/group.hpp"
 #include "engine/reserved_places.hpp"
 
@@ -29,13 +30,13 @@ detail::complaint detail::take_place(const engine& of, const request& what, std:
     reserved_places* const made = what.reserved->inner();
     if (!made || made->left() == 0) return "no reserved place is left";
     if (&made->engine() != &of) return "its place was reserved on another communicator";
-    place = made->take();
+    place = made->next();
     return {};
 }
 
 future<> communicator::sync() {
     if (!group_->made().here()) return detail::failed_future(group_->foreign());
-    return group_->engine().sync();
+    return detail::checks(*group_) ? detail::checked_sync(*group_) : group_->engine().sync();
 }
 
 }  // namespace tutti

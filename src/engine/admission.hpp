@@ -54,6 +54,14 @@ public:
             }
         return nullptr;
     }
+    /// Whether one of those that wait is such a one.
+    template <class Such>
+    bool any_waits(Such such) const noexcept {
+        for (const kind& each : kinds_)
+            for (const operation* waiting = each.waiting.first; waiting; waiting = waiting->next)
+                if (such(*waiting)) return true;
+        return false;
+    }
     /// One that never begins.
     operation* drop() noexcept {
         for (kind& each : kinds_)

@@ -112,8 +112,8 @@ void engine::issuing::enter(operation& made, std::uint64_t place) noexcept {
     made.patience = first_patience;
     made.warning = of_.settings_.stall_warning;
     made.take_place(of_.take_place(place));
-    of_.recent_[made.sequence % of_.recent_.size()] = made.what;
-    if (made.what.label != 0) of_.recent_labels_[made.sequence % of_.recent_labels_.size()].set(made.asked.label);
+    made.turn = ++of_.entered_;
+    of_.remember(made);
     // A user's function is not run inside of a call.
     const bool alone = ++of_.pending_ == 1 && !of_.fresh_posted_ && made.lanes != lane_kind::bulk && !made.asked.op.user() &&
                        !of_.held(made.sequence);

@@ -154,6 +154,12 @@ private:
     friend class port;
     friend class messenger;
 
+    /// A call, to name what a straggler speaks of.
+    struct called_before {
+        std::uint64_t sequence = 0;
+        descriptor what;
+        label_text label;  // where there is one
+    };
     struct plan_key {
         collective kind;
         std::uint8_t algorithm;
@@ -241,7 +247,10 @@ private:
     std::uint64_t take_place(std::uint64_t reserved) noexcept;
     bool held(std::uint64_t sequence) const noexcept;
     void watch_held() noexcept;
+    void remember(const operation& made) noexcept;
+    const called_before& recent(std::uint64_t sequence) const noexcept { return recent_[sequence % recent_.size()]; }
     bool under_way(std::uint64_t collectives, std::uint64_t messages) const noexcept;
+    void cancel_sync(std::uint64_t number) noexcept;
     void post_syncs() noexcept;
     report about_sync() const;
     void look_at_syncs() noexcept;
@@ -269,6 +278,7 @@ private:
     report report_of(const operation& which) const;
     operation* first_live(lane_kind lanes) const noexcept;
     std::string about_stall(operation& which, duration waited) const;
+    std::string behind_reserved(const operation& which) const;
     std::string waited_for(operation& which, std::vector<rank>& peers) const;
     void finish_ended() noexcept;
     void post_news() noexcept;
@@ -296,13 +306,16 @@ private:
         std::uint64_t end;
     };
     std::vector<reservation> reserved_;  // in their order
-    /// Waits for so many collectives and messages.
+    /// Waits for the first so many collectives and messages that were called.
     struct sync_call {
+        std::uint64_t number;
         std::uint64_t collectives;
         std::uint64_t messages;
         detail::future_source<> told;
     };
     std::vector<sync_call> syncs_;
+    std::uint64_t syncs_called_ = 0;
+    std::uint64_t entered_ = 0;  // collectives called in all
     bool syncs_posted_ = false;  // on_syncs_ is posted
     bool said_goodbye_ = false;
     std::size_t pending_ = 0;
@@ -310,8 +323,7 @@ private:
     std::atomic<operation*> returned_{nullptr};       // without the guard; linked by `next`, the last first
     std::size_t out_ = 0;                             // operations that callers, or the engine for them, hold
     std::shared_ptr<engine> self_;                    // from the first one on, until it has shut down and all are back
-    std::array<descriptor, 64> recent_{};   // by sequence, to name what a straggler speaks of
-    std::array<label_text, 64> recent_labels_;  // of those that have one
+    std::array<called_before, 64> recent_;  // by sequence
     /// A call for which a peer has another name. The peer is asked for it, before the engine fails.
     struct differing_call {
         rank peer;

@@ -169,11 +169,15 @@ void engine::overdue(operation& which) noexcept {
             const auto waited = std::chrono::duration<double>(which.asked.deadline).count();
             operation* const before = admission_.keeps(which.lanes, which.sequence) ? first_live(which.lanes) : nullptr;
             operation& slow = before ? *before : which;
-            std::string behind = before ? fmt::format(", which begins when {} #{} has ended,", slow.name(), slow.sequence) : "";
-            if (held(which.sequence))
-                behind = fmt::format(", which begins when rank {} has called what it reserved place #{} for,", who_.me, reserved_.front().next);
-            why.cause = fmt::format("rank {} waited {:g} s in {} #{}{} for {}", who_.me, waited, which.name(), which.sequence, behind,
-                                    waited_for(slow, why.peers));
+            const std::string behind = before ? fmt::format(", which begins when {} #{} has ended,", slow.name(), slow.sequence) : "";
+            if (held(which.sequence)) {
+                why.root = who_.me;
+                why.peers = {who_.me};
+                why.cause = fmt::format("rank {} waited {:g} s in {}", who_.me, waited, behind_reserved(which));
+            } else {
+                why.cause = fmt::format("rank {} waited {:g} s in {} #{}{} for {}", who_.me, waited, which.name(), which.sequence, behind,
+                                        waited_for(slow, why.peers));
+            }
             fail_locked(std::move(why), true);
             return;
         }
@@ -182,9 +186,15 @@ void engine::overdue(operation& which) noexcept {
         if (asks) which.patience *= 2;
         if (tells) which.warning = twice(which.warning);
         watch(which);
-        if (&which != first_live(which.lanes)) return;  // what waits for another operation is not the one to ask about
+        if (held(which.sequence)) {
+            asks = false;
+            if (tells && &which == fresh_.first) stall = fmt::format("{} has waited {:.0f} s", behind_reserved(which), std::chrono::duration<double>(passed).count());
+        } else if (&which != first_live(which.lanes)) {
+            return;  // what waits for another operation is not the one to ask about
+        } else if (tells) {
+            stall = about_stall(which, passed);
+        }
         if (which.what.label != 0) label.set(which.asked.label);
-        if (tells) stall = about_stall(which, passed);
     }
     if (asks) observer_->waits(which.sequence, which.what, label.view());
     if (!stall.empty()) observer_->stalls(stall);
@@ -193,19 +203,26 @@ void engine::overdue(operation& which) noexcept {
 void engine::compare(rank peer, std::uint64_t sequence, const descriptor& theirs, std::string_view label) noexcept {
     const std::lock_guard lock(guard_);
     if (!remembers(sequence)) return;
-    const descriptor& mine = recent_[sequence % recent_.size()];
+    const descriptor mine = recent(sequence).what;
     if (mine != theirs) disagreed(peer, sequence, mine, theirs, label);
 }
 
 /// Whether it has been called here, and is not forgotten.
-bool engine::remembers(std::uint64_t sequence) const noexcept {
-    return called(sequence) && next_sequence_ - sequence <= recent_.size();
+bool engine::remembers(std::uint64_t sequence) const noexcept { return sequence != 0 && recent(sequence).sequence == sequence; }
+
+/// Unless a call from a later place is remembered already.
+void engine::remember(const operation& made) noexcept {
+    called_before& slot = recent_[made.sequence % recent_.size()];
+    if (slot.sequence > made.sequence) return;
+    slot.sequence = made.sequence;
+    slot.what = made.what;
+    if (made.what.label != 0) slot.label.set(made.asked.label);
 }
 
 /// In words; empty where there is none, or it is forgotten.
 std::string_view engine::label_of(std::uint64_t sequence) const noexcept {
-    const bool known = remembers(sequence) && recent_[sequence % recent_.size()].label != 0;
-    return known ? recent_labels_[sequence % recent_labels_.size()].view() : std::string_view();
+    const bool known = remembers(sequence) && recent(sequence).what.label != 0;
+    return known ? recent(sequence).label.view() : std::string_view();
 }
 
 /// `label`: theirs, where it is known.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
 #include <utility>
 
@@ -41,12 +42,18 @@ void engine::give_up(std::uint64_t next, std::uint64_t end) noexcept {
     if (!made_.here() || next == end) return;
     const std::lock_guard lock(guard_);
     report why;
-    why.code = error::invalid_argument;
+    why.code = error::aborted;
     why.root = who_.me;
     why.peers = {who_.me};
-    why.cause = fmt::format("rank {} gave up {} reserved place{} in the order, from #{} on, without a call", who_.me, end - next,
-                            end - next == 1 ? "" : "s", next);
+    why.cause = fmt::format("rank {} gave up {} reserved place{} in the order, from #{} on, without a call{}", who_.me, end - next,
+                            end - next == 1 ? "" : "s", next, std::uncaught_exceptions() > 0 ? ", because of an exception" : "");
     fail_locked(std::move(why), true);
+}
+
+/// What people hear of a call that cannot begin yet: it is this rank that keeps it waiting.
+std::string engine::behind_reserved(const operation& which) const {
+    return fmt::format("{} #{}, which begins when rank {} has called what it reserved place #{} for", which.name(), which.sequence, who_.me,
+                       reserved_.front().next);
 }
 
 /// Those that cannot begin yet have deadlines, too.
@@ -58,15 +65,37 @@ void engine::watch_held() noexcept {
 // ---- all that was called before
 
 future<> engine::sync() {
-    auto [end, told] = detail::make_future();
     const std::lock_guard lock(guard_);
+    const std::uint64_t number = ++syncs_called_;
+    auto [end, told] = detail::make_future([known = weak_from_this(), number] {
+        if (const auto here = known.lock()) here->cancel_sync(number);
+    });
     if (failure_ || shut_) {
         told.fail(failure(about_sync()));
     } else {
-        syncs_.push_back({next_sequence_ - 1, messages_.calls(), std::move(told)});
+        syncs_.push_back({number, entered_, messages_.calls(), std::move(told)});
         post_syncs();
     }
     return std::move(end);
+}
+
+/// Its future was cancelled, or dropped.
+void engine::cancel_sync(std::uint64_t number) noexcept {
+    std::optional<detail::future_source<>> told;
+    {
+        const std::lock_guard lock(guard_);
+        const auto found = std::find_if(syncs_.begin(), syncs_.end(), [number](const sync_call& each) { return each.number == number; });
+        if (found == syncs_.end()) return;
+        told = std::move(found->told);
+        syncs_.erase(found);
+    }
+    report why;
+    why.code = error::cancelled;
+    why.operation = "sync";
+    why.communicator = who_.communicator;
+    why.local = who_.me;
+    why.cause = "it was cancelled";
+    told->fail(failure(std::move(why)));
 }
 
 report engine::about_sync() const {
@@ -77,10 +106,11 @@ report engine::about_sync() const {
 
 /// Whether one of the first so many collectives or messages has not ended, or its caller has not been told.
 bool engine::under_way(std::uint64_t collectives, std::uint64_t messages) const noexcept {
+    const auto before = [collectives](const operation& each) { return each.turn <= collectives; };
     for (const operation_list* in : {&live_, &fresh_, &ended_})
         for (const operation* each = in->first; each; each = each->next)
-            if (each->sequence <= collectives) return true;
-    return admission_.keeps(lane_kind::small, collectives) || admission_.keeps(lane_kind::bulk, collectives) || messages_.under_way(messages);
+            if (before(*each)) return true;
+    return admission_.any_waits(before) || messages_.under_way(messages);
 }
 
 void engine::post_syncs() noexcept {

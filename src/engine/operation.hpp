@@ -90,6 +90,7 @@ public:
     }
 
     std::uint64_t sequence = 0;
+    std::uint64_t turn = 0;  // the how manyeth collective this rank has called; differs where places were reserved
     std::uint32_t epoch = 0;
     descriptor what;
     request asked;

@@ -10,10 +10,9 @@ namespace tutti {
 /// A frame of an operation that expects nothing here: it is early, or the ranks do not run the same program.
 landing port::unexpected(const frame& head) noexcept {
     recv_channel* front = receivers_.first;
-    const auto& recent = owner_.recent_;
     const bool begun = owner_.has_begun(kind_, head.sequence);
     if (begun && owner_.remembers(head.sequence)) {
-        const descriptor& mine = recent[head.sequence % recent.size()];
+        const descriptor mine = owner_.recent(head.sequence).what;
         if (mine != head.what) return disagreed(mine, head);
     }
     if (alone() && front && head.sequence > front->at.of().sequence)

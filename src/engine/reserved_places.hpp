@@ -18,8 +18,9 @@ public:
 
     const class engine& engine() const noexcept { return *of_; }
     std::size_t left() const noexcept { return static_cast<std::size_t>(end_ - next_); }
-    /// Where there is one.
-    std::uint64_t take() noexcept { return next_++; }
+    /// Where there is one left.
+    std::uint64_t next() const noexcept { return next_; }
+    void used() noexcept { ++next_; }
 
 private:
     const std::shared_ptr<class engine> of_;

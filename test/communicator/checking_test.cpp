@@ -4,6 +4,9 @@
 #include "support/rank_threads.hpp"
 #include "support/ranks.hpp"
 
+#include <tutti/communicator_store.hpp>
+#include <tutti/reducer.hpp>
+
 #include <algorithm>
 #include <mutex>
 #include <thread>
@@ -243,6 +246,62 @@ TEST_CASE("futures that nobody awaits, or that are dropped early, are told of") 
         "rank 0: the future of all_reduce i32 sum count 2 'loss' was never awaited: nobody knows whether the call ended well, or before its memory was used again",
         "rank 1: the future of all_reduce i32 sum count 2 'loss' was never awaited: nobody knows whether the call ended well, or before its memory was used again",
         "rank 1: the future of recv i32 count 3 from rank 0 tag 0 was dropped before its end"});
+}
+
+TEST_CASE("a sync looks at the end of what was called before it, and what the library calls for itself is no mistake") {
+    run_ranks(2, [](communicator& world) -> task<> {
+        std::vector<int> data{1, 2};
+        auto called = world.all_reduce(data, sum);
+        co_await world.sync();
+        called = {};
+        std::vector<float> gradient(3000, 1);
+        std::vector<parameter> parameters;
+        parameters.emplace_back("weights", gradient);
+        reducer step(world, parameters, {});
+        for (int turn = 0; turn < 3; ++turn) {
+            step.ready(0);
+            co_await step.finish();
+        }
+        auto making = store_over(world);
+        const std::unique_ptr<store> keys = co_await std::move(making);
+        event_loop& loop = co_await this_loop;
+        const result<std::int64_t> counted = co_await keys->add("ranks", 1, loop.now() + std::chrono::seconds(10));
+        CHECK(counted.has_value());
+        const result<> closed = co_await keys->close(loop.now() + std::chrono::seconds(10));
+        CHECK(closed.has_value());
+    }, checking());
+    CHECK(notices == std::vector<std::string>{});
+}
+
+TEST_CASE("a call that goes on by `then` hears of its end, and nothing is kept of one that is dropped") {
+    run_ranks(2, [](communicator& world) -> task<> {
+        std::vector<int> data(100'000);
+        call_options soon;
+        soon.deadline = std::chrono::seconds(1);
+        auto late = world.recv(data, 1 - world.rank(), 3, soon).then([](received) {});
+        CHECK((co_await as_result(std::move(late))).failure().code() == error::timed_out);
+        for (int turn = 0; turn < 10; ++turn) (void)world.recv(data, 1 - world.rank(), 3).then([](received) {});
+        co_await world.barrier();
+    }, checking());
+    for (const std::string& each : notices) CHECK(each.ends_with("was dropped before its end"));
+    CHECK(notices.size() == 20);
+}
+
+TEST_CASE("places are used on any thread, beside the calls of another") {
+    run_ranks_on_threads(2, [](communicator& world) -> task<> {
+        constexpr std::size_t calls = 200;
+        places mine = world.reserve(calls);
+        std::thread other([&] {
+            call_options next;
+            next.place = &mine;
+            for (std::size_t each = 0; each < calls; ++each) world.barrier(next).get();
+        });
+        std::vector<future<>> plain;
+        for (std::size_t each = 0; each < calls; ++each) plain.push_back(world.barrier());
+        for (auto& each : plain) co_await std::move(each);
+        other.join();
+    }, [options = checking()](rank) { return options; });
+    CHECK(notices == std::vector<std::string>{});
 }
 
 TEST_CASE("what ends because the communicator has failed says nothing more") {

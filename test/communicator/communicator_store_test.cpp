@@ -1,6 +1,7 @@
 #include <tutti/communicator_store.hpp>
 
 #include "failures.hpp"
+#include "job.hpp"
 #include "over_each.hpp"
 #include "rendezvous/store_suite.hpp"
 #include "support/ranks.hpp"
@@ -66,6 +67,28 @@ task<> wait_in_vain(communicator& world) {
     CHECK(late.value() == "but now");
     const result<> closed = co_await keys->close(soon(loop));
     CHECK(closed.has_value());
+}
+
+/// Values whose answers are on their way when their deadlines pass.
+task<> ask_too_shortly(communicator& world, duration longest) {
+    auto making = store_over(world);
+    const std::unique_ptr<store> keys = co_await std::move(making);
+    event_loop& loop = co_await this_loop;
+    int in_time = 0, late = 0;
+    for (int turn = 0; turn < 40; ++turn) {
+        const std::string key = fmt::format("key {}", turn);
+        if (world.rank() == 0) {
+            const result<> set = co_await keys->set(key, std::string(turn % 2 == 0 ? 10 : 200'000, 'x'), soon(loop));
+            CHECK(set.has_value());
+        } else {
+            const result<std::string> got = co_await keys->get(key, loop.now() + longest * turn / 40);
+            (got ? in_time : late) += 1;
+        }
+        co_await world.barrier();
+    }
+    if (world.rank() != 0) CHECK(late > 0);
+    if (world.rank() != 0) CHECK(in_time > 0);
+    co_await closing(*keys);
 }
 
 /// One rank is gone without a word; the others' operations end.
@@ -144,6 +167,22 @@ TEST_CASE("the same over every transport") { run_over_each(3, ask_at_once); }
 
 TEST_CASE("a key that nobody sets in time is named, and may be asked for again") {
     for (const int size : {1, 3}) run_ranks(size, wait_in_vain);
+}
+
+TEST_CASE("answers that come too late are thrown away, long and short ones") {
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+        CAPTURE(seed);
+        line_options line;
+        line.latency = std::chrono::milliseconds(1);
+        line.jitter = std::chrono::milliseconds(3);
+        job ranks(seed, line);
+        ranks.run(3, [](std::unique_ptr<communicator> all) -> task<> {
+            communicator& world = *all;
+            auto work = ask_too_shortly(world, std::chrono::milliseconds(20));
+            co_await std::move(work);
+            co_await world.close();
+        });
+    }
 }
 
 TEST_CASE("when a rank has gone the operations of those that the keeper answers end") {

@@ -232,11 +232,11 @@ const row rows[] = {
      [](communicator& c) {
          return c.scatter(list{at(64, 4), at(129, 4), at(192, 4)}, at(0, 4), 1);
      }},
-    {"the input holds f32, the output f64, in buffer 1 of its list",
+    {"the output's list holds f64 in buffer 1, and f32 in buffer 0",
      [](communicator& c) {
          return c.all_gather(at(0, 4), list{at(64, 4), at(128, 4, data_type::f64), at(192, 4)});
      }},
-    {"the input holds i32, the output f32, in buffer 0 of its list",
+    {"the input holds i32, the output f32",
      [](communicator& c) {
          return c.scatter(list{at(64, 4, data_type::i32), at(128, 4), at(192, 4)}, at(0, 4), 1);
      }},

@@ -85,6 +85,33 @@ TEST_CASE("several syncs end in the order of what they wait for, and one may be 
     });
 }
 
+TEST_CASE("a sync can be cancelled, has a deadline like any wait, and waits for no call that was made later in an earlier place") {
+    run_ranks(2, [](communicator& world) -> task<> {
+        std::vector<int> data(1);
+        auto never = world.recv(data, 1 - world.rank(), 5);
+        auto cancelled = world.sync();
+        cancelled.cancel();
+        CHECK((co_await as_result(std::move(cancelled))).failure().code() == error::cancelled);
+        std::optional<error> ended;
+        try {
+            co_await with_deadline(world.sync(), std::chrono::seconds(1));
+        } catch (const failure& why) {
+            ended = static_cast<error>(why.code().value());
+        }
+        CHECK(ended == error::timed_out);
+        never = {};
+        places mine = world.reserve(1);
+        call_options next;
+        next.place = &mine;
+        auto before = world.sync();
+        auto later = world.rank() == 0 ? world.barrier(next) : future<>();
+        co_await std::move(before);
+        CHECK(!later.ready());
+        if (world.rank() == 0) co_await std::move(later);
+        else co_await world.barrier(next);
+    });
+}
+
 TEST_CASE("a receive that ends alone ends well for a sync, and a communicator that fails does not") {
     run_ranks(2, [](communicator& world) -> task<> {
         std::vector<int> data(1);

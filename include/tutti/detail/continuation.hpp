@@ -52,17 +52,18 @@ private:
         else go_on();
     }
     void go_on() noexcept {
+        from_->look();
         if (!claim()) return end(failure(error::cancelled, "the future was dropped before its function was called"));
         const auto* why = from_->why();
         if (why && !hears_failures) return end(*why);
         end(outcome());
     }
     result<value> outcome() noexcept {
-        auto function = std::move(function_);
+        Function function = std::move(*function_);
         function_.reset();
         try {
-            if constexpr (std::is_void_v<value>) return call(*function), result<>();
-            else return call(*function);
+            if constexpr (std::is_void_v<value>) return call(function), result<>();
+            else return call(function);
         } catch (const failure& why) {
             return why;
         } catch (const std::exception& thrown) {
