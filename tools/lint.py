@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads the tree and reports what breaks the rules of the house: floors, sizes, names, tests, coroutine hazards, loose ends.
+"""Reads the tree and reports what breaks the rules of the house: floors, sizes, names, tests, coroutine hazards, loose ends, dead links.
 
 It knows C++ by its brackets only, which is enough for code that keeps to the style. Whether headers compile alone is another
 test (test/lint/self_contained.py), because it needs a compiler.
@@ -111,6 +111,7 @@ LOOSE_END = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")  # in parts
 PORT_GUESS = re.compile(r"\b\w*(free|unused|available|random)_(tcp_)?port\w*|\b(find|pick|guess)_\w*port\w*", re.I)
 
 FOLDERS = ["include", "src", "test", "tools", "examples", "bench", "docs", ".ci", "subprojects/packagefiles"]
+ROOT_PAGES = ["README.md", "CONTRIBUTING.md", "SECURITY.md"]
 CODE = {".cpp", ".hpp"}
 TEXT = CODE | {".py", ".build", ".md", ".sh", ""}
 NOT_READ = {"test/lint/lint_test.py"}  # full of what must be found
@@ -136,6 +137,29 @@ def without_text(source):
 
     code = token.sub(replace, source)
     return re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", lambda match: blank(match.group()), code, flags=re.M)
+
+
+def without_code(page):
+    """A page of Markdown with its blocks of code, its comments and its `code` blanked out."""
+    code = re.compile(r"^[ ]*(?P<fence>```+|~~~+).*?^[ ]*(?P=fence)|<!--.*?-->|(?P<tick>`+)(?!`)(?:(?!\n\n).)+?(?<!`)(?P=tick)(?!`)", re.M | re.S)
+    return code.sub(lambda match: blank(match.group()), page)
+
+
+def anchors(page):
+    """What may follow the # in a link to this page: its own marks, and its headings by GitHub's rule."""
+    outside = without_code(page)
+    found = set(re.findall(r'<a name="([^"]+)">', outside))
+    for match in re.finditer(r"^#{1,6}[ \t]+(\S.*)$", page, re.M):
+        if outside[match.start()] != "#":
+            continue  # a comment in a block of code
+        words = re.sub(r"\]\([^)]*\)", "", match[1]).rstrip("# \t").lower()  # of a link its text alone
+        plain = anchor = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+        repeats = 0
+        while anchor in found:
+            repeats += 1
+            anchor = f"{plain}-{repeats}"
+        found.add(anchor)
+    return found
 
 
 def closing(code, start):
@@ -219,6 +243,9 @@ class tree:
                 name = path.relative_to(self.root).as_posix()
                 if path.is_file() and path.suffix in TEXT and name not in NOT_READ and "__pycache__" not in name:
                     self.files[name] = path.read_text(errors="replace")
+        for name in ROOT_PAGES:
+            if (self.root / name).is_file():
+                self.files[name] = (self.root / name).read_text(errors="replace")
         for path in sorted((self.root / "subprojects").glob("*.wrap")):  # not what they unpack beside themselves
             self.files[path.relative_to(self.root).as_posix()] = path.read_text(errors="replace")
 
@@ -331,6 +358,20 @@ class tree:
             if folder and f"subprojects/packagefiles/{folder[1]}/meson.build" not in self.files:
                 self.report(name, number, "wrap", f"there is no subprojects/packagefiles/{folder[1]}/meson.build")
 
+    def check_links(self, name):
+        root = self.root.resolve()
+        text = without_code(self.files[name])
+        for match in re.finditer(r"\]\(\s*([^)\s]+)", text):
+            if re.match(r"[A-Za-z][\w+.-]*:", match[1]):
+                continue  # a page elsewhere
+            line = line_of(text, match.start(1))
+            path, _, anchor = match[1].partition("#")
+            target = (root / name).parent.joinpath(path).resolve() if path else root / name
+            if not target.exists() or not target.is_relative_to(root):
+                self.report(name, line, "link", f"'{match[1]}': there is no such file")
+            elif anchor and anchor not in anchors(self.files.get(target.relative_to(root).as_posix(), "")):
+                self.report(name, line, "link", f"'{match[1]}': there is no such heading")
+
     def check_text(self, name):
         for number, line in enumerate(self.files[name].split("\n"), 1):
             if LOOSE_END.search(line):
@@ -343,6 +384,8 @@ class tree:
             self.check_text(name)
             if name.endswith(".wrap"):
                 self.check_wrap(name)
+            if name.endswith(".md"):
+                self.check_links(name)
             if pathlib.PurePath(name).suffix not in CODE:
                 continue
             code = without_text(self.files[name])

@@ -48,6 +48,17 @@ BAD = [
     ("src/base/a.hpp", "// TODO: finish\n", "loose end", 1),
     ("docs/a.md", "\nFIXME\n", "loose end", 2),
     ("subprojects/a.wrap", "[wrap-file]\npatch_directory = b\n", "wrap", 2),
+    ("docs/a.md", "\nRead [this](nowhere.md).\n", "link", 2),
+    ("README.md", "![a picture](docs/nowhere.svg)\n", "link", 1),
+    ("SECURITY.md", "[`code`](src/nowhere/)\n", "link", 1),
+    ("examples/a/README.md", "two\n[lines\nof text](../nowhere.md)\n", "link", 3),
+    ("docs/a.md", "[not of the tree](../../)\n", "link", 1),
+    ("docs/a.md", "[not relative](/docs/a.md)\n", "link", 1),
+    ("docs/a.md", "# One\n[two](#two)\n", "link", 2),
+    ("docs/a.md", "[here](../CONTRIBUTING.md#not-there)\n", "link", 1),
+    ("docs/a.md", "# One\n# One\n[only two of them](#one-2)\n", "link", 3),
+    ("docs/a.md", "```\n# No heading\n```\n[code](#no-heading)\n", "link", 4),
+    ("docs/a.md", "[a line](../src/communicator/communicator.cpp#L1)\n", "link", 1),
 ]
 
 GOOD = [
@@ -66,13 +77,20 @@ GOOD = [
     ("src/transport/a.hpp", "const signals_blocked guard;\nresolver.async_resolve(host, port, done);\n"),
     ("src/algorithm/ring.cpp", ""),
     ("subprojects/a.wrap", "[wrap-file]\ndirectory = b\npatch_directory = a\n"),
+    ("docs/a.md", "[elsewhere](https://nowhere.example/a.md#one), [mail](mailto:somebody@nowhere.example)\n"),
+    ("docs/a.md", "[a file](../src/communicator/communicator.cpp), [a folder](../src), [itself](a.md), [a heading](../CONTRIBUTING.md#add-a-test)\n"),
+    ("README.md", "# One, and `two_three`: it's 4-5!\n[one](#one-and-two_three-its-4-5) and [one](README.md#one-and-two_three-its-4-5)\n"),
+    ("docs/a.md", "# One\n## One\n# One\n[the first](#one), [the second](#one-1), [the third](#one-2)\n"),
+    ("docs/a.md", "<a name=\"a-mark\"></a>*A mark.* [It](#a-mark)\n"),
+    ("docs/a.md", "# [Linked](../src) ##\n[its text](#linked)\n"),
+    ("docs/a.md", "```cpp\nf([&](int n) {});\n```\n<!-- around\nf([](a b) {});\n-->\nor `[](auto x) {}`, ``[`](nowhere)``\n"),
 ]
 
 
 def problems(name, text):
     with tempfile.TemporaryDirectory() as root:
         path = pathlib.Path(root, name)
-        path.parent.mkdir(parents=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         task = pathlib.Path(root, "include", "tutti", "communicator.hpp")
         task.parent.mkdir(parents=True, exist_ok=True)
@@ -80,6 +98,8 @@ def problems(name, text):
         source = pathlib.Path(root, "src", "communicator", "communicator.cpp")
         source.parent.mkdir(parents=True, exist_ok=True)
         source.write_text("")
+        page = pathlib.Path(root, "CONTRIBUTING.md")
+        page.write_text("# Contributing\n\n## Add a test\n")
         overlay = pathlib.Path(root, "subprojects", "packagefiles", "a", "meson.build")
         overlay.parent.mkdir(parents=True, exist_ok=True)
         overlay.write_text("")
