@@ -1,6 +1,8 @@
 // Places in the order of a communicator's calls, taken before the calls that use them.
 #pragma once
 
+#include <tutti/detail/compiler.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>

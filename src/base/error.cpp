@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
 namespace tutti {
 namespace {
 
@@ -65,7 +63,6 @@ std::string to_string(const report& what) {
     text += what.cause.empty() ? what.code.message() : what.cause;
     if (once && !what.label.empty() && what.cause.find(what.label) == std::string::npos) fmt::format_to(out, " ({})", what.label);
     if (what.total_bytes != 0) fmt::format_to(out, " after {} of {} bytes", what.done_bytes, what.total_bytes);
-    std::replace(text.begin(), text.end(), '\n', ' ');  // a cause may be what a function of the user's threw
     return text;
 }
 

@@ -114,6 +114,7 @@ void engine::operator_threw(operation& which, const char* what) noexcept {
     why.peers = {who_.me};
     why.cause = fmt::format("operator '{}' threw on rank {} in {} #{}: {}", which.asked.op.user()->name(), who_.me, which.name(),
                             which.sequence, what);
+    std::replace(why.cause.begin(), why.cause.end(), '\n', ' ');  // a failure is one line
     fail_locked(std::move(why), true);
 }
 
