@@ -261,7 +261,7 @@ public:
 
     /// The next `count` places in the order of collectives, at most 2^20, for calls that come later. All ranks reserve as many, in that order.
     places reserve(std::size_t count);
-    /// Ends when all collectives and messages that this rank alone has called before have ended, but for probes and monitored barriers.
+    /// Ends when all collectives and messages that this rank has called before have ended, but for probes and monitored barriers. Not collective.
     future<> sync();
     /// Ends when the communicator has failed, with that failure, whether or not an operation is under way; or with error::closed when it is
     /// closed. May be dropped.

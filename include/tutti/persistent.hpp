@@ -75,8 +75,8 @@ private:
 ///     persistent step = co_await std::move(making);
 ///
 /// All ranks of `of` make their calls in the same order, which is that of its splits: each is a call of a child of its own, with links of its
-/// own, which the object closes without waiting when it is destroyed. So the ranks wait for their last starts before. What `call` refers to
-/// outlives the task.
+/// own. An object that is destroyed leaves its child without waiting for the other ranks, so wait for the last start before. The objects that
+/// `call` refers to outlive the task.
 template <class Call>
 task<persistent> persistent_apart(communicator& of, Call call) {
     auto splitting = of.split(0, of.rank());

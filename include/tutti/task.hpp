@@ -87,9 +87,6 @@ inline task<void> promise<void>::get_return_object() noexcept { return task<void
 
 /// Returns when the task has ended; throws when that can never be.
 TUTTI_API void run_to_end(event_loop& loop, promise_base* main);
-}  // namespace detail
-
-namespace detail {
 
 template <class T>
 inline constexpr bool is_task = false;

@@ -229,6 +229,11 @@ void communicator::abort(std::string reason) {
     group_->engine().fail_and_tell(detail::aborted(rank(), reason));
 }
 
+future<> communicator::sync() {
+    if (!group_->made().here()) return detail::failed_future(group_->foreign());
+    return detail::checks(*group_) ? detail::checked_sync(*group_) : group_->engine().sync();
+}
+
 future<> communicator::watch() { return group_->watch(); }
 
 static task<> close_group(detail::group& which, duration within) { co_await which.start_close(within); }

@@ -43,41 +43,34 @@ call_options for_ever() {
 
 task<result<>> close_in_time(communicator& ranks, time_point deadline) {
     event_loop& loop = co_await this_loop;
-    auto closing = ranks.close(until(loop, deadline).deadline);
-    std::optional<failure> why;
-    try {
-        co_await std::move(closing);
-    } catch (const failure& caught) {
-        why = caught;
-    }
-    if (why) co_return *why;
-    co_return result<>();
+    auto closing = detail::outcome_of(ranks.close(until(loop, deadline).deadline));
+    co_return co_await std::move(closing);
 }
 
 /// Without the length in front, which a message does not need.
 std::string body_of(std::string frame) { return frame.erase(0, protocol::length_bytes); }
 
 /// Frames on their way, which their callers do not wait for.
-class mail {
+class outbox {
 public:
     void send(communicator& over, std::string frame, rank to, message_tag tag) {
-        on_the_way_.remove_if([](const letter& each) { return each.sent.ready(); });
-        letter& next = on_the_way_.emplace_back(std::move(frame));
+        on_the_way_.remove_if([](const sending& each) { return each.sent.ready(); });
+        sending& next = on_the_way_.emplace_back(std::move(frame));
         next.sent = over.send(std::span<const char>(next.body), to, tag, for_ever());
     }
 
 private:
-    struct letter {
-        explicit letter(std::string frame) : body(body_of(std::move(frame))) {}
-        letter(const letter&) = delete;
-        letter& operator=(const letter&) = delete;
-        ~letter() {
+    struct sending {
+        explicit sending(std::string frame) : body(body_of(std::move(frame))) {}
+        sending(const sending&) = delete;
+        sending& operator=(const sending&) = delete;
+        ~sending() {
             if (sent.ready()) sent.take_state()->look();  // what becomes of it shows in the answer
         }
         std::string body;
         future<> sent;  // destroyed first
     };
-    std::list<letter> on_the_way_;
+    std::list<sending> on_the_way_;
 };
 
 /// Throws away answers for which nobody waits any more. Those that do not come in time are left.
@@ -93,16 +86,16 @@ task<> discard(communicator& ranks, rank from, std::vector<std::uint64_t> answer
 }
 
 /// What rank 0 has: the keys, and who answers the others. On the progress loop, but for the keys.
-class desk {
+class key_server {
 public:
-    desk(std::unique_ptr<communicator> ranks, event_loop& loop)
+    key_server(std::unique_ptr<communicator> ranks, event_loop& loop)
         : ranks_(std::move(ranks)), loop_(loop), there_(static_cast<std::size_t>(ranks_->size()), true), work_(loop) {
         leaves(0);
     }
 
     void open() { work_.start(serve()); }
     /// Throws error::timed_out, naming those that have not said that they leave.
-    static task<> until_all_left(std::shared_ptr<desk> at, time_point deadline) {
+    static task<> until_all_left(std::shared_ptr<key_server> at, time_point deadline) {
         if (at->all_left_.is_set()) co_return;
         auto waiting = with_deadline(at->wait(), deadline);
         bool late = false;
@@ -170,13 +163,11 @@ private:
 
     task<> answer(question from, store_request request) {
         auto asking = keys_->ask(std::move(request), no_deadline);
+        auto ending = detail::outcome_of(std::move(asking));
+        result<result<store_reply>> reply = co_await std::move(ending);
+        // Of a cancelled question too the rank counts on an answer, which it throws away.
         store_reply told = store_reply::refusal("nobody waits for it any more");
-        try {
-            result<store_reply> reply = co_await std::move(asking);
-            if (reply) told = std::move(*reply);
-        } catch (const failure&) {
-            // It was cancelled. The one who asked counts on an answer to throw away.
-        }
+        if (reply && *reply) told = std::move(**reply);
         waiting_.erase(from);
         replies_.send(*ranks_, protocol::frame(from.second, told), from.first, from.second);
     }
@@ -185,43 +176,43 @@ private:
     event_loop& loop_;
     memory_table table_;
     const std::unique_ptr<request_channel> keys_ = memory_channel(table_.inner());
-    mail replies_;
+    outbox replies_;
     std::map<question, cancel_source> waiting_;  // by those who wait for a key
     std::vector<bool> there_;                    // by rank: has not said that it leaves
     event all_left_;
     background work_;
 };
 
-class channel_of_keeper final : public request_channel {
+class keeper_channel final : public request_channel {
 public:
-    channel_of_keeper(std::shared_ptr<context::state> home, std::unique_ptr<communicator> ranks)
-        : home_(std::move(home)), desk_(std::make_shared<desk>(std::move(ranks), home_->loop())) {
-        (void)home_->send([here = desk_] { here->open(); });
+    keeper_channel(std::shared_ptr<context::state> home, std::unique_ptr<communicator> ranks)
+        : home_(std::move(home)), server_(std::make_shared<key_server>(std::move(ranks), home_->loop())) {
+        (void)home_->send([here = server_] { here->open(); });
     }
-    ~channel_of_keeper() override {
-        // A letter that is never read destroys the desk too.
-        (void)home_->send([last = std::move(desk_)]() mutable { last.reset(); });
+    ~keeper_channel() override {
+        // A sending that is never read destroys the key_server too.
+        (void)home_->send([last = std::move(server_)]() mutable { last.reset(); });
     }
 
-    task<result<store_reply>> ask(store_request request, time_point deadline) override { return desk_->keys().ask(std::move(request), deadline); }
+    task<result<store_reply>> ask(store_request request, time_point deadline) override { return server_->keys().ask(std::move(request), deadline); }
     task<result<>> close(time_point deadline) override {
-        auto leaving = detail::spawn(*home_, desk::until_all_left(desk_, deadline));
+        auto leaving = detail::spawn(*home_, key_server::until_all_left(server_, deadline));
         const result<> left = co_await as_result(std::move(leaving));
         if (!left) co_return left;
-        auto closing = close_in_time(desk_->ranks(), deadline);
+        auto closing = close_in_time(server_->ranks(), deadline);
         co_return co_await std::move(closing);
     }
-    std::string name() const override { return fmt::format("store of {}", desk_->ranks().name()); }
+    std::string name() const override { return fmt::format("store of {}", server_->ranks().name()); }
 
 private:
     const std::shared_ptr<context::state> home_;
-    std::shared_ptr<desk> desk_;
+    std::shared_ptr<key_server> server_;
 };
 
-class channel_to_keeper final : public request_channel {
+class remote_channel final : public request_channel {
 public:
-    channel_to_keeper(std::shared_ptr<context::state> home, std::unique_ptr<communicator> ranks) : home_(std::move(home)), ranks_(std::move(ranks)) {}
-    ~channel_to_keeper() override {
+    remote_channel(std::shared_ptr<context::state> home, std::unique_ptr<communicator> ranks) : home_(std::move(home)), ranks_(std::move(ranks)) {}
+    ~remote_channel() override {
         if (!closed_) (void)detail::spawn(*home_, leave_and_close(std::move(ranks_), std::move(late_)));  // which takes its time
     }
 
@@ -264,7 +255,7 @@ private:
     /// Of a request that was sent. Where it is not received by the end of this, the keeper hears that nobody waits for it any more.
     class owed_answer {
     public:
-        owed_answer(channel_to_keeper& by, std::uint64_t id) : by_(by), id_(id) {}
+        owed_answer(remote_channel& by, std::uint64_t id) : by_(by), id_(id) {}
         owed_answer(const owed_answer&) = delete;
         owed_answer& operator=(const owed_answer&) = delete;
         ~owed_answer() {
@@ -275,7 +266,7 @@ private:
         void received() noexcept { received_ = true; }
 
     private:
-        channel_to_keeper& by_;
+        remote_channel& by_;
         const std::uint64_t id_;
         bool received_ = false;
     };
@@ -295,13 +286,13 @@ private:
         return there;
     }
 
-    static void say_leave(mail& by, communicator& ranks) {
+    static void say_leave(outbox& by, communicator& ranks) {
         store_request request;
         request.op = store_op::leave;
         by.send(ranks, protocol::frame(0, request), keeper, requests);
     }
     static task<> leave_and_close(std::unique_ptr<communicator> ranks, std::vector<std::uint64_t> late) {
-        mail last;
+        outbox last;
         call_options limit;
         limit.deadline = std::chrono::seconds(30);
         auto discarding = discard(*ranks, keeper, std::move(late), limit);
@@ -321,7 +312,7 @@ private:
     std::unique_ptr<communicator> ranks_;
     std::uint64_t asked_ = 0;
     std::vector<std::uint64_t> late_;  // requests whose answers nobody waits for, and that still come
-    mail asked_for_;
+    outbox asked_for_;
     bool closed_ = false;
 };
 
@@ -329,8 +320,8 @@ task<std::unique_ptr<store>> make_store(std::shared_ptr<context::state> home, ta
     auto ranks = co_await std::move(splitting);
     const rank me = ranks->rank();
     std::unique_ptr<request_channel> channel;
-    if (me == 0) channel = std::make_unique<channel_of_keeper>(std::move(home), std::move(ranks));
-    else channel = std::make_unique<channel_to_keeper>(std::move(home), std::move(ranks));
+    if (me == 0) channel = std::make_unique<keeper_channel>(std::move(home), std::move(ranks));
+    else channel = std::make_unique<remote_channel>(std::move(home), std::move(ranks));
     co_return asking_store(std::move(channel), me);
 }
 

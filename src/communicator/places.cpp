@@ -1,7 +1,6 @@
 #include <tutti/communicator.hpp>
 
 #include "communicator/check.hpp"
-#include "communicator/checking.hpp"
 #include "communicator/group.hpp"
 #include "engine/reserved_places.hpp"
 
@@ -32,11 +31,6 @@ detail::complaint detail::take_place(const engine& of, const request& what, std:
     if (&made->engine() != &of) return "its place was reserved on another communicator";
     place = made->next();
     return {};
-}
-
-future<> communicator::sync() {
-    if (!group_->made().here()) return detail::failed_future(group_->foreign());
-    return detail::checks(*group_) ? detail::checked_sync(*group_) : group_->engine().sync();
 }
 
 }  // namespace tutti

@@ -4,30 +4,19 @@
 #include "communicator/home.hpp"
 
 #include <tutti/cancel.hpp>
+#include <tutti/detail/at_home.hpp>
 #include <tutti/detail/future_source.hpp>
 #include <tutti/future.hpp>
 
 #include <memory>
-#include <optional>
 
 namespace tutti::detail {
 
 template <class T>
 task<> fulfil(task<T> work, future_source<T> source) {
-    std::optional<failure> why;
-    try {
-        if constexpr (std::is_void_v<T>) {
-            co_await std::move(work);
-            source.set();
-        } else {
-            source.set(co_await std::move(work));
-        }
-    } catch (const failure& caught) {
-        why = caught;
-    } catch (const std::exception& caught) {
-        why = failure(error::system, caught.what());
-    }
-    if (why) source.fail(*why);
+    auto ending = outcome_of(std::move(work), error::system);
+    result<T> told = co_await std::move(ending);
+    source.end_with(std::move(told));
 }
 
 /// `work` runs in `home`'s background, to its end, whatever becomes of the future. When the context has been stopped, that ends with

@@ -112,7 +112,7 @@ void engine::issuing::enter(operation& made, std::uint64_t place) noexcept {
     made.patience = first_patience;
     made.warning = of_.settings_.stall_warning;
     made.take_place(of_.take_place(place));
-    made.turn = ++of_.entered_;
+    made.issued = ++of_.issued_;
     of_.remember(made);
     // A user's function is not run inside of a call.
     const bool alone = ++of_.pending_ == 1 && !of_.fresh_posted_ && made.lanes != lane_kind::bulk && !made.asked.op.user() &&

@@ -315,7 +315,7 @@ private:
     };
     std::vector<sync_call> syncs_;
     std::uint64_t syncs_called_ = 0;
-    std::uint64_t entered_ = 0;  // collectives called in all
+    std::uint64_t issued_ = 0;  // collectives called
     bool syncs_posted_ = false;  // on_syncs_ is posted
     bool said_goodbye_ = false;
     std::size_t pending_ = 0;

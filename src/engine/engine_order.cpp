@@ -73,7 +73,7 @@ future<> engine::sync() {
     if (failure_ || shut_) {
         told.fail(failure(about_sync()));
     } else {
-        syncs_.push_back({number, entered_, messages_.calls(), std::move(told)});
+        syncs_.push_back({number, issued_, messages_.calls(), std::move(told)});
         post_syncs();
     }
     return std::move(end);
@@ -106,7 +106,7 @@ report engine::about_sync() const {
 
 /// Whether one of the first so many collectives or messages has not ended, or its caller has not been told.
 bool engine::under_way(std::uint64_t collectives, std::uint64_t messages) const noexcept {
-    const auto before = [collectives](const operation& each) { return each.turn <= collectives; };
+    const auto before = [collectives](const operation& each) { return each.issued <= collectives; };
     for (const operation_list* in : {&live_, &fresh_, &ended_})
         for (const operation* each = in->first; each; each = each->next)
             if (before(*each)) return true;

@@ -90,7 +90,7 @@ public:
     }
 
     std::uint64_t sequence = 0;
-    std::uint64_t turn = 0;  // the how manyeth collective this rank has called; differs where places were reserved
+    std::uint64_t issued = 0;  // its number among this rank's collectives, in the order of the calls, not of their places
     std::uint32_t epoch = 0;
     descriptor what;
     request asked;

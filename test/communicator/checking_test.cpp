@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <span>
 #include <thread>
 
 using namespace tutti;
@@ -62,6 +63,19 @@ struct row {
     mistake wrong;
     const char* says;
 };
+
+void check_mistakes(std::span<const row> rows) {
+    for (const row& each : rows) {
+        CAPTURE(each.name);
+        const auto told = told_of(each.wrong);
+        REQUIRE(told.size() == 2);
+        for (const failure& why : told) {
+            CHECK(why.code() == error::invalid_argument);
+            CHECK(why.details().cause == each.says);
+            CHECK(why.details().root == 1);
+        }
+    }
+}
 
 task<> exchange_all(communicator& world) {
     const rank other = 1 - world.rank();
@@ -157,15 +171,7 @@ TEST_CASE("memory that a call under way uses is not for another that writes, or 
          },
          "rank 1 called exchange of 1 messages on memory that all_reduce i32 sum count 1000 is still using"},
     };
-    for (const row& each : rows) {
-        CAPTURE(each.name);
-        const auto told = told_of(each.wrong);
-        REQUIRE(told.size() == 2);
-        for (const failure& why : told) {
-            CHECK(why.code() == error::invalid_argument);
-            CHECK(why.details().cause == each.says);
-        }
-    }
+    check_mistakes(rows);
 }
 
 TEST_CASE("memory that is only read may be in several calls") {
@@ -215,16 +221,7 @@ TEST_CASE("a caller that writes to memory of a call under way is found") {
          },
          "memory of exchange of 2 messages was written to on rank 1 while the call was under way"},
     };
-    for (const row& each : rows) {
-        CAPTURE(each.name);
-        const auto told = told_of(each.wrong);
-        REQUIRE(told.size() == 2);
-        for (const failure& why : told) {
-            CHECK(why.code() == error::invalid_argument);
-            CHECK(why.details().cause == each.says);
-            CHECK(why.details().root == 1);
-        }
-    }
+    check_mistakes(rows);
 }
 
 TEST_CASE("calls of collectives from several threads at the same time are found") {
@@ -277,7 +274,7 @@ TEST_CASE("a sync looks at the end of what was called before it, and what the li
     CHECK(notices == std::vector<std::string>{});
 }
 
-TEST_CASE("a call that goes on by `then` hears of its end, and nothing is kept of one that is dropped") {
+TEST_CASE("a call that goes on by `then` hears of its end, and one that is dropped is told of") {
     run_ranks(2, [](communicator& world) -> task<> {
         std::vector<int> data(100'000);
         call_options soon;

@@ -1,9 +1,9 @@
 // How a task is started by an Asio completion token: the task's end becomes a call of the handler on the handler's executor.
 #pragma once
 
-#include <tutti/detail/compiler.hpp>
 #include <tutti/detail/asio_host.hpp>
 #include <tutti/detail/at_home.hpp>
+#include <tutti/detail/compiler.hpp>
 #include <tutti/detail/completion.hpp>
 #include <tutti/detail/family.hpp>
 #include <tutti/when_all.hpp>

@@ -82,25 +82,33 @@ struct resident {
     task<T> work;
 };
 
+/// How a task ends, for those who do not want it thrown. An exception that is no failure becomes one with the code `otherwise`.
 template <class T>
-task<> conclude(std::unique_ptr<resident<T>> all) {
-    std::optional<value_of<T>> value;
+task<result<T>> outcome_of(task<T> work, error otherwise = error::aborted) {
     std::optional<failure> why;
-    auto child = with_cancel(std::move(all->work), all->asking.token());
     try {
-        if constexpr (std::is_void_v<T>) co_await std::move(child);
-        else value.emplace(co_await std::move(child));
+        if constexpr (std::is_void_v<T>) {
+            co_await std::move(work);
+            co_return result<>();
+        } else {
+            co_return co_await std::move(work);
+        }
     } catch (const failure& caught) {
         why = caught;
     } catch (const std::exception& caught) {
-        why = failure(error::aborted, caught.what());
+        why = failure(otherwise, caught.what());
     } catch (...) {
-        why = failure(error::aborted, "the task threw something that is no std::exception");
+        why = failure(otherwise, "the task threw something that is no std::exception");
     }
+    co_return std::move(*why);
+}
+
+template <class T>
+task<> conclude(std::unique_ptr<resident<T>> all) {
+    auto child = outcome_of(with_cancel(std::move(all->work), all->asking.token()));
+    result<T> told = co_await std::move(child);
     all->asking.end();
-    if (why) all->ends.fail(std::move(*why));
-    else if constexpr (std::is_void_v<T>) all->ends.set();
-    else all->ends.set(std::move(*value));
+    all->ends.end_with(std::move(told));
 }
 
 /// From any thread.

@@ -160,7 +160,11 @@ public:
         auto* memory = std::allocator_traits<allocator_type>::allocate(allocator, 1);
         auto* op = new (memory) completion_op(std::move(handler), std::move(state));
         auto slot = boost::asio::get_associated_cancellation_slot(op->handler_);
-        if (slot.is_connected()) slot.assign(canceller(op->state_.get()));
+        if (slot.is_connected())
+            slot.assign([stop = canceller(op->state_.get())](boost::asio::cancellation_type) {
+                const auto held = stop;  // the slot may be cleared inside of cancel()
+                held.cancel();
+            });
         if (!op->state_->wait(op->finished_)) op->finished();
     }
 
@@ -168,21 +172,6 @@ public:
     runnable& on_loop() noexcept { return on_loop_; }
 
 private:
-    /// Lives in the handler's slot until the op is delivered, and until then the op keeps the state.
-    class canceller {
-    public:
-        explicit canceller(future_state* state) noexcept : state_(state) {}
-        void operator()(boost::asio::cancellation_type) const noexcept {
-            auto* state = state_;
-            state->keep();  // the end may come, and be delivered, inside of cancel()
-            state->cancel();
-            state->release();
-        }
-
-    private:
-        future_state* state_;
-    };
-
     completion_op(Handler handler, state_reference state)
         : path_(handler), handler_(std::move(handler)), state_(std::move(state)) {}
 

@@ -56,6 +56,11 @@ public:
     void fail(tutti::failure why) noexcept {
         end([&](auto& state) { state.finish(std::move(why)); });
     }
+    void end_with(result<T> told) noexcept {
+        if (!told) fail(told.failure());
+        else if constexpr (std::is_void_v<T>) set();
+        else set(std::move(*told));
+    }
     /// Whether the future asked for the end or was dropped.
     bool cancelled() const noexcept { return state_->cancelled(); }
     void swap(future_source& other) noexcept { std::swap(state_, other.state_); }
