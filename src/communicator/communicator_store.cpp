@@ -97,15 +97,11 @@ public:
     /// Throws error::timed_out, naming those that have not said that they leave.
     static task<> until_all_left(std::shared_ptr<key_server> at, time_point deadline) {
         if (at->all_left_.is_set()) co_return;
-        auto waiting = with_deadline(at->wait(), deadline);
-        bool late = false;
-        try {
-            co_await std::move(waiting);
-        } catch (const failure& why) {
-            if (why.code() != error::timed_out) throw;
-            late = true;
-        }
-        if (late) throw failure(error::timed_out, fmt::format("ranks {} have not closed theirs", fmt::join(at->still_there(), ", ")));
+        auto waiting = detail::outcome_of(with_deadline(at->all_left_.wait(), deadline));
+        const result<> left = co_await std::move(waiting);
+        if (!left && left.failure().code() == error::timed_out)
+            throw failure(error::timed_out, fmt::format("ranks {} have not closed theirs", fmt::join(at->still_there(), ", ")));
+        left.value();
     }
     communicator& ranks() noexcept { return *ranks_; }
     request_channel& keys() noexcept { return *keys_; }
@@ -136,7 +132,6 @@ private:
         }
     }
 
-    task<> wait() { co_await all_left_.wait(); }
     std::vector<rank> still_there() const {
         std::vector<rank> ranks;
         for (std::size_t each = 0; each < there_.size(); ++each)
