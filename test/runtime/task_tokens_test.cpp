@@ -24,6 +24,8 @@
 #include <atomic>
 #include <deque>
 #include <exception>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -142,6 +144,24 @@ TEST_CASE("use_future, a deferred operation and a stackful coroutine wait for a 
         asio::detached);
     context.run();
     CHECK(value == 5);
+}
+
+TEST_CASE("a future of the standard library starts no threads") {
+    const auto child = test::in_a_fork([] {
+        const auto threads = [] {
+            return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator());
+        };
+        const auto before = threads();
+        asio::io_context context;
+        event_loop loop(host{context.get_executor()});
+        auto first = at_home(loop, answer(loop, 3))(asio::use_future);
+        auto second = async_run(loop, answer(loop, 4), asio::use_future);
+        while (second.wait_for(0s) != std::future_status::ready) context.run_one();
+        if (first.get() + second.get() != 7) throw failure(error::aborted, "other values came");
+        if (const auto after = threads(); after != before) throw failure(error::aborted, "there were " + std::to_string(before) + " threads, and now are " + std::to_string(after));
+    });
+    CHECK(child.err == "");
+    CHECK(child.code == 0);
 }
 
 TEST_CASE("a callback hears once of a task's end, and what it was") {

@@ -41,10 +41,10 @@ struct run_signature<void> {
 template <class T>
 using run_signature_of = typename run_signature<T>::type;
 
-/// Runs `call` on the executor. Where any thread will do it is this one: posting would start the threads of Asio's pool.
+/// Runs `call` on the executor, on this thread where that says so.
 template <class Executor, class Call>
 void post_soon(const Executor& executor, Call call) {
-    if constexpr (runs_anywhere<Executor>) boost::asio::dispatch(executor, std::move(call));
+    if constexpr (runs_at_once<Executor>) boost::asio::dispatch(executor, std::move(call));
     else boost::asio::post(executor, std::move(call));
 }
 

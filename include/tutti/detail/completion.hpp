@@ -9,12 +9,11 @@
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/dispatch.hpp>
-#include <boost/asio/execution/context.hpp>
+#include <boost/asio/execution/blocking.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/query.hpp>
-#include <boost/asio/system_context.hpp>
 
+#include <concepts>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -86,9 +85,11 @@ struct no_executor {
 template <class Handler>
 using handler_executor = typename boost::asio::associated_executor<Handler, no_executor>::type;
 
+/// Its type says that it may run a call at once on any thread, as those of the system and of `use_future` do. Posting to them would start the
+/// threads of Asio's pool, which stay.
 template <class Executor>
-concept runs_anywhere = requires(const Executor& executor) {
-    { boost::asio::query(executor, boost::asio::execution::context) } -> std::same_as<boost::asio::system_context&>;
+concept runs_at_once = requires {
+    requires !std::same_as<decltype(Executor::query(boost::asio::execution::blocking)), boost::asio::execution::blocking_t::never_t>;
 };
 
 /// Brings a completion to where its handler wants to run.
@@ -103,8 +104,7 @@ public:
     template <class Owner>
     static void travel(Owner owner) {
         const Executor executor = owner->path().work_.get_executor();
-        // The system executor accepts any thread; posting would only start its pool.
-        if constexpr (runs_anywhere<Executor>) boost::asio::dispatch(executor, std::move(owner));
+        if constexpr (runs_at_once<Executor>) boost::asio::dispatch(executor, std::move(owner));
         else boost::asio::post(executor, std::move(owner));
     }
 
