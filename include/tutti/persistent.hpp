@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/communicator.hpp>
-#include <tutti/detail/at_home.hpp>
+#include <tutti/detail/bound_task.hpp>
 
 #include <concepts>
 #include <memory>
@@ -80,8 +80,8 @@ private:
 template <class Call>
 task<persistent> persistent_apart(communicator& of, Call call) {
     auto splitting = of.split(0, of.rank());
-    event_loop& home = *splitting.inner()->home();
-    return detail::at_home(home, persistent::made_on(std::move(splitting), std::move(call)));
+    event_loop& loop = *splitting.inner()->bound_loop();
+    return detail::bind_to_loop(loop, persistent::made_on(std::move(splitting), std::move(call)));
 }
 
 }  // namespace tutti

@@ -1,7 +1,7 @@
 // Work that goes on at the same time, and a place it cannot outlive.
 #pragma once
 
-#include <tutti/detail/family.hpp>
+#include <tutti/detail/task_group.hpp>
 #include <tutti/sleep.hpp>
 #include <tutti/task.hpp>
 
@@ -22,7 +22,7 @@ class scope {
 public:
     /// On the loop this thread runs.
     scope();
-    explicit scope(event_loop& loop) noexcept : children_(loop, detail::family::frames::owned) {}
+    explicit scope(event_loop& loop) noexcept : children_(loop, detail::task_group::frames::owned) {}
 
     /// Runs after what is queued now.
     void start(task<> child);
@@ -42,7 +42,7 @@ public:
 
 private:
     friend class detail::children_first;
-    detail::family children_;
+    detail::task_group children_;
 };
 
 namespace detail {
@@ -53,7 +53,7 @@ public:
     children_first(const children_first&) = delete;
     children_first& operator=(const children_first&) = delete;
     ~children_first() {
-        if (forsaking::going_on()) of_.children_.forsake();
+        if (forsaking::going_on()) of_.children_.destroy_frames();
     }
 
 private:

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/compiler.hpp>
-#include <tutti/detail/family.hpp>
+#include <tutti/detail/task_group.hpp>
 #include <tutti/error.hpp>
 #include <tutti/sleep.hpp>
 #include <tutti/task.hpp>
@@ -41,10 +41,10 @@ Result take_winner(const promise_base* winner, std::index_sequence<I...>, task<T
 }
 
 template <class T>
-std::size_t place_of(const promise_base* winner, const std::vector<task<T>>& tasks) noexcept {
-    std::size_t place = 0;
-    while (tasks[place].inner() != winner) ++place;
-    return place;
+std::size_t index_of(const promise_base* winner, const std::vector<task<T>>& tasks) noexcept {
+    std::size_t index = 0;
+    while (tasks[index].inner() != winner) ++index;
+    return index;
 }
 
 [[noreturn]] TUTTI_API void throw_no_tasks();
@@ -97,7 +97,7 @@ template <class... Ts>
     requires(sizeof...(Ts) > 0 && !(std::is_void_v<Ts> && ...))
 task<std::tuple<value_of<Ts>...>> when_all(task<Ts>... tasks) {
     event_loop& loop = co_await this_loop;
-    family running(loop, family::frames::lent);
+    task_group running(loop, task_group::frames::lent);
     (running.start(tasks.inner()), ...);
     co_await running.join();
     co_return std::tuple<value_of<Ts>...>(take_value(tasks)...);
@@ -107,7 +107,7 @@ template <class... Ts>
     requires(std::is_void_v<Ts> && ...)
 task<> when_all(task<Ts>... tasks) {
     event_loop& loop = co_await this_loop;
-    family running(loop, family::frames::lent);
+    task_group running(loop, task_group::frames::lent);
     (running.start(tasks.inner()), ...);
     co_await running.join();
 }
@@ -116,7 +116,7 @@ template <class T>
     requires(!std::is_void_v<T>)
 task<std::vector<T>> when_all(std::vector<task<T>> tasks) {
     event_loop& loop = co_await this_loop;
-    family running(loop, family::frames::lent);
+    task_group running(loop, task_group::frames::lent);
     for (auto& each : tasks) running.start(each.inner());
     co_await running.join();
     std::vector<T> values;
@@ -127,7 +127,7 @@ task<std::vector<T>> when_all(std::vector<task<T>> tasks) {
 
 inline task<> when_all(std::vector<task<>> tasks) {
     event_loop& loop = co_await this_loop;
-    family running(loop, family::frames::lent);
+    task_group running(loop, task_group::frames::lent);
     for (auto& each : tasks) running.start(each.inner());
     co_await running.join();
 }
@@ -136,7 +136,7 @@ template <class... Ts>
 task<std::variant<value_of<Ts>...>> when_any(task<Ts>... tasks) {
     using result_type = std::variant<value_of<Ts>...>;
     event_loop& loop = co_await this_loop;
-    family running(loop, family::frames::lent, family::ends_with::first_ended);
+    task_group running(loop, task_group::frames::lent, task_group::ends_with::first_ended);
     (running.start(tasks.inner()), ...);
     co_await running.join();
     co_return take_winner<result_type>(running.winner(), std::index_sequence_for<Ts...>(), tasks...);
@@ -147,22 +147,22 @@ template <class T>
 task<winner<T>> when_any(std::vector<task<T>> tasks) {
     if (tasks.empty()) throw_no_tasks();
     event_loop& loop = co_await this_loop;
-    family running(loop, family::frames::lent, family::ends_with::first_ended);
+    task_group running(loop, task_group::frames::lent, task_group::ends_with::first_ended);
     for (auto& each : tasks) running.start(each.inner());
     co_await running.join();
-    const std::size_t place = place_of(running.winner(), tasks);
-    co_return winner<T>{place, tasks[place].inner()->take()};
+    const std::size_t index = index_of(running.winner(), tasks);
+    co_return winner<T>{index, tasks[index].inner()->take()};
 }
 
 inline task<std::size_t> when_any(std::vector<task<>> tasks) {
     if (tasks.empty()) throw_no_tasks();
     event_loop& loop = co_await this_loop;
-    family running(loop, family::frames::lent, family::ends_with::first_ended);
+    task_group running(loop, task_group::frames::lent, task_group::ends_with::first_ended);
     for (auto& each : tasks) running.start(each.inner());
     co_await running.join();
-    const std::size_t place = place_of(running.winner(), tasks);
-    tasks[place].inner()->take();
-    co_return place;
+    const std::size_t index = index_of(running.winner(), tasks);
+    tasks[index].inner()->take();
+    co_return index;
 }
 
 template <class T>

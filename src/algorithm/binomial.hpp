@@ -14,7 +14,7 @@ struct binomial {
     int me;    // virtual
     int span;  // virtual ranks me to me + span - 1, as far as they exist, are the tree below and including me; a power of two
 
-    explicit constexpr binomial(place at) noexcept
+    explicit constexpr binomial(participant at) noexcept
         : size(at.size),
           root(at.root),
           me(wrap(at.me - at.root, at.size)),

@@ -19,7 +19,7 @@ void around(schedule& plan, Transfer transfer, rank peer, int first, int count, 
 }  // namespace
 
 // Bruck et al. 1997, received in place instead of rotated at the end. Ceil(log2(P)) rounds, S (P-1)/P bytes sent per rank.
-schedule bruck_all_gather(place at) {
+schedule bruck_all_gather(participant at) {
     schedule plan({.output = at.size});
     for (int have = 1; have < at.size; have *= 2) {
         const rank to = wrap(at.me - have, at.size), from = wrap(at.me + have, at.size);
@@ -33,7 +33,7 @@ schedule bruck_all_gather(place at) {
 
 // Bruck et al. 1997. A block that has to go `distance` ranks to the right travels by the powers of two in it. Ceil(log2(P)) rounds
 // after one of copies; S/2 log2(P) bytes sent per rank when P is a power of two. Each round packs what leaves into one transfer.
-schedule bruck_all_to_all(place at) {
+schedule bruck_all_to_all(participant at) {
     const auto travels = [&](int hop) {  // how many distances contain this power of two
         int count = 0;
         for (int distance = hop; distance < at.size; ++distance) count += (distance & hop) != 0;

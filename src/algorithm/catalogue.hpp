@@ -89,7 +89,7 @@ constexpr bool collects(collective kind) noexcept {
 
 /// Who builds a plan for: this rank, of that many, with that root (0 where there is none). `hosts` tells who shares one, to those
 /// algorithms that serve only some maps; it outlives the call.
-struct place {
+struct participant {
     rank me = 0;
     int size = 1;
     rank root = 0;
@@ -99,13 +99,13 @@ struct place {
 struct algorithm {
     collective kind;
     std::string_view name;     // "ring"
-    schedule (*build)(place);  // pure
+    schedule (*build)(participant);  // pure
     bool (*serves)(int size);  // null: every size
     /// Contributions are combined in the order of ranks, so an operator need not commute.
     bool ordered = false;
     /// Messages that wait for each other in a row, where no rank's rounds tell; null: as many as the rounds of some rank.
     int (*hops)(int size) = nullptr;
-    /// Every element is combined in the one order and grouping of the deterministic mode (schedule/grouping.hpp).
+    /// Every element is combined in the one order and grouping of the deterministic mode (proof/grouping.hpp).
     bool grouped = false;
     bool (*fits)(const host_map&) = nullptr;  // null: whoever shares a host
 };

@@ -5,14 +5,14 @@
 namespace tutti {
 
 /// Lower ranks' from the nearest down, then higher ones' from the nearest up: the order of ranks.
-static void add_parts_of_others(schedule& plan, place at, const blocks& to) {
+static void add_parts_of_others(schedule& plan, participant at, const blocks& to) {
     for (rank lower = at.me - 1; lower >= 0; --lower) plan.add(recv_reduce(lower, to));
     for (rank higher = at.me + 1; higher < at.size; ++higher) plan.add(recv_reduce(higher, to));
 }
 
 // Textbook. 2 rounds, 2 S (P-1)/P bytes sent per rank in 2 (P-1) messages, S (P-1)/P reduced. Rank r adds up block r, in the order of ranks,
 // and gives the sum to everybody. For powers of two: with 3 ranks of a host it gains as much below 1 MiB, and loses more above 2 MiB.
-schedule direct_all_reduce(place at) {
+schedule direct_all_reduce(participant at) {
     schedule plan({.output = at.size});
     for (int k = 1; k < at.size; ++k) plan.add(send(wrap(at.me + k, at.size), output(wrap(at.me + k, at.size))));
     add_parts_of_others(plan, at, output(at.me));
@@ -24,7 +24,7 @@ schedule direct_all_reduce(place at) {
 }
 
 // Textbook. 1 round, S (P-1)/P bytes sent per rank in P-1 messages.
-schedule direct_all_gather(place at) {
+schedule direct_all_gather(participant at) {
     schedule plan({.output = at.size});
     for (int k = 1; k < at.size; ++k) plan.add(send(wrap(at.me + k, at.size), output(at.me)));
     for (int k = 1; k < at.size; ++k) plan.add(recv(wrap(at.me - k, at.size), output(wrap(at.me - k, at.size))));
@@ -33,7 +33,7 @@ schedule direct_all_gather(place at) {
 }
 
 // Textbook. 1 round, S (P-1)/P bytes sent and reduced per rank in P-1 messages. In the order of ranks.
-schedule direct_reduce_scatter(place at) {
+schedule direct_reduce_scatter(participant at) {
     schedule plan({.input = at.size, .output = 1});
     for (int k = 1; k < at.size; ++k) plan.add(send(wrap(at.me + k, at.size), input(wrap(at.me + k, at.size))));
     add_parts_of_others(plan, at, output(0));
@@ -42,7 +42,7 @@ schedule direct_reduce_scatter(place at) {
 }
 
 // Textbook. 1 round, S (P-1)/P bytes sent per rank in P-1 messages.
-schedule direct_all_to_all(place at) {
+schedule direct_all_to_all(participant at) {
     schedule plan({.input = at.size, .output = at.size});
     plan.add(copy(output(at.me), input(at.me)));
     for (int k = 1; k < at.size; ++k) plan.add(send(wrap(at.me + k, at.size), input(wrap(at.me + k, at.size))));
@@ -52,7 +52,7 @@ schedule direct_all_to_all(place at) {
 }
 
 // Textbook. 1 round; the root receives S (P-1)/P bytes in P-1 messages.
-schedule direct_gather(place at) {
+schedule direct_gather(participant at) {
     schedule plan({.input = 1, .output = at.size});
     if (at.me != at.root) {
         plan.round(send(at.root, input(0)));
@@ -65,7 +65,7 @@ schedule direct_gather(place at) {
 }
 
 // Textbook. 1 round; the root sends S (P-1)/P bytes in P-1 messages.
-schedule direct_scatter(place at) {
+schedule direct_scatter(participant at) {
     schedule plan({.input = at.size, .output = 1});
     if (at.me != at.root) {
         plan.round(recv(at.root, output(0)));

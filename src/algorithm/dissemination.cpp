@@ -5,7 +5,7 @@
 namespace tutti {
 
 // Hensgen, Finkel and Manber 1988. Ceil(log2(P)) rounds, no bytes.
-schedule dissemination_barrier(place at) {
+schedule dissemination_barrier(participant at) {
     schedule plan({.output = 1});
     for (int distance = 1; distance < at.size; distance *= 2)
         plan.round(send(wrap(at.me + distance, at.size), output(0)), recv_reduce(wrap(at.me - distance, at.size), output(0)));

@@ -18,7 +18,7 @@ struct sharing {
     int number;
     rank twin;  // the other one of a pair
 
-    explicit sharing(place at)
+    explicit sharing(participant at)
         : folded(at.size),
           halves(folded.extra > 0 ? 2 : 1),
           paired(folded.paired(at.me)),
@@ -98,7 +98,7 @@ static schedule halve_exchange_double(const sharing& all, int halvings) {
 
 // Rabenseifner 2004, with pairs that share. With C the power of two at or below P: 2 log2(C) rounds, 2 S (C-1)/C bytes sent and S (C-1)/C
 // bytes reduced per rank; where ranks fold two rounds more, and each of a pair sends S + S (C-1)/C and reduces S/2 + S (C-1)/2C.
-schedule halving_doubling_all_reduce(place at) {
+schedule halving_doubling_all_reduce(participant at) {
     const sharing all(at);
     return halve_exchange_double(all, std::countr_zero(static_cast<unsigned>(all.folded.core)));
 }
@@ -106,13 +106,13 @@ schedule halving_doubling_all_reduce(place at) {
 // The ways of short and of long vectors put together, as van de Geijn 1994 does. With H halvings, q = 1/2^H, and E = log2(C) - H exchanges of
 // what is left: log2(C) + H rounds, S (2 - 2 q + E q) bytes sent and S (1 - q + E q) reduced per rank; where ranks fold two rounds more, and
 // each of a pair sends S and half of that, and reduces S/2 and half of that.
-schedule halving_once_all_reduce(place at) { return halve_exchange_double(sharing(at), 1); }
-schedule halving_twice_all_reduce(place at) { return halve_exchange_double(sharing(at), 2); }
+schedule halving_once_all_reduce(participant at) { return halve_exchange_double(sharing(at), 1); }
+schedule halving_twice_all_reduce(participant at) { return halve_exchange_double(sharing(at), 2); }
 
 // The first half of it, on blocks of any sizes; at the end everybody hands the blocks of its part to their owners. Log2(C) + 1 rounds, one more
 // where ranks fold, one less for 2 ranks. At most S bytes sent per rank, and S (P-1)/P reduced when P is a power of two, otherwise at most
 // 1.25 S.
-schedule halving_reduce_scatter(place at) {
+schedule halving_reduce_scatter(participant at) {
     const sharing all(at);
     const parts of{at.size, all};
     const int core = all.folded.core;

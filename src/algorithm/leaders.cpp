@@ -6,12 +6,12 @@
 namespace tutti {
 namespace {
 
-using builder = schedule (*)(place);
+using builder = schedule (*)(participant);
 
-int hosts_of(place at) { return at.hosts->count(); }
+int hosts_of(participant at) { return at.hosts->count(); }
 
 /// Within hosts to their leaders, between the leaders, and back.
-schedule all_reduce_between(place at, int parts, builder between) {
+schedule all_reduce_between(participant at, int parts, builder between) {
     const layers all(at);
     schedule plan({.output = parts});
     append(plan, tree_reduce(all.host.at()), all.host, evenly(1, parts));
@@ -20,7 +20,7 @@ schedule all_reduce_between(place at, int parts, builder between) {
     return plan;
 }
 
-schedule broadcast_between(place at, int parts, builder between) {
+schedule broadcast_between(participant at, int parts, builder between) {
     const layers all(at);
     schedule plan({.output = parts});
     if (all.leaders.me >= 0) append(plan, between(all.leaders.at()), all.leaders, evenly(parts));
@@ -32,21 +32,21 @@ schedule broadcast_between(place at, int parts, builder between) {
 
 // Recursive doubling between the leaders. With powers of two 2 log2(L) + log2(H) rounds; a leader sends S (log2(L) + log2(H)) bytes, of which
 // S log2(H) to other hosts, and reduces as many.
-schedule leaders_all_reduce(place at) { return all_reduce_between(at, 1, recursive_doubling_all_reduce); }
+schedule leaders_all_reduce(participant at) { return all_reduce_between(at, 1, recursive_doubling_all_reduce); }
 
 // A ring of leaders. 2 ceil(log2(L)) + 2(H-1) rounds; a leader sends S ceil(log2(L)) + 2 S (H-1)/H bytes, the latter to other hosts.
-schedule leaders_ring_all_reduce(place at) { return all_reduce_between(at, hosts_of(at), ring_all_reduce); }
+schedule leaders_ring_all_reduce(participant at) { return all_reduce_between(at, hosts_of(at), ring_all_reduce); }
 
 // Trees between hosts, then within. At most ceil(log2(H)) + ceil(log2(L)) rounds; the root sends S to as many, ceil(log2(H)) of them on other
 // hosts.
-schedule leaders_broadcast(place at) { return broadcast_between(at, 1, tree_broadcast); }
+schedule leaders_broadcast(participant at) { return broadcast_between(at, 1, tree_broadcast); }
 
 // Scatter and ring between hosts, a tree within. The root has ceil(log2(H)) + H-1 + ceil(log2(L)) rounds and sends 2 S (H-1)/H bytes to other
 // hosts, S ceil(log2(L)) to its own.
-schedule leaders_scatter_broadcast(place at) { return broadcast_between(at, hosts_of(at), scatter_broadcast); }
+schedule leaders_scatter_broadcast(participant at) { return broadcast_between(at, hosts_of(at), scatter_broadcast); }
 
 // The trees of leaders_broadcast backwards: as many rounds; the root receives and reduces what it sends there.
-schedule leaders_reduce(place at) {
+schedule leaders_reduce(participant at) {
     const layers all(at);
     schedule plan({.output = 1});
     append(plan, tree_reduce(all.host.at()), all.host, evenly(1));
@@ -55,11 +55,11 @@ schedule leaders_reduce(place at) {
 }
 
 // Everybody reports to the leader, the leaders meet, and tell. 2 ceil(log2(L)) + ceil(log2(H)) rounds, no bytes.
-schedule leaders_barrier(place at) { return all_reduce_between(at, 1, dissemination_barrier); }
+schedule leaders_barrier(participant at) { return all_reduce_between(at, 1, dissemination_barrier); }
 
 // Leaders collect their host's blocks in one round, exchange them by Bruck's algorithm, and send the whole down a tree. At most
 // 1 + ceil(log2(H)) + ceil(log2(L)) rounds; a leader receives all blocks of other hosts once, and sends S ceil(log2(L)) bytes to its own.
-schedule leaders_all_gather(place at) {
+schedule leaders_all_gather(participant at) {
     const layers all(at);
     schedule plan({.output = at.size});
     const rank leader = all.host.ranks[static_cast<std::size_t>(all.host.root)];

@@ -5,7 +5,7 @@
 namespace tutti {
 
 // Textbook. P-1 rounds, S (P-1)/P bytes sent per rank.
-schedule pairwise_all_gather(place at) {
+schedule pairwise_all_gather(participant at) {
     schedule plan({.output = at.size});
     for (int k = 1; k < at.size; ++k) {
         const rank to = wrap(at.me + k, at.size), from = wrap(at.me - k, at.size);
@@ -15,7 +15,7 @@ schedule pairwise_all_gather(place at) {
 }
 
 // Textbook. P-1 rounds, S (P-1)/P bytes sent and reduced per rank.
-schedule pairwise_reduce_scatter(place at) {
+schedule pairwise_reduce_scatter(participant at) {
     schedule plan({.input = at.size, .output = 1});
     for (int k = 1; k < at.size; ++k) {
         const rank to = wrap(at.me + k, at.size), from = wrap(at.me - k, at.size);
@@ -25,7 +25,7 @@ schedule pairwise_reduce_scatter(place at) {
 }
 
 // Textbook. P-1 rounds (one copy when alone), S (P-1)/P bytes sent per rank.
-schedule pairwise_all_to_all(place at) {
+schedule pairwise_all_to_all(participant at) {
     schedule plan({.input = at.size, .output = at.size});
     plan.add(copy(output(at.me), input(at.me)));
     for (int k = 1; k < at.size; ++k) {

@@ -9,7 +9,7 @@ namespace tutti {
 // Cho et al. 2019: reduce-scatter within hosts, all-reduce of each part between the ranks that have the same number on H hosts of L ranks,
 // all-gather within hosts; rings all three. 2(L-1) + 2(H-1) rounds, 2 S (P-1)/P bytes sent and S (P-1)/P reduced per rank, as in a ring of all;
 // 2 S/L (H-1)/H of them to another host.
-schedule parts_all_reduce(place at) {
+schedule parts_all_reduce(participant at) {
     const layers all(at);
     const int hosts = at.hosts->count(), ranks = static_cast<int>(all.host.ranks.size());
     const int part = wrap(all.host.me + 1, ranks);  // that the first half of a ring leaves here

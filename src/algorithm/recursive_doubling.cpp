@@ -6,7 +6,7 @@ namespace tutti {
 
 // Thakur, Rabenseifner and Gropp 2005. Log2(P) rounds and S log2(P) bytes sent and reduced per rank when P is a power of two;
 // two rounds more, and for the odd rank of a pair one S more each way, when it is not.
-schedule recursive_doubling_all_reduce(place at) {
+schedule recursive_doubling_all_reduce(participant at) {
     schedule plan({.output = 1});
     const fold folded(at.size);
     if (folded.sits_out(at.me)) {
@@ -24,7 +24,7 @@ schedule recursive_doubling_all_reduce(place at) {
 }
 
 // The same for gathering, powers of two only. Log2(P) rounds, S (P-1)/P bytes sent per rank.
-schedule recursive_doubling_all_gather(place at) {
+schedule recursive_doubling_all_gather(participant at) {
     schedule plan({.output = at.size});
     for (int have = 1; have < at.size; have *= 2) {
         const rank partner = at.me ^ have;

@@ -6,14 +6,14 @@ namespace tutti {
 namespace {
 
 // Block me - k travels on in round k and is added to; at the end rank r has the total of block r + 1.
-void reduce_around(schedule& plan, place at) {
+void reduce_around(schedule& plan, participant at) {
     const rank next = wrap(at.me + 1, at.size), previous = wrap(at.me - 1, at.size);
     for (int k = 0; k < at.size - 1; ++k)
         plan.round(send(next, output(wrap(at.me - k, at.size))), recv_reduce(previous, output(wrap(at.me - k - 1, at.size))));
 }
 
 // Block mine - k travels on in round k; at the end every rank has seen every block.
-void gather_around(schedule& plan, place at, int mine) {
+void gather_around(schedule& plan, participant at, int mine) {
     const rank next = wrap(at.me + 1, at.size), previous = wrap(at.me - 1, at.size);
     for (int k = 0; k < at.size - 1; ++k)
         plan.round(send(next, output(wrap(mine - k, at.size))), recv(previous, output(wrap(mine - k - 1, at.size))));
@@ -22,34 +22,34 @@ void gather_around(schedule& plan, place at, int mine) {
 }  // namespace
 
 // Patarasu and Yuan 2009: reduce-scatter, then all-gather. 2(P-1) rounds, 2 S (P-1)/P bytes sent, S (P-1)/P bytes reduced per rank.
-schedule ring_all_reduce(place at) {
+schedule ring_all_reduce(participant at) {
     schedule plan({.output = at.size});
     reduce_around(plan, at);
     gather_around(plan, at, at.me + 1);
     return plan;
 }
 
-schedule ring_to_parts(place at) {
+schedule ring_to_parts(participant at) {
     schedule plan({.output = at.size});
     reduce_around(plan, at);
     return plan;
 }
 
-schedule ring_from_parts(place at) {
+schedule ring_from_parts(participant at) {
     schedule plan({.output = at.size});
     gather_around(plan, at, at.me + 1);
     return plan;
 }
 
 // Textbook. P-1 rounds, S (P-1)/P bytes sent per rank.
-schedule ring_all_gather(place at) {
+schedule ring_all_gather(participant at) {
     schedule plan({.output = at.size});
     gather_around(plan, at, at.me);
     return plan;
 }
 
 // The first half of the ring all-reduce, with the partial sum in one scratch block. P-1 rounds, S (P-1)/P bytes sent and reduced.
-schedule ring_reduce_scatter(place at) {
+schedule ring_reduce_scatter(participant at) {
     schedule plan({.input = at.size, .output = 1, .scratch = at.size > 2 ? 1 : 0});
     const rank next = wrap(at.me + 1, at.size), previous = wrap(at.me - 1, at.size);
     for (int k = 1; k < at.size; ++k) {

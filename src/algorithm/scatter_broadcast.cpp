@@ -8,7 +8,7 @@ namespace tutti {
 
 // Van de Geijn (Barnett et al. 1994). The root has ceil(log2(P)) + P-1 rounds and, like nobody else, sends 2 S (P-1)/P bytes.
 // Block v belongs to virtual rank v, so a subtree's blocks are neighbours.
-schedule scatter_broadcast(place at) {
+schedule scatter_broadcast(participant at) {
     schedule plan({.output = at.size});
     const binomial tree(at);
     const auto subtree = [&](int first, int span) { return output(first, std::min(span, tree.size - first)); };

@@ -4,7 +4,7 @@
 namespace tutti {
 
 // Textbook. 2 rounds; rank 0 receives, reduces and sends S (P-1) bytes.
-schedule star_all_reduce(place at) {
+schedule star_all_reduce(participant at) {
     schedule plan({.output = 1});
     if (at.me != 0) {
         plan.round(send(0, output(0)));

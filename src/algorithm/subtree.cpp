@@ -40,7 +40,7 @@ struct subtree {
 }  // namespace
 
 // Textbook. Ceil(log2(P)) rounds; the root receives S (P-1)/P bytes. Ranks between keep their subtree's blocks in scratch.
-schedule tree_gather(place at) {
+schedule tree_gather(participant at) {
     const binomial tree(at);
     const subtree mine(tree, tree.me, tree.span);
     const bool root = tree.me == 0, leaf = mine.count == 1;
@@ -63,7 +63,7 @@ schedule tree_gather(place at) {
 }
 
 // The same backwards. Ceil(log2(P)) rounds; the root sends S (P-1)/P bytes.
-schedule tree_scatter(place at) {
+schedule tree_scatter(participant at) {
     const binomial tree(at);
     const subtree mine(tree, tree.me, tree.span);
     const bool root = tree.me == 0, leaf = mine.count == 1;

@@ -18,7 +18,7 @@ std::vector<blocks> all_of(const blocks& which, const cut& standing_for) {
 
 }  // namespace
 
-layers::layers(place at) {
+layers::layers(participant at) {
     const host_map& hosts = *at.hosts;
     const int mine = hosts.host(at.me), first = hosts.host(at.root);
     const auto members = hosts.ranks(mine);

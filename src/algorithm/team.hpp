@@ -13,7 +13,7 @@ struct team {
     int root = 0;  // where the root is
 
     /// To build a plan for; of one of its members.
-    place at() const noexcept { return {me, static_cast<int>(ranks.size()), root}; }
+    participant at() const noexcept { return {me, static_cast<int>(ranks.size()), root}; }
 };
 
 /// The ranks of my host and, of each host, the one that speaks for it: the root on its own, elsewhere the lowest.
@@ -21,7 +21,7 @@ struct layers {
     team host;
     team leaders;
 
-    explicit layers(place at);
+    explicit layers(participant at);
 };
 
 /// For each output block of a smaller plan the blocks of the larger one that it stands for.

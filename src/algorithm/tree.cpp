@@ -23,7 +23,7 @@ void collect(schedule& plan, const binomial& tree) {
 
 // To rank 0, in the order of ranks: pairs first, until a power of two is left, then neighbours, and neighbours of neighbours. That is how
 // recursive doubling combines, too.
-void collect_in_order(schedule& plan, place at) {
+void collect_in_order(schedule& plan, participant at) {
     const fold folded(at.size);
     const auto lowest = [&](int number) { return number + std::min(number, folded.extra); };
     if (folded.paired(at.me) && !folded.sits_out(at.me)) {
@@ -40,14 +40,14 @@ void collect_in_order(schedule& plan, place at) {
 }  // namespace
 
 // Textbook. Ceil(log2(P)) rounds; the root sends S ceil(log2(P)) bytes.
-schedule tree_broadcast(place at) {
+schedule tree_broadcast(participant at) {
     schedule plan({.output = 1});
     spread(plan, binomial(at));
     return plan;
 }
 
 // The same backwards. Ceil(log2(P)) rounds; the root receives and reduces S ceil(log2(P)) bytes.
-schedule tree_reduce(place at) {
+schedule tree_reduce(participant at) {
     schedule plan({.output = 1});
     collect(plan, binomial(at));
     return plan;
@@ -55,7 +55,7 @@ schedule tree_reduce(place at) {
 
 // To rank 0 in the order of ranks, and from there to the root. Ceil(log2(P)) rounds, and one more if the root is another; rank 0 receives and
 // reduces S ceil(log2(P)) bytes.
-schedule ordered_tree_reduce(place at) {
+schedule ordered_tree_reduce(participant at) {
     schedule plan({.output = 1});
     collect_in_order(plan, at);
     if (at.root != 0 && at.me == 0) plan.round(send(at.root, output(0)));
@@ -64,7 +64,7 @@ schedule ordered_tree_reduce(place at) {
 }
 
 // Reduce to rank 0 in the order of ranks, then broadcast. 2 ceil(log2(P)) rounds; rank 0 sends and reduces S ceil(log2(P)) bytes.
-schedule tree_all_reduce(place at) {
+schedule tree_all_reduce(participant at) {
     schedule plan({.output = 1});
     collect_in_order(plan, at);
     spread(plan, binomial({at.me, at.size, 0}));

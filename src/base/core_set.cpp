@@ -36,9 +36,9 @@ std::string core_set::to_string() const {
     return text.empty() ? "0" : text;
 }
 
-int core_set::at(int place) const noexcept {
+int core_set::at(int index) const noexcept {
     for (int core = 0; core < CPU_SETSIZE; ++core)
-        if (CPU_ISSET(core, &cores_) && place-- == 0) return core;
+        if (CPU_ISSET(core, &cores_) && index-- == 0) return core;
     return -1;
 }
 

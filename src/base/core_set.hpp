@@ -20,7 +20,7 @@ public:
     std::string to_string() const;
     int count() const noexcept { return CPU_COUNT(&cores_); }
     /// The number of the core before which there are `place` others; -1 when there are not so many.
-    int at(int place) const noexcept;
+    int at(int index) const noexcept;
     void add(int core) noexcept { CPU_SET(core, &cores_); }
     void add(const core_set& others) noexcept { CPU_OR(&cores_, &cores_, &others.cores_); }
     /// The calling thread and all that it starts run on no others. False when the system refuses.

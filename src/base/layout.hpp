@@ -76,7 +76,7 @@ struct layout {
     /// Where an element of memory in one place is.
     std::byte* at(std::size_t element) const noexcept { return data + element * element_bytes; }
     /// The same of memory in several places.
-    std::byte* place(std::size_t element) const noexcept { return scattered ? scattered->at(element, element_bytes) : at(element); }
+    std::byte* address(std::size_t element) const noexcept { return scattered ? scattered->at(element, element_bytes) : at(element); }
     /// Calls run(data, count) for each place where the elements of `which` lie, in order.
     template <class Run>
     void each_run(part which, Run&& run) const {

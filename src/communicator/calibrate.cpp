@@ -1,6 +1,6 @@
 #include "communicator/calibrate.hpp"
 
-#include "communicator/home.hpp"
+#include "group/context_state.hpp"
 
 #include "algorithm/estimate.hpp"
 
@@ -57,7 +57,7 @@ public:
     calibration(communicator& world, group& inside)
         : world_(world),
           inside_(inside),
-          loop_(inside.home().loop()),
+          loop_(inside.context().loop()),
           found_(inside.engine().settings().costs) {
         data_.resize(most_bytes / sizeof(float) / static_cast<std::size_t>(world.size()) * static_cast<std::size_t>(world.size()));
     }

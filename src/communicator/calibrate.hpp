@@ -1,7 +1,10 @@
 // What things cost here and now, measured by the collectives themselves when a job has joined.
 #pragma once
 
-#include "communicator/group.hpp"
+#include "group/group.hpp"
+
+#include <tutti/communicator.hpp>
+#include <tutti/cost_model.hpp>
 
 namespace tutti::detail {
 

@@ -3,9 +3,13 @@
 
 #include <tutti/communicator.hpp>
 
-#include "communicator/check.hpp"
+#include "validation/arguments.hpp"
 
 #include <string_view>
+
+namespace tutti {
+class engine;
+}
 
 namespace tutti::detail {
 
@@ -13,6 +17,8 @@ class group;
 
 /// `shape` is the memory that has as many elements as the request counts.
 request make(collective kind, const_buffer shape, const void* input, void* output, const call_options& options);
+/// The next of the places that were reserved on this engine for such calls as `what`.
+complaint take_place(const engine& of, const request& what, std::uint64_t& place);
 /// Issues `what`, or keeps it for later. With a complaint it fails the communicator.
 future<> issue(group& group, const request& what, complaint wrong);
 /// A call that cannot be right fails the communicator, because the other ranks wait for it.

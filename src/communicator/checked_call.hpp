@@ -1,10 +1,10 @@
 // A call in the checking mode: it works on a copy of its caller's memory, and says at its end whether the caller kept to the rules.
 #pragma once
 
-#include "communicator/borrowed_memory.hpp"
-#include "communicator/group.hpp"
-#include "communicator/home.hpp"
-#include "communicator/notice.hpp"
+#include "validation/borrowed_memory.hpp"
+#include "group/group.hpp"
+#include "group/context_state.hpp"
+#include "group/notice.hpp"
 
 #include <tutti/future.hpp>
 
@@ -24,8 +24,8 @@ class [[gnu::visibility("hidden")]] checked_call final : public state_of<T> {
 public:
     checked_call(group& of, std::unique_ptr<borrowed_memory::entry> entry)
         : engine_(of.engine().shared_from_this()),
-          book_(of.home().borrowed()),
-          notice_(told_by(of.home().options())),
+          book_(of.context().borrowed()),
+          notice_(told_by(of.context().options())),
           call_(entry->call()),
           number_(entry->number()),
           entry_(std::move(entry)),

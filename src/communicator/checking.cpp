@@ -53,7 +53,7 @@ std::string in_words(std::string call, const char* label) { return label && *lab
 /// What the caller lends to a call; if a call under way has it the communicator fails.
 template <class T>
 std::unique_ptr<checked_call<T>> lend(group& of, std::vector<borrowed> pieces, std::string call) {
-    auto entry = std::make_unique<borrowed_memory::entry>(of.home().borrowed(), std::move(pieces), std::move(call));
+    auto entry = std::make_unique<borrowed_memory::entry>(of.context().borrowed(), std::move(pieces), std::move(call));
     if (entry->conflict())
         refuse(of, entry->call(), error::invalid_argument, fmt::format(" on memory that {} is still using", *entry->conflict()));
     return std::make_unique<checked_call<T>>(of, std::move(entry));
@@ -70,7 +70,7 @@ future<T> issue_one(group& of, const message_call& what, duration default_deadli
 
 }  // namespace
 
-bool checks(group& of) noexcept { return of.home().borrowed() != nullptr; }
+bool checks(group& of) noexcept { return of.context().borrowed() != nullptr; }
 
 future<> checked(group& of, const request& what, duration default_deadline, std::uint64_t place) {
     std::string call = in_words(to_string(describe(what)), what.label);
@@ -94,7 +94,7 @@ future<> checked(group& of, const request& what, duration default_deadline, std:
 }
 
 future<> checked_sync(group& of) {
-    const auto book = of.home().borrowed();
+    const auto book = of.context().borrowed();
     const void* const communicator = &of.engine();
     const std::uint64_t number = book->calls();
     return of.engine().sync().then([book, communicator, number] { book->synced(communicator, number); });

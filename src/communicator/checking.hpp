@@ -1,7 +1,7 @@
 // The checking mode: calls that look, beside what they do, for mistakes in the use of memory, threads and futures.
 #pragma once
 
-#include "communicator/group.hpp"
+#include "group/group.hpp"
 #include "engine/message.hpp"
 #include "engine/request.hpp"
 

@@ -1,13 +1,13 @@
-#include <tutti/detail/at_home.hpp>
+#include <tutti/detail/bound_task.hpp>
 #include <tutti/persistent.hpp>
 
 #include "communicator/call.hpp"
 #include "communicator/checking.hpp"
-#include "communicator/group.hpp"
-#include "communicator/home.hpp"
+#include "group/group.hpp"
+#include "group/context_state.hpp"
 #include "engine/repeated_call.hpp"
 #include "engine/reserved_places.hpp"
-#include "runtime/shift.hpp"
+#include "runtime/progress_ticket.hpp"
 #include "transport/arena.hpp"
 
 #include <fmt/format.h>
@@ -38,11 +38,11 @@ void group_deleter::operator()(group* which) const noexcept {
         leave_alone(std::unique_ptr<group>(which));
         return;
     }
-    const auto home = which->shared_home();
+    const auto context = which->shared_context();
     which->engine().drop();
     // A letter that is never read destroys the group too.
     std::shared_ptr<group> last(which);
-    (void)home->send([last = std::move(last)]() mutable { last.reset(); });
+    (void)context->send([last = std::move(last)]() mutable { last.reset(); });
 }
 
 }  // namespace detail
@@ -68,18 +68,18 @@ void detail::arena_deleter::operator()(std::byte* memory) const noexcept { from-
 detail::arena_memory communicator::allocate_bytes(std::size_t count, std::size_t element_bytes) {
     if (count > std::numeric_limits<std::size_t>::max() / 2 / element_bytes) throw std::bad_alloc();
     if (!group_->made().here()) throw group_->foreign();
-    return group_->home().allocate(count * element_bytes);
+    return group_->context().allocate(count * element_bytes);
 }
 
 void communicator::check_spin() const {
     if (!group_->made().here()) throw group_->foreign();
-    if (detail::waits_for_itself(group_->home().loop()))
+    if (detail::waits_for_itself(group_->context().loop()))
         throw failure(error::invalid_argument, fmt::format("rank {} of {} called spin on the loop that makes the progress; co_await there", rank(), name()));
 }
 
 void communicator::spin_until(const detail::state_reference& end) const {
     detail::check_awaitable(end);
-    detail::spin_until(group_->home().loop(), *end.get());
+    detail::spin_until(group_->context().loop(), *end.get());
 }
 
 std::string communicator::route(tutti::rank peer) const { return group_->engine().route(peer); }
@@ -121,7 +121,7 @@ future<> detail::issue(detail::group& group, const request& what, complaint wron
         if (wrong) refuse(group, call(), error::invalid_argument, fmt::format(" with a wrong argument: {}", *wrong));
         else if (const complaint unsupported = detail::check_defined(what)) refuse(group, call(), error::unsupported, ": " + *unsupported);
     }
-    const duration deadline = group.home().options().operation;
+    const duration deadline = group.context().options().operation;
     if (!what.keep) {
         future<> made = !wrong && detail::checks(group) ? detail::checked(group, what, deadline, place)
                                                         : future<>(group.engine().issue(what, deadline, place));
@@ -218,7 +218,7 @@ future<> communicator::monitored_barrier(call_options options) {
     if (!group_->made().here()) return detail::failed_future(group_->foreign());
     if (const complaint wrong = detail::check_deadline(options.deadline))
         refuse(*group_, "monitored_barrier", error::invalid_argument, fmt::format(" with a wrong argument: {}", *wrong));
-    return group_->enter(options);
+    return group_->enter(options.deadline, options.label);
 }
 
 future<> communicator::barrier(call_options options) {
@@ -238,6 +238,6 @@ future<> communicator::watch() { return group_->watch(); }
 
 static task<> close_group(detail::group& which, duration within) { co_await which.start_close(within); }
 
-task<> communicator::close(duration within) { return detail::at_home(group_->home().loop(), close_group(*group_, within)); }
+task<> communicator::close(duration within) { return detail::bind_to_loop(group_->context().loop(), close_group(*group_, within)); }
 
 }  // namespace tutti

@@ -1,14 +1,15 @@
 #include <tutti/communicator_store.hpp>
 
-#include "communicator/group.hpp"
-#include "communicator/home.hpp"
-#include "communicator/spawn.hpp"
+#include "communicator/inside_of.hpp"
+#include "group/group.hpp"
+#include "group/context_state.hpp"
+#include "group/spawn.hpp"
 #include "rendezvous/channel.hpp"
 #include "rendezvous/protocol.hpp"
 #include "runtime/background.hpp"
 
 #include <tutti/cancel.hpp>
-#include <tutti/detail/at_home.hpp>
+#include <tutti/detail/bound_task.hpp>
 #include <tutti/event.hpp>
 #include <tutti/sleep.hpp>
 #include <tutti/when_all.hpp>
@@ -180,18 +181,18 @@ private:
 
 class keeper_channel final : public request_channel {
 public:
-    keeper_channel(std::shared_ptr<context::state> home, std::unique_ptr<communicator> ranks)
-        : home_(std::move(home)), server_(std::make_shared<key_server>(std::move(ranks), home_->loop())) {
-        (void)home_->send([here = server_] { here->open(); });
+    keeper_channel(std::shared_ptr<detail::context_state> context, std::unique_ptr<communicator> ranks)
+        : context_(std::move(context)), server_(std::make_shared<key_server>(std::move(ranks), context_->loop())) {
+        (void)context_->send([here = server_] { here->open(); });
     }
     ~keeper_channel() override {
         // A sending that is never read destroys the key_server too.
-        (void)home_->send([last = std::move(server_)]() mutable { last.reset(); });
+        (void)context_->send([last = std::move(server_)]() mutable { last.reset(); });
     }
 
     task<result<store_reply>> ask(store_request request, time_point deadline) override { return server_->keys().ask(std::move(request), deadline); }
     task<result<>> close(time_point deadline) override {
-        auto leaving = detail::spawn(*home_, key_server::until_all_left(server_, deadline));
+        auto leaving = detail::spawn(*context_, key_server::until_all_left(server_, deadline));
         const result<> left = co_await as_result(std::move(leaving));
         if (!left) co_return left;
         auto closing = close_in_time(server_->ranks(), deadline);
@@ -200,15 +201,15 @@ public:
     std::string name() const override { return fmt::format("store of {}", server_->ranks().name()); }
 
 private:
-    const std::shared_ptr<context::state> home_;
+    const std::shared_ptr<detail::context_state> context_;
     std::shared_ptr<key_server> server_;
 };
 
 class remote_channel final : public request_channel {
 public:
-    remote_channel(std::shared_ptr<context::state> home, std::unique_ptr<communicator> ranks) : home_(std::move(home)), ranks_(std::move(ranks)) {}
+    remote_channel(std::shared_ptr<detail::context_state> context, std::unique_ptr<communicator> ranks) : context_(std::move(context)), ranks_(std::move(ranks)) {}
     ~remote_channel() override {
-        if (!closed_) (void)detail::spawn(*home_, leave_and_close(std::move(ranks_), std::move(late_)));  // which takes its time
+        if (!closed_) (void)detail::spawn(*context_, leave_and_close(std::move(ranks_), std::move(late_)));  // which takes its time
     }
 
     task<result<store_reply>> ask(store_request request, time_point deadline) override {
@@ -303,7 +304,7 @@ private:
         asked_for_.send(*ranks_, protocol::frame(++asked_, request), keeper, requests);
     }
 
-    const std::shared_ptr<context::state> home_;
+    const std::shared_ptr<detail::context_state> context_;
     std::unique_ptr<communicator> ranks_;
     std::uint64_t asked_ = 0;
     std::vector<std::uint64_t> late_;  // requests whose answers nobody waits for, and that still come
@@ -311,21 +312,21 @@ private:
     bool closed_ = false;
 };
 
-task<std::unique_ptr<store>> make_store(std::shared_ptr<context::state> home, task<std::unique_ptr<communicator>> splitting) {
+task<std::unique_ptr<store>> make_store(std::shared_ptr<detail::context_state> context, task<std::unique_ptr<communicator>> splitting) {
     auto ranks = co_await std::move(splitting);
     const rank me = ranks->rank();
     std::unique_ptr<request_channel> channel;
-    if (me == 0) channel = std::make_unique<keeper_channel>(std::move(home), std::move(ranks));
-    else channel = std::make_unique<remote_channel>(std::move(home), std::move(ranks));
+    if (me == 0) channel = std::make_unique<keeper_channel>(std::move(context), std::move(ranks));
+    else channel = std::make_unique<remote_channel>(std::move(context), std::move(ranks));
     co_return asking_store(std::move(channel), me);
 }
 
 }  // namespace
 
 task<std::unique_ptr<store>> store_over(communicator& ranks) {
-    auto home = detail::inside_of::get(ranks).shared_home();
-    event_loop& loop = home->loop();
-    return detail::at_home(loop, make_store(std::move(home), ranks.split(0, ranks.rank())));
+    auto context = detail::inside_of::get(ranks).shared_context();
+    event_loop& loop = context->loop();
+    return detail::bind_to_loop(loop, make_store(std::move(context), ranks.split(0, ranks.rank())));
 }
 
 }  // namespace tutti

@@ -3,7 +3,7 @@
 
 #include "algorithm/cost_text.hpp"
 #include "algorithm/tuning.hpp"
-#include "communicator/notice.hpp"
+#include "group/notice.hpp"
 
 #include <fmt/format.h>
 

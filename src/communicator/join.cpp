@@ -1,17 +1,17 @@
 // How a whole job becomes a communicator: its ranks find each other in the store, and each opens its control link to another, its parent.
 #include "communicator/calibrate.hpp"
-#include "communicator/gathering.hpp"
-#include "communicator/group.hpp"
-#include "communicator/home.hpp"
-#include "communicator/notice.hpp"
-#include "communicator/reminder.hpp"
-#include "communicator/spawn.hpp"
+#include "join/gathering.hpp"
+#include "group/group.hpp"
+#include "group/context_state.hpp"
+#include "group/notice.hpp"
+#include "group/reminder.hpp"
+#include "group/spawn.hpp"
 
 #include "algorithm/cost_text.hpp"
 #include "base/bytes.hpp"
 #include "rendezvous/dropout.hpp"
 
-#include <tutti/detail/at_home.hpp>
+#include <tutti/detail/bound_task.hpp>
 #include <tutti/when_all.hpp>
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ using detail::membership;
 
 /// What one join consists of.
 struct joining {
-    std::shared_ptr<context::state> home;
+    std::shared_ptr<detail::context_state> state;
     world who;
     std::string job;
     join_options options;
@@ -37,20 +37,20 @@ struct joining {
     const gathering* meeting_up = nullptr;  // while it does
     detail::group* forming = nullptr;      // what forms, while it does; it says itself what it waits for
 
-    joining(std::shared_ptr<context::state> at, world one, const join_options& once)
-        : home(std::move(at)),
+    joining(std::shared_ptr<detail::context_state> at, world one, const join_options& once)
+        : state(std::move(at)),
           who(std::move(one)),
           options(once),
-          deadline(later(home->loop().now(), once.within == duration{} ? home->options().rendezvous : once.within)) {}
+          deadline(later(state->loop().now(), once.within == duration{} ? state->options().rendezvous : once.within)) {}
 
     std::string awaited() const {
         if (meeting_up) return meeting_up->awaited();
         return who.store_path.empty() ? fmt::format("the store at {}:{}", who.master_address, who.master_port) : "the store in " + who.store_path;
     }
     void remind(double seconds) const {
-        if (!forming) told_by(home->options())(fmt::format("rank {}: join has waited {:.0f} s for {}", who.me, seconds, awaited()));
+        if (!forming) told_by(state->options())(fmt::format("rank {}: join has waited {:.0f} s for {}", who.me, seconds, awaited()));
     }
-    const reminder slow{home->loop(), home->options().stall_warning, [this](double seconds) { remind(seconds); }};
+    const reminder slow{state->loop(), state->options().stall_warning, [this](double seconds) { remind(seconds); }};
 };
 
 /// Says which group forms, for as long as it lives.
@@ -89,23 +89,23 @@ void check_options(const context_options& asked, const join_options& once, bool 
 }
 
 task<std::unique_ptr<communicator>> join_over(joining& all, store& meeting) {
-    const std::shared_ptr<context::state>& home = all.home;
+    const std::shared_ptr<detail::context_state>& context = all.state;
     const world& who = all.who;
     membership mine;
     mine.me = who.me;
-    check_options(home->options(), all.options, home->embedded(), who, mine);
+    check_options(context->options(), all.options, context->embedded(), who, mine);
     mine.job = digest_of(all.job);
     mine.epoch = who.epoch;
     mine.addresses.resize(static_cast<std::size_t>(who.size));
-    if (const std::size_t asked = home->options().slice_bytes; asked > 0) mine.settings.slice_bytes = asked;
-    mine.settings.small_bytes = home->options().small_bytes;
-    mine.settings.cache_bytes = home->options().cache_bytes;
-    mine.settings.deterministic = home->options().deterministic;
-    mine.settings.lanes = home->options().lanes;
-    mine.settings.forced = home->forced();
-    mine.calibrate = home->options().calibrate;
+    if (const std::size_t asked = context->options().slice_bytes; asked > 0) mine.settings.slice_bytes = asked;
+    mine.settings.small_bytes = context->options().small_bytes;
+    mine.settings.cache_bytes = context->options().cache_bytes;
+    mine.settings.deterministic = context->options().deterministic;
+    mine.settings.lanes = context->options().lanes;
+    mine.settings.forced = context->forced();
+    mine.calibrate = context->options().calibrate;
     if (who.size > 1) {
-        gathering others(*home, who, meeting, all.job, all.deadline);
+        gathering others(*context, who, meeting, all.job, all.deadline);
         all.meeting_up = &others;
         try {
             co_await others.run(mine);
@@ -117,7 +117,7 @@ task<std::unique_ptr<communicator>> join_over(joining& all, store& meeting) {
         }
     }
     mine.id = digest_of(fmt::format("{} {}", mine.name, mine.call), mine.job);
-    std::unique_ptr<detail::group, detail::group_deleter> formed(new detail::group(home, std::move(mine)));
+    std::unique_ptr<detail::group, detail::group_deleter> formed(new detail::group(context, std::move(mine)));
     detail::group& inside = *formed;
     {
         const now_forming until_formed(all, inside);
@@ -148,20 +148,20 @@ task<> drop_out(const joining& all, store& meeting, const failure& because) {
         why.cause = fmt::format("rank {} could not join: {}", all.who.me, why.cause.empty() ? why.code.message() : why.cause);
     if (why.peers.empty()) why.peers = {why.root};
     std::optional<std::string> none;
-    auto said = co_await meeting.compare_set(dropout_key, std::move(none), write_dropout(why), later(all.home->loop().now(), last_words));
+    auto said = co_await meeting.compare_set(dropout_key, std::move(none), write_dropout(why), later(all.state->loop().now(), last_words));
     (void)said;  // a store that is gone has told them itself
 }
 
-task<std::unique_ptr<communicator>> join_at(std::shared_ptr<context::state> home, world who, std::shared_ptr<store> meeting,
+task<std::unique_ptr<communicator>> join_at(std::shared_ptr<detail::context_state> context, world who, std::shared_ptr<store> meeting,
                                             std::string job, join_options options) {
-    joining all(std::move(home), std::move(who), options);
+    joining all(std::move(context), std::move(who), options);
     all.job = std::move(job);
     auto work = join_over(all, *meeting);
     co_return co_await std::move(work);
 }
 
-task<std::unique_ptr<communicator>> join_launched(std::shared_ptr<context::state> home, world who, join_options options) {
-    joining all(home, std::move(who), options);
+task<std::unique_ptr<communicator>> join_launched(std::shared_ptr<detail::context_state> context, world who, join_options options) {
+    joining all(context, std::move(who), options);
     all.job = store_prefix(all.who);
     auto opening = open_store(all.who, all.deadline);
     auto opened = co_await std::move(opening);
@@ -184,22 +184,22 @@ task<std::unique_ptr<communicator>> join_launched(std::shared_ptr<context::state
     if (why && why->code() == error::cancelled) throw *why;
     if (why && tells_of_deaths) co_await drop_out(all, *meeting, *why);
     // All have read what there is to read once the control tree stands, or why it does not; rank 0 waits for the others to go.
-    const time_point last = later(home->loop().now(), last_words);
+    const time_point last = later(context->loop().now(), last_words);
     auto closed = co_await meeting->close(why ? last : std::max(all.deadline, last));
     if (why) throw *why;
     closed.value();
     co_return joined;
 }
 
-task<std::unique_ptr<communicator>> join_in_background(std::shared_ptr<context::state> home, task<std::unique_ptr<communicator>> work) {
-    home->check_process();
-    auto joining = detail::spawn_cancellable(*home, std::move(work));
+task<std::unique_ptr<communicator>> join_in_background(std::shared_ptr<detail::context_state> context, task<std::unique_ptr<communicator>> work) {
+    context->check_process();
+    auto joining = detail::spawn_cancellable(*context, std::move(work));
     co_return co_await std::move(joining);
 }
 
-task<std::unique_ptr<communicator>> join_here(std::shared_ptr<context::state> home, task<std::unique_ptr<communicator>> work) {
-    event_loop& loop = home->loop();
-    return detail::at_home(loop, join_in_background(std::move(home), std::move(work)));
+task<std::unique_ptr<communicator>> join_here(std::shared_ptr<detail::context_state> context, task<std::unique_ptr<communicator>> work) {
+    event_loop& loop = context->loop();
+    return detail::bind_to_loop(loop, join_in_background(std::move(context), std::move(work)));
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 // The calls of a communicator that concern messages.
 #include <tutti/communicator.hpp>
 
-#include "communicator/check.hpp"
+#include "validation/arguments.hpp"
 #include "communicator/checking.hpp"
-#include "communicator/group.hpp"
-#include "communicator/home.hpp"
+#include "group/group.hpp"
+#include "group/context_state.hpp"
 
 #include <fmt/format.h>
 
@@ -52,8 +52,8 @@ future<T> issue(detail::group& group, const message_call& what, future<T> (*chec
     if (!group.made().here()) return detail::failed_future<T>(group.foreign());
     const complaint wrong = check(what, group.size());
     fail_if(group, what, wrong);
-    if (!wrong && checked && detail::checks(group)) return checked(group, what, group.home().options().operation);
-    return future<T>(group.engine().messages().issue(what, group.home().options().operation));
+    if (!wrong && checked && detail::checks(group)) return checked(group, what, group.context().options().operation);
+    return future<T>(group.engine().messages().issue(what, group.context().options().operation));
 }
 
 void check_process(const detail::group& group) {
@@ -74,7 +74,7 @@ std::optional<future<received>> communicator::try_recv(buffer data, tutti::rank 
     check_process(*group_);
     const message_call what = with(options, call_of(recv_from(data, from, tag)));
     fail_if(*group_, what, check(what, size()));
-    message* const made = group_->engine().messages().try_recv(what, group_->home().options().operation);
+    message* const made = group_->engine().messages().try_recv(what, group_->context().options().operation);
     if (!made) return std::nullopt;
     return future<received>(*made);
 }
@@ -102,7 +102,7 @@ future<> communicator::exchange(std::span<const transfer> parts, call_options op
         const const_buffer memory = each.sends ? each.from : const_buffer(each.to);
         return detail::list_check::part{memory.data, memory.bytes(), !each.sends};
     }));
-    const duration deadline = group_->home().options().operation;
+    const duration deadline = group_->context().options().operation;
     if (detail::checks(*group_) && !group_->engine().failed()) return detail::checked_exchange(*group_, parts, whole, deadline);
     return future<>(group_->engine().messages().exchange(parts, whole, deadline));
 }

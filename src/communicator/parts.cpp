@@ -1,7 +1,7 @@
 // Collectives whose memory has a part for each rank: of one count, of a count for each, or as a list of buffers.
 #include "communicator/call.hpp"
-#include "communicator/group.hpp"
-#include "communicator/list_check.hpp"
+#include "group/group.hpp"
+#include "validation/list_check.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include <tutti/communicator.hpp>
 
-#include "communicator/check.hpp"
-#include "communicator/group.hpp"
+#include "communicator/call.hpp"
+#include "group/group.hpp"
 #include "engine/reserved_places.hpp"
 
 #include <fmt/format.h>

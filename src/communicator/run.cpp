@@ -1,8 +1,8 @@
 // A program's main: who am I, join, run, close, and one line for an error.
 #include "communicator/run_as.hpp"
 
-#include "communicator/group.hpp"
-#include "communicator/home.hpp"
+#include "group/group.hpp"
+#include "group/context_state.hpp"
 #include "runtime/told.hpp"
 
 #include <tutti/event.hpp>

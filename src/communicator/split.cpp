@@ -1,10 +1,10 @@
 // Children of a communicator: who belongs to which is agreed by an all-gather, and each child forms like its parent did.
-#include "communicator/beside.hpp"
-#include "communicator/home.hpp"
+#include "communicator/sibling.hpp"
+#include "group/context_state.hpp"
 
 #include "base/bytes.hpp"
 
-#include <tutti/detail/at_home.hpp>
+#include <tutti/detail/bound_task.hpp>
 
 #include <fmt/format.h>
 
@@ -40,7 +40,7 @@ std::vector<rank> members_of(const choices& said) {
     return members;
 }
 
-task<std::unique_ptr<communicator>> finish_split(std::shared_ptr<context::state> home, detail::membership child,
+task<std::unique_ptr<communicator>> finish_split(std::shared_ptr<detail::context_state> context, detail::membership child,
                                                  std::unique_ptr<choices> said) {
     co_await std::move(said->gathered);
     if (said->mine.colored == 0) co_return nullptr;
@@ -55,7 +55,7 @@ task<std::unique_ptr<communicator>> finish_split(std::shared_ptr<context::state>
     child.addresses = std::move(addresses);
     child.hosts = host_map(hosts);
     child.me = static_cast<rank>(std::find(members.begin(), members.end(), was) - members.begin());
-    auto forming = detail::form(home, std::move(child), std::move(said->parent), std::move(said->above));
+    auto forming = detail::form(context, std::move(child), std::move(said->parent), std::move(said->above));
     co_return co_await std::move(forming);
 }
 
@@ -79,10 +79,10 @@ task<std::unique_ptr<communicator>> communicator::split(std::optional<int> color
     what.digest = digest_of("split");  // it is no all_gather of the user's
     said->above = group_->engine().shared_from_this();
     said->parent = group_->watch();
-    if (group_->made().here()) said->gathered = future<>(group_->engine().issue(what, group_->home().options().operation));
+    if (group_->made().here()) said->gathered = future<>(group_->engine().issue(what, group_->context().options().operation));
     else said->gathered = detail::failed_future(group_->foreign());
-    event_loop& loop = group_->home().loop();
-    return detail::at_home(loop, finish_split(group_->shared_home(), std::move(child), std::move(said)));
+    event_loop& loop = group_->context().loop();
+    return detail::bind_to_loop(loop, finish_split(group_->shared_context(), std::move(child), std::move(said)));
 }
 
 }  // namespace tutti

@@ -167,10 +167,10 @@ void engine::assign_lanes(operation& made, const request& what) const noexcept {
 }
 
 port& engine::first_port_to(rank peer, lane_kind kind) {
-    auto& place = ports_[static_cast<std::size_t>(peer) * lane_kinds + static_cast<std::size_t>(kind)];
-    place = std::make_unique<port>(*this, peer, kind, settings_.lanes);
+    auto& found = ports_[static_cast<std::size_t>(peer) * lane_kinds + static_cast<std::size_t>(kind)];
+    found = std::make_unique<port>(*this, peer, kind, settings_.lanes);
     wanted_.push_back({peer, kind});
-    return *place;
+    return *found;
 }
 
 void engine::take_fresh() noexcept {

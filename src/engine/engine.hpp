@@ -11,7 +11,7 @@
 #include "engine/messenger.hpp"
 #include "engine/operation_list.hpp"
 #include "engine/port.hpp"
-#include "runtime/shift.hpp"
+#include "runtime/progress_ticket.hpp"
 
 #include <array>
 #include <atomic>
@@ -201,7 +201,7 @@ private:
 
     private:
         engine& of_;
-        std::optional<detail::shift> here_;  // ends when the guard is free
+        std::optional<detail::progress_ticket> here_;  // ends when the guard is free
         std::unique_lock<std::mutex> lock_;
     };
 
@@ -225,8 +225,8 @@ private:
     void too_many(const descriptor& next);
     void too_early(const operation& running);
     port& port_to(rank peer, lane_kind kind) {
-        const auto& place = ports_[static_cast<std::size_t>(peer) * lane_kinds + static_cast<std::size_t>(kind)];
-        return place ? *place : first_port_to(peer, kind);
+        const auto& found = ports_[static_cast<std::size_t>(peer) * lane_kinds + static_cast<std::size_t>(kind)];
+        return found ? *found : first_port_to(peer, kind);
     }
     port& first_port_to(rank peer, lane_kind kind);
     void assign_lanes(operation& made, const request& what) const noexcept;

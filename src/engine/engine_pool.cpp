@@ -53,7 +53,7 @@ operation& engine::made_of(const request& what) {
     if (!ready || !made.begin_like_before(what)) make_ready(made, what, ready ? ready->plan : nullptr);
     made.what = describe(what);
     if (ready) made.what.algorithm = ready->algorithm;
-    made.home = &free;
+    made.kept_in = &free;
     return made;
 }
 
@@ -71,7 +71,7 @@ void engine::make_ready(operation& made, const request& what, const std::shared_
 }
 
 /// Where it is when nobody uses it.
-operation_list& engine::place_of(operation& which) noexcept { return which.call ? which.call->free : *which.home; }
+operation_list& engine::place_of(operation& which) noexcept { return which.call ? which.call->free : *which.kept_in; }
 
 /// To its caller. Futures may outlive the communicator: while any of these is out, the engine lives.
 void engine::take_out(operation& made) {

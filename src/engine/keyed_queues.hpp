@@ -38,12 +38,12 @@ public:
     }
     void push(rank source, message_tag tag, T& one) { line_of(source, tag).all.push(one); }
     void remove(rank source, message_tag tag, T& one) noexcept {
-        line** place = &slots_[slot_of(source, tag)];
-        while (!(*place)->is(source, tag)) place = &(*place)->next;
-        line& found = **place;
+        line** at = &slots_[slot_of(source, tag)];
+        while (!(*at)->is(source, tag)) at = &(*at)->next;
+        line& found = **at;
         found.all.remove(one);
         if (!found.all.empty()) return;
-        *place = found.next;
+        *at = found.next;
         give_back(found);
         --used_;
     }

@@ -1,7 +1,7 @@
 #include "engine/messenger.hpp"
 
 #include "engine/engine.hpp"
-#include "runtime/shift.hpp"
+#include "runtime/progress_ticket.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -39,7 +39,7 @@ static std::size_t weight_of(const message_call& what) noexcept { return what.wh
 template <class Call>
 message* messenger::enter(Call call) {
     message* made = nullptr;
-    std::optional<detail::shift> here;
+    std::optional<detail::progress_ticket> here;
     {
         const std::lock_guard lock(engine_.guard_);
         calling_ = true;
@@ -169,9 +169,9 @@ message& messenger::settle(message& made) {
 // ---- progress
 
 message_port& messenger::port_to(rank peer) {
-    auto& place = ports_[static_cast<std::size_t>(peer)];
-    if (!place) place = std::make_unique<message_port>(*this, peer);
-    return *place;
+    auto& found = ports_[static_cast<std::size_t>(peer)];
+    if (!found) found = std::make_unique<message_port>(*this, peer);
+    return *found;
 }
 
 /// Frames were given to the port's lane: the loop sends them.

@@ -15,9 +15,9 @@ namespace tutti {
 
 // ---- channels
 
-void journey::begin(operation& of, const program::channel& way) noexcept {
+void transfer_progress::begin(operation& of, const program::channel& way) noexcept {
     at.begin(of, way);
-    place = 0;
+    index = 0;
     early.clear();
 }
 
@@ -25,12 +25,12 @@ void send_channel::gather(std::vector<std::span<const std::byte>>& runs) const {
 
 void send_channel::sent() noexcept { over->sent(*this); }
 
-loan send_channel::take_loan(std::uint32_t frame) noexcept {
-    const auto found = std::find_if(loans.begin(), loans.end(), [frame](const loan& each) { return each.place == frame; });
-    if (found == loans.end()) return {};
-    const loan taken = *found;
-    *found = loans.back();
-    loans.pop_back();
+remote_reference send_channel::take_reference(std::uint32_t frame) noexcept {
+    const auto found = std::find_if(references.begin(), references.end(), [frame](const remote_reference& each) { return each.index == frame; });
+    if (found == references.end()) return {};
+    const remote_reference taken = *found;
+    *found = references.back();
+    references.pop_back();
     return taken;
 }
 
@@ -120,7 +120,7 @@ void operation::rewind() {
         each.next_at = each.at;
         each.next_place = 0;
         each.queued = false;
-        each.loans.clear();
+        each.references.clear();
     }
     way = plan_->receivers().data();
     for (recv_channel& each : receivers()) each.begin(*this, *way++);
@@ -149,9 +149,9 @@ std::size_t operation::transfer_bytes(int index, std::size_t slice) const noexce
     return count * memory.element_bytes;
 }
 
-std::optional<std::uint32_t> operation::place_of(const program::answer* frame, std::size_t slice) const noexcept {
+std::optional<std::uint32_t> operation::index_of(const program::answer* frame, std::size_t slice) const noexcept {
     if (!frame) return std::nullopt;
-    return static_cast<std::uint32_t>(frame->place(slice, slices_, segment_));
+    return static_cast<std::uint32_t>(frame->frame_index(slice, slices_, segment_));
 }
 
 bool operation::writes_soon() const noexcept {

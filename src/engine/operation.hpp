@@ -29,35 +29,35 @@ class repeated_call;
 }
 
 /// How much of a way is done: everything before `at`, which is frame number `place`.
-class journey {
+class transfer_progress {
 public:
     void begin(operation& of, const program::channel& way) noexcept;
-    void advance() noexcept { at.next(), ++place; }
+    void advance() noexcept { at.next(), ++index; }
 
     cursor at;
-    std::uint32_t place = 0;
+    std::uint32_t index = 0;
     std::vector<std::uint32_t> early;  // places beyond it that are done too, where lanes share the frames: a heap, the smallest first
     port* over = nullptr;
 
 protected:
-    ~journey() = default;
+    ~transfer_progress() = default;
 };
 
-class send_channel final : public journey, public outgoing {
+class send_channel final : public transfer_progress, public outgoing {
 public:
     cursor next_at;  // where lanes share the frames: the first that no lane has been given
     std::uint32_t next_place = 0;
     send_channel* next = nullptr;  // in the port's queue
     bool queued = false;           // with one lane: a frame of it is with the lane
-    std::vector<loan> loans;       // where the peer wants frames that are still to be sent
+    std::vector<remote_reference> references;       // where the peer wants frames that are still to be sent
 
     /// Where it wants this frame; without parts it has not said so.
-    loan take_loan(std::uint32_t frame) noexcept;
+    remote_reference take_reference(std::uint32_t frame) noexcept;
     void gather(std::vector<std::span<const std::byte>>& runs) const override;
     void sent() noexcept override;
 };
 
-class recv_channel final : public journey {
+class recv_channel final : public transfer_progress {
 public:
     recv_channel* next = nullptr;
 };
@@ -84,9 +84,9 @@ public:
     void plan(std::shared_ptr<const program> plan, rank me, int size, const cutting& how);
 
     /// Gives it its place in the order. Every second one goes through its memory from the end, where the one before has just been.
-    void take_place(std::uint64_t place) noexcept {
-        sequence = place;
-        for (layout& each : spaces_) each.backward = place % 2 == 0;
+    void take_place(std::uint64_t reserved) noexcept {
+        sequence = reserved;
+        for (layout& each : spaces_) each.backward = reserved % 2 == 0;
     }
 
     std::uint64_t sequence = 0;
@@ -101,7 +101,7 @@ public:
     operation* next = nullptr;  // in one of the engine's lists
     operation* previous = nullptr;
     lane_kind lanes = lane_kind::small;     // that it travels on
-    operation_list* home = nullptr;         // where it waits for the next call
+    operation_list* kept_in = nullptr;         // where it waits for the next call
     detail::repeated_call* call = nullptr;  // that it belongs to
 
     std::span<send_channel> senders() noexcept { return used_senders_; }
@@ -123,9 +123,9 @@ public:
     bool may_send_among(int round, std::size_t slice, std::size_t ahead) noexcept;
     std::size_t transfer_bytes(int step, std::size_t slice) const noexcept;
     /// The place of the frame that brings what belongs where this slice of a send lies, if one does and nobody needs that memory until then.
-    std::optional<std::uint32_t> answer_of(int step, std::size_t slice) const noexcept { return place_of(plan_->answer_to(step), slice); }
+    std::optional<std::uint32_t> answer_of(int step, std::size_t slice) const noexcept { return index_of(plan_->answer_to(step), slice); }
     /// The place of the frame that takes to its peer what becomes of this slice of a recv_reduce, if nothing more is to come to that.
-    std::optional<std::uint32_t> sum_of(int step, std::size_t slice) const noexcept { return place_of(plan_->sum_of(step), slice); }
+    std::optional<std::uint32_t> sum_of(int step, std::size_t slice) const noexcept { return index_of(plan_->sum_of(step), slice); }
     /// Whether memory that is sent is written again before it has left the caches: a later round, or the next operation, puts the sum there.
     bool writes_soon() const noexcept;
     /// Whether a step takes what this rank contributes from the input, while its result goes to the output.
@@ -137,8 +137,8 @@ public:
                                 : 0;
     }
     /// Where a step reads what it writes, or else would read, at `place` of the output.
-    const std::byte* read_at(int step, const std::byte* place) const noexcept {
-        return from_input(step) ? contributed_ + (place - copied_over_) : place;
+    const std::byte* read_at(int step, const std::byte* written) const noexcept {
+        return from_input(step) ? contributed_ + (written - copied_over_) : written;
     }
     /// The memory of a slice where that is known to lie in one place.
     std::optional<std::span<std::byte>> run_of(int step, std::size_t slice) const noexcept {
@@ -146,7 +146,7 @@ public:
         const layout& memory = space_of(moved.where);
         if (moved.count != 1 || (memory.scattered && !listed_by_block())) return std::nullopt;
         const part run = memory.slice(moved.first, slices_, slice);
-        return std::span(memory.place(run.first), run.count * memory.element_bytes);
+        return std::span(memory.address(run.first), run.count * memory.element_bytes);
     }
     /// Whether what a step writes is not read before it has left the caches, and is not where the step itself has read.
     bool past_caches(int step) const noexcept { return past_caches_ && plan_->rests(step) && (!reduces(step) || from_input(step)); }
@@ -220,7 +220,7 @@ private:
     bool scales() const noexcept { return asked.op.kind() == reduce_op::premul; }
     int rounds() const noexcept { return plan_->plan().rounds(); }
     const step& step_at(int index) const noexcept { return plan_->plan().steps()[static_cast<std::size_t>(index)]; }
-    std::optional<std::uint32_t> place_of(const program::answer* frame, std::size_t slice) const noexcept;
+    std::optional<std::uint32_t> index_of(const program::answer* frame, std::size_t slice) const noexcept;
     const layout& space_of(space where) const noexcept { return spaces_[static_cast<std::size_t>(where)]; }
     template <class Append>
     void each_run(const blocks& what, std::size_t slice, Append append) const;

@@ -92,7 +92,7 @@ void operation::place_input_copy() noexcept {
     if (!copied_from_ || asked.count == 0) return;
     if (asked.kind == collective::all_gather || asked.kind == collective::all_gather_v) {
         copied_first_ = me_;
-        copied_over_ = output.place(output.block(me_).first);
+        copied_over_ = output.address(output.block(me_).first);
         apart_ = copied_from_ != copied_over_;
         copied_count_ = apart_ ? 1 : 0;
     } else if (tutti::reduces(asked.kind) && !spreads(asked.kind)) {
@@ -112,7 +112,7 @@ void operation::place_own_part() noexcept {
     const bool alone = plan_->contributed().stays();
     copied_first_ = 0;
     copied_over_ = space_of(space::output).data;
-    contributed_ = input.place(before);
+    contributed_ = input.address(before);
     apart_ = contributed_ != copied_over_;
     if (alone) {
         copied_from_ = given(before);
@@ -136,7 +136,7 @@ void operation::prepare_up_to(std::size_t slice) noexcept {
                     target.each_run(one, [&](std::byte* run, std::size_t count) { scale(asked.type, run, run, count, asked.op.factor()); });
                 continue;
             }
-            std::byte* const to = target.place(one.first);
+            std::byte* const to = target.address(one.first);
             const std::byte* from =
                 copied_to_ == space::input ? given(one.first) : copied_from_ + (one.first - origin) * target.element_bytes;
             if (scales()) scale(asked.type, to, from, one.count, asked.op.factor());

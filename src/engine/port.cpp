@@ -29,18 +29,18 @@ void port::queue<Channel>::remove(Channel& one) noexcept {
 }
 
 port::port(engine& owner, rank peer, lane_kind kind, int lanes) : owner_(owner), peer_(peer), kind_(kind) {
-    for (int index = 0; index < lanes_of(kind, lanes); ++index) tracks_.push_back(std::make_unique<track>(*this, index));
+    for (int index = 0; index < lanes_of(kind, lanes); ++index) lanes_.push_back(std::make_unique<port_lane>(*this, index));
 }
 
 std::string port::route() const {
-    for (const auto& each : tracks_)
+    for (const auto& each : lanes_)
         if (each->over) return each->over->peer();
     return {};
 }
 
 bool port::busy() const noexcept {
     if (awaited()) return true;
-    for (const auto& each : tracks_)
+    for (const auto& each : lanes_)
         if (each->over && !each->over->flushed()) return true;
     return false;
 }
@@ -48,7 +48,7 @@ bool port::busy() const noexcept {
 bool port::spread() const noexcept { return owner_.spread(kind_); }
 
 void port::attach(int index, std::unique_ptr<link> over) {
-    track& at = *tracks_[static_cast<std::size_t>(index)];
+    port_lane& at = *lanes_[static_cast<std::size_t>(index)];
     if (!alone()) over->share();
     const auto how = spread() ? lane::kind::spread : alone() ? lane::kind::single : lane::kind::shared;
     at.attach(owner_.loop_of({kind_, index}), owner_.guard_, std::move(over), how, owner_.cork_);
@@ -66,7 +66,7 @@ void port::add(send_channel& next) noexcept {
 void port::add(recv_channel& next) noexcept {
     next.over = this;
     receivers_.push(next);
-    for (auto& each : tracks_)
+    for (auto& each : lanes_)
         if (each->over) each->over->expect();
 }
 
@@ -76,15 +76,15 @@ void port::add(recv_channel& next) noexcept {
 template <class Channel>
 void port::count(Channel& channel, const cursor& done, const frame& head) noexcept {
     operation& of = channel.at.of();
-    if (head.place != channel.place) {
+    if (head.index != channel.index) {
         of.transferred_early(done.step());
-        channel.early.push_back(head.place);
+        channel.early.push_back(head.index);
         std::push_heap(channel.early.begin(), channel.early.end(), std::greater());
         return;
     }
     of.transferred(done.step(), head.payload_bytes);
     channel.advance();
-    while (!channel.early.empty() && channel.early.front() == channel.place) {
+    while (!channel.early.empty() && channel.early.front() == channel.index) {
         std::pop_heap(channel.early.begin(), channel.early.end(), std::greater());
         channel.early.pop_back();
         of.count_early(channel.at.step(), channel.at.slice());
@@ -95,20 +95,20 @@ void port::count(Channel& channel, const cursor& done, const frame& head) noexce
 /// Shorter payloads are in the caches, or soon there.
 constexpr std::size_t prefetched_from = 256 * KiB;
 
-frame port::head_of(const cursor& at, std::uint32_t place, std::size_t bytes) noexcept {
+frame port::head_of(const cursor& at, std::uint32_t index, std::size_t bytes) noexcept {
     const operation& of = at.of();
     frame head;
     head.kind = frame_kind::data;
     head.epoch = of.epoch;
     head.sequence = of.sequence;
-    head.place = place;
+    head.index = index;
     head.slice = static_cast<std::uint32_t>(at.slice());
     head.payload_bytes = bytes;
     head.what = of.what;
     return head;
 }
 
-void port::describe(outgoing& made, send_channel& from, const cursor& at, std::uint32_t place, std::size_t bytes) noexcept {
+void port::describe(outgoing& made, send_channel& from, const cursor& at, std::uint32_t index, std::size_t bytes) noexcept {
     const operation& of = at.of();
     if (bytes >= prefetched_from) of.prefetch(at.step(), at.slice());
     made.soon_written = of.writes_soon();
@@ -118,8 +118,8 @@ void port::describe(outgoing& made, send_channel& from, const cursor& at, std::u
     made.copied_bytes = reduces(of.asked.kind) || has_root(of.asked.kind) ? 0 : bytes * of.slices();
     made.answer = of.answer_of(at.step(), at.slice());
     made.into.count = 0;
-    if (!from.loans.empty()) made.into = from.take_loan(place);
-    made.head = head_of(at, place, bytes);
+    if (!from.references.empty()) made.into = from.take_reference(index);
+    made.head = head_of(at, index, bytes);
 }
 
 void port::feed() noexcept {
@@ -129,7 +129,7 @@ void port::feed() noexcept {
 }
 
 void port::feed_alone() noexcept {
-    lane* const over = tracks_.front()->over.get();
+    lane* const over = lanes_.front()->over.get();
     if (!over) return;
     feeding_ = true;
     while (senders_.first && !senders_.first->queued) {
@@ -139,7 +139,7 @@ void port::feed_alone() noexcept {
         const std::size_t bytes = of.transfer_bytes(next.at.step(), next.at.slice());
         const std::size_t ahead = std::max<std::size_t>(1, over->window() / std::max<std::size_t>(1, bytes));
         if (!of.may_send(next.at.round(), next.at.slice(), ahead)) break;
-        describe(next, next, next.at, next.place, bytes);
+        describe(next, next, next.at, next.index, bytes);
         next.queued = true;
         if (next.at.last()) {
             senders_.pop();  // the next operation's frames may follow in the same batch
@@ -190,14 +190,14 @@ void port::resume_ahead() noexcept {
 
 /// The lanes that keep frames of operations that have started, or of others.
 void port::resume_if(bool due) noexcept {
-    for (auto& each : tracks_) {
+    for (auto& each : lanes_) {
         if (!each->parked || each->due != due) continue;
         each->parked = false;
         each->over->resume();
     }
 }
 
-landing port::arrived(track& on, const frame& head, std::vector<std::span<std::byte>>& runs) noexcept {
+landing port::arrived(port_lane& on, const frame& head, std::vector<std::span<std::byte>>& runs) noexcept {
     if (head.kind == frame_kind::goodbye && head.payload_bytes == 0) return landing::here;
     if (head.kind != frame_kind::data)
         return refuse(error::protocol_error, fmt::format("rank {} sent a frame that does not belong on a data lane", peer_));
@@ -221,21 +221,21 @@ recv_channel* port::receiver_of(std::uint64_t sequence) noexcept {
 }
 
 /// Whether no lane has brought this frame before.
-bool port::is_new(const recv_channel& whose, std::uint32_t place) const noexcept {
-    for (const auto& each : tracks_)
-        if (each->into == &whose && each->place == place) return false;
-    return std::find(whose.early.begin(), whose.early.end(), place) == whose.early.end();
+bool port::is_new(const recv_channel& whose, std::uint32_t index) const noexcept {
+    for (const auto& each : lanes_)
+        if (each->into == &whose && each->frame_index == index) return false;
+    return std::find(whose.early.begin(), whose.early.end(), index) == whose.early.end();
 }
 
-landing port::expected(track& on, recv_channel& whose, const frame& head, std::vector<std::span<std::byte>>& runs) noexcept {
+landing port::expected(port_lane& on, recv_channel& whose, const frame& head, std::vector<std::span<std::byte>>& runs) noexcept {
     operation& of = whose.at.of();
     if (head.what != of.what) return disagreed(of.what, head);
     on.at = whose.at;
     // Rounds are numbered by each rank for itself; the place says which transfer this is.
-    const bool comes = head.place == whose.place || (!alone() && on.at.skip(head.place - whose.place));
-    if (!comes || (!alone() && !is_new(whose, head.place)))
+    const bool comes = head.index == whose.index || (!alone() && on.at.skip(head.index - whose.index));
+    if (!comes || (!alone() && !is_new(whose, head.index)))
         return refuse(error::protocol_error, fmt::format("rank {} sent frame {} of {} #{}, the plan of rank {} says frame {}", peer_,
-                                                         head.place, of.name(), head.sequence, owner_.who_.me, whose.place));
+                                                         head.index, of.name(), head.sequence, owner_.who_.me, whose.index));
     const std::size_t slice = on.at.slice(), bytes = of.transfer_bytes(on.at.step(), slice);
     if (of.asked.own_counts() && head.slice == slice && head.payload_bytes != bytes) return miscounted(of, head, bytes);
     if (head.slice != slice || head.payload_bytes != bytes)
@@ -246,14 +246,14 @@ landing port::expected(track& on, recv_channel& whose, const frame& head, std::v
         return refuse(error::protocol_error, fmt::format("rank {} wrote slice {} of {} #{} into memory that was not lent for that", peer_,
                                                          slice, of.name(), head.sequence));
     if (!of.may_begin(on.at.round(), slice)) return landing::park;
-    const auto taken = place(on, bytes, runs);
+    const auto taken = land(on, bytes, runs);
     if (taken == landing::park) return taken;
     on.into = &whose;
-    on.place = head.place;
+    on.frame_index = head.index;
     return taken;
 }
 
-landing port::place(track& on, std::size_t bytes, std::vector<std::span<std::byte>>& runs) noexcept {
+landing port::land(port_lane& on, std::size_t bytes, std::vector<std::span<std::byte>>& runs) noexcept {
     operation& of = on.at.of();
     const int step = on.at.step();
     on.filling = nullptr;
@@ -277,7 +277,7 @@ landing port::place(track& on, std::size_t bytes, std::vector<std::span<std::byt
     return landing::here;
 }
 
-void port::landed(track& on, const frame& head) noexcept {
+void port::landed(port_lane& on, const frame& head) noexcept {
     if (head.kind == frame_kind::goodbye) {
         peer_left(on);
         return;
@@ -293,14 +293,14 @@ void port::landed(track& on, const frame& head) noexcept {
     go_on(of);
 }
 
-void port::lent(track& on, const loan& what) noexcept {
+void port::lent(port_lane& on, const remote_reference& what) noexcept {
     for (send_channel& each : on.at.of().senders())
-        if (each.at.peer() == peer_) each.loans.push_back(what);
+        if (each.at.peer() == peer_) each.references.push_back(what);
 }
 
 /// Beside other lanes a slice that can be reduced leaves its bounce at once, and does not keep it until slower lanes have brought what goes
 /// before. False when the user's operator threw.
-bool port::combined(track& on) noexcept {
+bool port::combined(port_lane& on) noexcept {
     operation& of = on.at.of();
     const int step = on.at.step();
     if (!on.filling || !of.plan().reduces_at_once(step)) return true;
@@ -309,26 +309,26 @@ bool port::combined(track& on) noexcept {
     return true;
 }
 
-void port::peer_left(track& on) noexcept {
+void port::peer_left(port_lane& on) noexcept {
     on.left = true;
-    left_ = std::all_of(tracks_.begin(), tracks_.end(), [](const auto& each) { return each->left; });
+    left_ = std::all_of(lanes_.begin(), lanes_.end(), [](const auto& each) { return each->left; });
     if (left_) miss();
 }
 
 void port::departed(int index) noexcept {
-    track& on = *tracks_[static_cast<std::size_t>(index)];
+    port_lane& on = *lanes_[static_cast<std::size_t>(index)];
     if (!on.over || on.lost_link) peer_left(on);
 }
 
 bounce* port::bounce_of(const operation& whose, int step, std::size_t slice) noexcept {
-    for (auto& each : tracks_)
+    for (auto& each : lanes_)
         if (bounce* const found = each->bounce_of(whose, step, slice)) return found;
     return nullptr;
 }
 
 // ---- the end
 
-void port::say_goodbye(track& on) noexcept {
+void port::say_goodbye(port_lane& on) noexcept {
     on.goodbye.head.kind = frame_kind::goodbye;
     on.goodbye.head.epoch = owner_.who_.epoch;
     on.over->send(on.goodbye);
@@ -336,7 +336,7 @@ void port::say_goodbye(track& on) noexcept {
 }
 
 void port::say_goodbye() noexcept {
-    for (auto& each : tracks_)
+    for (auto& each : lanes_)
         if (each->over) say_goodbye(*each);
 }
 
@@ -344,16 +344,16 @@ void port::stop() noexcept {
     senders_ = {};
     receivers_ = {};
     given_ = nullptr;
-    for (auto& each : tracks_) each->stop();
+    for (auto& each : lanes_) each->stop();
 }
 
 void port::close() noexcept {
-    for (auto& each : tracks_)
+    for (auto& each : lanes_)
         if (each->over) spread() ? each->over->close_soon() : each->over->close();
 }
 
 void port::part(event_loop& loop) noexcept {
-    for (auto& each : tracks_)
+    for (auto& each : lanes_)
         if (each->over && &owner_.loop_of({kind_, each->index()}) == &loop) each->over->part();
 }
 

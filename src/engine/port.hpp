@@ -3,7 +3,7 @@
 
 #include "engine/lane_id.hpp"
 #include "engine/operation.hpp"
-#include "engine/track.hpp"
+#include "engine/port_lane.hpp"
 
 #include <limits>
 #include <memory>
@@ -20,7 +20,7 @@ public:
 
     rank peer() const noexcept { return peer_; }
     lane_kind kind() const noexcept { return kind_; }
-    bool attached(int index) const noexcept { return tracks_[static_cast<std::size_t>(index)]->over != nullptr; }
+    bool attached(int index) const noexcept { return lanes_[static_cast<std::size_t>(index)]->over != nullptr; }
     bool left() const noexcept { return left_; }
     /// The other end; empty when there is none.
     std::string route() const;
@@ -37,7 +37,7 @@ public:
     void sent(parcel& which) noexcept;
     /// A frame that is there already is taken at once.
     void look() noexcept {
-        if (alone() && tracks_.front()->over) tracks_.front()->over->look();
+        if (alone() && lanes_.front()->over) lanes_.front()->over->look();
     }
     /// Something changed in an operation: a parked frame of it may be taken.
     void resume() noexcept;
@@ -56,13 +56,13 @@ public:
     /// On `loop`, or when nobody runs it: its lanes send what can be sent at once, and close.
     void part(event_loop& loop) noexcept;
 
-    // For tracks.
-    landing arrived(track& on, const frame& head, std::vector<std::span<std::byte>>& runs) noexcept;
+    // For lanes.
+    landing arrived(port_lane& on, const frame& head, std::vector<std::span<std::byte>>& runs) noexcept;
     bool taken(const frame& head, std::span<const std::byte> payload) noexcept;
-    void landed(track& on, const frame& head) noexcept;
-    std::size_t combine_together(track& on, std::uint64_t offset, std::span<const std::byte> part, std::byte* back) noexcept;
-    void lent(track& on, const loan& what) noexcept;
-    void lost(track& on, std::error_code why) noexcept;
+    void landed(port_lane& on, const frame& head) noexcept;
+    std::size_t combine_together(port_lane& on, std::uint64_t offset, std::span<const std::byte> part, std::byte* back) noexcept;
+    void lent(port_lane& on, const remote_reference& what) noexcept;
+    void lost(port_lane& on, std::error_code why) noexcept;
 
 private:
     template <class Channel>
@@ -75,39 +75,39 @@ private:
     };
 
     const operation* missed() const noexcept;
-    bool alone() const noexcept { return tracks_.size() == 1; }
+    bool alone() const noexcept { return lanes_.size() == 1; }
     bool spread() const noexcept;
     void resume_if(bool due) noexcept;
     void feed_alone() noexcept;
     bool send_now(lane& over, send_channel& next) noexcept;
     void feed_together() noexcept;
-    static frame head_of(const cursor& at, std::uint32_t place, std::size_t bytes) noexcept;
-    static void describe(outgoing& made, send_channel& from, const cursor& at, std::uint32_t place, std::size_t bytes) noexcept;
+    static frame head_of(const cursor& at, std::uint32_t index, std::size_t bytes) noexcept;
+    static void describe(outgoing& made, send_channel& from, const cursor& at, std::uint32_t index, std::size_t bytes) noexcept;
     bool full() const noexcept;
     std::size_t window_of(std::size_t bytes, const operation& of) const noexcept;
-    track* idle_track(std::size_t bytes) noexcept;
+    port_lane* idle_lane(std::size_t bytes) noexcept;
     template <class Channel>
     void count(Channel& channel, const cursor& done, const frame& head) noexcept;
     void go_on(operation& of) noexcept;
     recv_channel* receiver_of(std::uint64_t sequence) noexcept;
-    bool is_new(const recv_channel& whose, std::uint32_t place) const noexcept;
-    landing expected(track& on, recv_channel& whose, const frame& head, std::vector<std::span<std::byte>>& runs) noexcept;
-    landing place(track& on, std::size_t bytes, std::vector<std::span<std::byte>>& runs) noexcept;
+    bool is_new(const recv_channel& whose, std::uint32_t index) const noexcept;
+    landing expected(port_lane& on, recv_channel& whose, const frame& head, std::vector<std::span<std::byte>>& runs) noexcept;
+    landing land(port_lane& on, std::size_t bytes, std::vector<std::span<std::byte>>& runs) noexcept;
     template <class Visit>
     static void each_together(const cursor& at, Visit visit) noexcept;
-    landing meet(track& on) noexcept;
+    landing meet(port_lane& on) noexcept;
     landing unexpected(const frame& head) noexcept;
-    bool combined(track& on) noexcept;
+    bool combined(port_lane& on) noexcept;
     landing disagreed(const descriptor& mine, const frame& head) noexcept;
     landing miscounted(const operation& of, const frame& head, std::size_t bytes) noexcept;
     landing refuse(error code, std::string cause) noexcept;
-    void peer_left(track& on) noexcept;
-    void say_goodbye(track& on) noexcept;
+    void peer_left(port_lane& on) noexcept;
+    void say_goodbye(port_lane& on) noexcept;
 
     engine& owner_;
     const rank peer_;
     const lane_kind kind_;
-    std::vector<std::unique_ptr<track>> tracks_;
+    std::vector<std::unique_ptr<port_lane>> lanes_;
     queue<send_channel> senders_;
     queue<recv_channel> receivers_;
     send_channel* given_ = nullptr;  // of one lane: the last whose last frame it has, until it is sent

@@ -50,7 +50,7 @@ landing port::refuse(error code, std::string cause) noexcept {
 const operation* port::missed() const noexcept {
     if (receivers_.first) return &receivers_.first->at.of();
     if (senders_.first) return &senders_.first->at.of();
-    for (const auto& each : tracks_) {
+    for (const auto& each : lanes_) {
         if (!each->lost_link) continue;
         if (given_) return &given_->at.of();
         if (each->outgoing.from) return &each->outgoing.at.of();
@@ -70,7 +70,7 @@ void port::miss() noexcept {
     owner_.fail_locked(std::move(why), true);
 }
 
-void port::lost(track& on, std::error_code why) noexcept {
+void port::lost(port_lane& on, std::error_code why) noexcept {
     if (on.left) {  // nothing was to come over it any more, but something may have been on its way there
         if (given_ || on.outgoing.from) miss();
         return;

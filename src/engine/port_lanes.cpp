@@ -10,28 +10,28 @@ constexpr std::size_t windows_of_a_lane = 2;
 
 /// Whether every lane has something to send already.
 bool port::full() const noexcept {
-    return std::none_of(tracks_.begin(), tracks_.end(), [](const auto& each) { return each->over && !each->outgoing.from; });
+    return std::none_of(lanes_.begin(), lanes_.end(), [](const auto& each) { return each->over && !each->outgoing.from; });
 }
 
 /// Frames that may be under way.
 std::size_t port::window_of(std::size_t bytes, const operation& of) const noexcept {
     const std::size_t of_a_lane = std::min(window_ / std::max<std::size_t>(1, bytes), of.slices());
-    return std::max<std::size_t>(1, of_a_lane) * windows_of_a_lane * tracks_.size();
+    return std::max<std::size_t>(1, of_a_lane) * windows_of_a_lane * lanes_.size();
 }
 
 /// Of the lanes that have nothing left to send the one with the fewest bytes under way; of those that are equal each in its turn. None, if
 /// that one is full and another will be idle soon: so a slow lane fills its own part of the window, and leaves the others theirs. How much
 /// is under way is a question to the system, and asked only where the answer counts.
-track* port::idle_track(std::size_t bytes) noexcept {
+port_lane* port::idle_lane(std::size_t bytes) noexcept {
     const auto idle = static_cast<std::size_t>(
-        std::count_if(tracks_.begin(), tracks_.end(), [](const auto& each) { return each->over && !each->outgoing.from; }));
-    const bool busy = std::any_of(tracks_.begin(), tracks_.end(), [](const auto& each) { return each->outgoing.from != nullptr; });
+        std::count_if(lanes_.begin(), lanes_.end(), [](const auto& each) { return each->over && !each->outgoing.from; }));
+    const bool busy = std::any_of(lanes_.begin(), lanes_.end(), [](const auto& each) { return each->outgoing.from != nullptr; });
     const std::size_t limit = std::max(bytes, window_);
     const bool asks = idle > 1 || (busy && limit < std::numeric_limits<std::size_t>::max());
-    track* found = nullptr;
+    port_lane* found = nullptr;
     std::size_t fewest = 0;
-    for (std::size_t tried = 0; tried < tracks_.size(); ++tried) {
-        track& next = *tracks_[(turn_ + tried) % tracks_.size()];
+    for (std::size_t tried = 0; tried < lanes_.size(); ++tried) {
+        port_lane& next = *lanes_[(turn_ + tried) % lanes_.size()];
         if (!next.over || next.outgoing.from) continue;
         const std::size_t there = asks ? next.over->under_way() : 0;
         if (found && there >= fewest) continue;
@@ -50,9 +50,9 @@ void port::feed_together() noexcept {
         operation& of = at.of();
         const std::size_t bytes = of.transfer_bytes(at.step(), at.slice());
         if (!of.may_send_among(at.round(), at.slice(), window_of(bytes, of))) break;
-        track* const on = idle_track(bytes);
+        port_lane* const on = idle_lane(bytes);
         if (!on) break;
-        turn_ = static_cast<std::size_t>(on->index() + 1) % tracks_.size();
+        turn_ = static_cast<std::size_t>(on->index() + 1) % lanes_.size();
         on->outgoing.from = &next;
         on->outgoing.at = at;
         describe(on->outgoing, next, at, next.next_place++, bytes);

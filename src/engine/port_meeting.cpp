@@ -13,7 +13,7 @@ namespace {
 /// What one peer has lent.
 struct lent_slice {
     int step = 0;
-    track* from = nullptr;
+    port_lane* from = nullptr;
     std::span<const std::span<std::byte>> runs;
     std::span<const std::span<std::byte>> answers;  // as many runs of as many bytes, where the result may be written; or none
     std::size_t begin = 0;                          // where the runs begin in the slice
@@ -76,15 +76,15 @@ void port::each_together(const cursor& at, Visit visit) noexcept {
 
 /// Whether what has come is combined now, or waits for the others. It lands in a bounce if not all was lent, or is not aligned to elements, or
 /// comes from too many, or if a user's operator would be called while others wait to take back what they have lent.
-landing port::meet(track& on) noexcept {
+landing port::meet(port_lane& on) noexcept {
     if (on.met) return landing::through;
     operation& of = on.at.of();
     const std::size_t slice = on.at.slice(), element = of.asked.element_bytes();
-    const auto fits = [element](const track& each) { return !each.over->lent().empty() && aligned(each.over->lent(), element); };
+    const auto fits = [element](const port_lane& each) { return !each.over->lent().empty() && aligned(each.over->lent(), element); };
     if (!fits(on) || of.asked.op.user() || of.receivers().size() > most_merged) return landing::here;
     auto found = landing::through;
     each_together(on.at, [&](int step, port& from) {
-        const track& other = *from.tracks_.front();
+        const port_lane& other = *from.lanes_.front();
         if (&from == this || found == landing::here) return;
         const bool far = other.over && !other.over->near();
         if (far || of.transferred(step) > slice || from.bounce_of(of, step, slice)) found = landing::here;
@@ -95,7 +95,7 @@ landing port::meet(track& on) noexcept {
 }
 
 /// A part of what has come last: combines it with that part of the others. What they have lent is passed over afterwards.
-std::size_t port::combine_together(track& on, std::uint64_t offset, std::span<const std::byte> part, std::byte* back) noexcept {
+std::size_t port::combine_together(port_lane& on, std::uint64_t offset, std::span<const std::byte> part, std::byte* back) noexcept {
     operation& of = on.at.of();
     const std::size_t slice = on.at.slice(), done = static_cast<std::size_t>(offset), end = done + part.size();
     if (on.met) {
@@ -107,14 +107,14 @@ std::size_t port::combine_together(track& on, std::uint64_t offset, std::span<co
     const std::span<std::byte> own(const_cast<std::byte*>(part.data()), part.size());  // it is only read there
     const std::span<std::byte> own_answer(back, back ? part.size() : 0);
     each_together(on.at, [&](int step, port& from) {
-        track& other = *from.tracks_.front();
+        port_lane& other = *from.lanes_.front();
         if (&from == this) {
             all[count++] = {step, &on, {&own, 1}, std::span(&own_answer, back ? 1 : 0), done};
             return;
         }
         if (done == 0)
             for (const std::span<std::byte> run : other.over->lent()) prefetch_pages(run.data(), run.size());
-        const auto answer = other.over->answer_place();
+        const auto answer = other.over->answer_index();
         const bool wanted = answer && of.sum_of(step, slice) == answer;
         other.answered = wanted && (done == 0 || other.answered) && other.over->begin_writing();
         other.met = true;

@@ -9,10 +9,10 @@ bool port::send_now(lane& over, send_channel& next) noexcept {
     const cursor& at = next.at;
     operation& of = at.of();
     const int step = at.step();
-    const auto run = of.slices() == 1 && next.loans.empty() ? of.run_of(step, 0) : std::nullopt;
-    if (!run || run->size() > slip_bytes || !of.may_begin(at.round(), 0)) return false;
+    const auto run = of.slices() == 1 && next.references.empty() ? of.run_of(step, 0) : std::nullopt;
+    if (!run || run->size() > cell_payload_bytes || !of.may_begin(at.round(), 0)) return false;
     const std::span from(of.read_at(step, run->data()), run->size());
-    if (!over.send_now(head_of(at, next.place, from.size()), from)) return false;
+    if (!over.send_now(head_of(at, next.index, from.size()), from)) return false;
     of.transferred(step, from.size());
     next.advance();
     if (at.ended()) senders_.pop();
@@ -26,7 +26,7 @@ bool port::taken(const frame& head, std::span<const std::byte> payload) noexcept
     if (!whose || head.kind != frame_kind::data || head.epoch != owner_.who_.epoch) return false;
     const cursor& at = whose->at;
     operation& of = at.of();
-    if (head.sequence != of.sequence || head.place != whose->place || head.slice != at.slice() || head.what != of.what) return false;
+    if (head.sequence != of.sequence || head.index != whose->index || head.slice != at.slice() || head.what != of.what) return false;
     const int step = at.step();
     const auto into = of.run_of(step, at.slice());
     if (!into || into->size() != payload.size() || !of.may_begin(at.round(), at.slice())) return false;

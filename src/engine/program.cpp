@@ -63,14 +63,14 @@ void program::sort(action first, action second, std::vector<channel>& into) {
                 order_.push_back(first_step(round) + static_cast<int>(other));
                 ++next.count;
             }
-            auto place = std::find_if(into.begin(), into.end(), [&](const channel& each) { return each.peer == begin.peer; });
-            if (place == into.end()) place = into.insert(into.end(), channel{begin.peer, {}});
-            place->groups.push_back(next);
+            auto found = std::find_if(into.begin(), into.end(), [&](const channel& each) { return each.peer == begin.peer; });
+            if (found == into.end()) found = into.insert(into.end(), channel{begin.peer, {}});
+            found->groups.push_back(next);
         }
     }
 }
 
-std::size_t program::answer::place(std::size_t slice, std::size_t slices, std::size_t segment) const noexcept {
+std::size_t program::answer::frame_index(std::size_t slice, std::size_t slices, std::size_t segment) const noexcept {
     const std::size_t first = slice - slice % segment, here = std::min(slices - first, segment);
     return first * all + here * before + (slice - first) * beside + inside;
 }
@@ -165,7 +165,7 @@ int largest_transfer(const schedule& plan) noexcept {
     return largest;
 }
 
-std::shared_ptr<const program> compile(const algorithm& algorithm, place where, const program* other_root) {
+std::shared_ptr<const program> compile(const algorithm& algorithm, participant where, const program* other_root) {
     int largest = other_root ? other_root->largest_transfer() : 0;
     for (rank each = 0; each < where.size && !other_root; ++each)
         largest = std::max(largest, largest_transfer(algorithm.build({each, where.size, 0, where.hosts})));

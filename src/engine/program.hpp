@@ -34,7 +34,7 @@ public:
         std::size_t inside = 0;
 
         /// Of its frame for a slice.
-        std::size_t place(std::size_t slice, std::size_t slices, std::size_t segment) const noexcept;
+        std::size_t frame_index(std::size_t slice, std::size_t slices, std::size_t segment) const noexcept;
     };
 
     /// `largest` is the number of blocks of the longest transfer on any rank, which all ranks must know to cut slices alike.
@@ -107,6 +107,6 @@ int largest_transfer(const schedule& plan) noexcept;
 
 /// The program of `algorithm` at `where`. How long transfers are does not depend on the root, and takes a plan of each rank to find; a program with
 /// another root knows it already.
-std::shared_ptr<const program> compile(const algorithm& algorithm, place where, const program* other_root = nullptr);
+std::shared_ptr<const program> compile(const algorithm& algorithm, participant where, const program* other_root = nullptr);
 
 }  // namespace tutti

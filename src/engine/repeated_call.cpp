@@ -20,7 +20,7 @@ std::unique_ptr<detail::repeated_call> engine::keep(const request& what, duratio
 /// A free operation becomes the call's. If memory runs out before, it stays where it was, and is made anew for somebody else.
 void engine::adopt(detail::repeated_call& call, operation& made) {
     call.all.push_back(&made);
-    made.home->remove(made);
+    made.kept_in->remove(made);
     made.call = &call;
     call.free.push(made);
 }
@@ -28,10 +28,10 @@ void engine::adopt(detail::repeated_call& call, operation& made) {
 /// One more like its model.
 void engine::add_to(detail::repeated_call& call) {
     const operation& model = *call.all.front();
-    operation& made = first_of(*model.home);
+    operation& made = first_of(*model.kept_in);
     make_ready(made, model.asked, model.plan_);
     made.what = model.what;
-    made.home = model.home;
+    made.kept_in = model.kept_in;
     adopt(call, made);
 }
 
@@ -77,7 +77,7 @@ void engine::forget(detail::repeated_call& call) noexcept {
     while (call.free.first) {
         operation& one = *call.free.first;
         call.free.remove(one);
-        one.home->push(one);
+        one.kept_in->push(one);
     }
 }
 

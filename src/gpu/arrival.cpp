@@ -6,27 +6,27 @@
 namespace tutti::gpu {
 
 future<> arrival::of(event what, keep_alive kept, std::uint32_t kind) {
-    const std::shared_ptr<device_state> home = what.inner()->home();
+    const std::shared_ptr<device_state> card = what.inner()->card();
     auto* made = new arrival(std::move(what), std::move(kept), kind);
     future<> end(*made);
     event_loop* const here = event_loop::current();
     if (made->what().inner()->came()) {
         made->came(nullptr);
-    } else if (here && home->options().polling != poll_mode::thread) {
+    } else if (here && card->options().polling != poll_mode::thread) {
         made->loop_ = here;
         made->join();
     } else {
-        made->loop_ = &home->polling();
+        made->loop_ = &card->polling();
         made->loop_->post(made->join_);
     }
     return end;
 }
 
 future<> arrival::of(event what, event_loop& on) {
-    const std::shared_ptr<device_state> home = what.inner()->home();
+    const std::shared_ptr<device_state> card = what.inner()->card();
     auto* made = new arrival(std::move(what), {}, 0);
     future<> end(*made);
-    made->loop_ = home->options().polling == poll_mode::thread ? &home->polling() : &on;
+    made->loop_ = card->options().polling == poll_mode::thread ? &card->polling() : &on;
     made->loop_->post(made->join_);
     return end;
 }
@@ -38,7 +38,7 @@ future<> arrival::failed(failure why) {
     return end;
 }
 
-void arrival::join() noexcept { poller::of(what().inner()->home(), *loop_).add(*this); }
+void arrival::join() noexcept { poller::of(what().inner()->card(), *loop_).add(*this); }
 
 void arrival::end(const failure* why) noexcept {
     if (ended_.exchange(true, std::memory_order_acq_rel)) return;
@@ -62,9 +62,9 @@ void arrival::came(const failure* why) noexcept {
 
 /// The memory may be in use all the same: a thread that can wait keeps it.
 void arrival::forsaken() noexcept {
-    device_state& home = *what().inner()->home();
-    home.lifecycle().later("cuEventSynchronize", [last = what(), kept = std::move(kept_)] {
-        device_state& on = *last.inner()->home();
+    device_state& card = *what().inner()->card();
+    card.lifecycle().later("cuEventSynchronize", [last = what(), kept = std::move(kept_)] {
+        device_state& on = *last.inner()->card();
         static_cast<void>(
             on.call("cuEventSynchronize", [&](const driver_table& driver) { return driver.cuEventSynchronize(last.inner()->handle); }));
     });

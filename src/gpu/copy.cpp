@@ -21,12 +21,12 @@ template <class Use>
 result<> enqueue(const stream& on, const char* call, std::size_t to_bytes, std::size_t from_bytes, Use use) {
     if (to_bytes != from_bytes)
         return failure(error::invalid_argument, fmt::format("{} bytes do not go where there are {}", from_bytes, to_bytes));
-    device_state& home = *on.inner()->home();
-    if (const failure* why = home.fault()) return *why;
-    const on_device here(home.driver(), home.context());
-    if (auto free = refuse_stream(home, on.handle()); !free) return free;
+    device_state& card = *on.inner()->card();
+    if (const failure* why = card.fault()) return *why;
+    const on_device here(card.driver(), card.context());
+    if (auto free = refuse_stream(card, on.handle()); !free) return free;
     if (to_bytes == 0) return {};
-    if (const CUresult code = use(home.driver()); code != CUDA_SUCCESS) return home.failed(call, code);
+    if (const CUresult code = use(card.driver()); code != CUDA_SUCCESS) return card.failed(call, code);
     return {};
 }
 

@@ -8,7 +8,7 @@
 
 namespace tutti::gpu {
 
-device_engine::device_engine(std::shared_ptr<device_state> card, event_loop& progress, engine_settings how)
+device_engine::device_engine(std::shared_ptr<device_state> card, event_loop& progress, device_engine_settings how)
     : how_(std::move(how)),
       card_(std::move(card)),
       apart_(card_ && card_->options().polling == poll_mode::thread ? &card_->polling() : nullptr),

@@ -26,7 +26,7 @@
 
 namespace tutti::gpu {
 
-struct engine_settings {
+struct device_engine_settings {
     std::string name;  // of the communicator, for sentences
     int me = 0, size = 1;
     duration operation{};                                       // a deadline, where the call names none
@@ -43,7 +43,7 @@ public:
     static constexpr std::size_t remembered = 64;  // collectives, to compare with
 
     /// Made shared. Null for a rank that has no device. `progress` may end before.
-    device_engine(std::shared_ptr<device_state> card, event_loop& progress, engine_settings how);
+    device_engine(std::shared_ptr<device_state> card, event_loop& progress, device_engine_settings how);
     ~device_engine();
     /// Before everything else.
     void carried_by(std::unique_ptr<carrier> who) { carrier_ = std::move(who); }
@@ -75,7 +75,7 @@ public:
     ncclComm* native() const noexcept { return carrier_->native(); }
 
     // For the carrier, on the working loop; the last one on any.
-    const engine_settings& how() const noexcept { return how_; }
+    const device_engine_settings& how() const noexcept { return how_; }
     /// Or is going to: nothing more is carried out.
     bool has_failed() const noexcept { return failed_.load(std::memory_order_acquire); }
     /// Operations that the device has been given and not been seen to have done.
@@ -143,7 +143,7 @@ private:
     std::string place() const;
     time_point now() const;
 
-    const engine_settings how_;
+    const device_engine_settings how_;
     const std::shared_ptr<device_state> card_;
     event_loop* const apart_;  // that of the device's polling thread, where events are waited for there
     const std::shared_ptr<operation_pool> pool_ = std::make_shared<operation_pool>();

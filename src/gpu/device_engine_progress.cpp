@@ -2,7 +2,7 @@
 #include "gpu/device_engine.hpp"
 
 #include "gpu/stuck.hpp"
-#include "runtime/lodging.hpp"
+#include "runtime/loop_local.hpp"
 
 #include <fmt/format.h>
 
@@ -21,16 +21,16 @@ double seconds(duration time) { return std::chrono::duration<double>(time).count
 }  // namespace
 
 void device_engine::attach() {
-    struct lodger {
+    struct end_with_loop {
         std::weak_ptr<device_engine> whose;
-        ~lodger() {
+        ~end_with_loop() {
             if (const auto engine = whose.lock()) engine->progress_ended();
         }
     };
     const auto self = shared_from_this();
-    auto made = std::make_shared<lodger>();
+    auto made = std::make_shared<end_with_loop>();
     made->whose = self;
-    detail::lodging_of(*progress_, self) = std::move(made);
+    detail::loop_local(*progress_, self) = std::move(made);
 }
 
 // ---- operations

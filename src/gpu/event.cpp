@@ -7,13 +7,13 @@ namespace tutti::gpu {
 
 answer event_state::ask() noexcept {
     if (came()) return answer::ready;
-    switch (const CUresult code = home_->driver().cuEventQuery(handle)) {
+    switch (const CUresult code = card_->driver().cuEventQuery(handle)) {
         case CUDA_SUCCESS: came_.store(true, std::memory_order_release); return answer::ready;
         case CUDA_ERROR_NOT_READY:
         case CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED:
         case CUDA_ERROR_STREAM_CAPTURE_IMPLICIT:
         case CUDA_ERROR_CAPTURED_EVENT: return answer::pending;  // somebody else's capture is no news
-        default: home_->break_down("cuEventQuery", code); return answer::broken;
+        default: card_->break_down("cuEventQuery", code); return answer::broken;
     }
 }
 
@@ -40,19 +40,19 @@ future<> event::completed(keep_alive what) const {
 
 result<bool> event::ready() const {
     if (!state_) return never_recorded();
-    device_state& home = *state_->home();
+    device_state& card = *state_->card();
     if (state_->came()) return true;
-    if (const failure* why = home.fault()) return *why;
-    const on_device here(home.driver(), home.context());
+    if (const failure* why = card.fault()) return *why;
+    const on_device here(card.driver(), card.context());
     const answer said = state_->ask();
-    if (said == answer::broken) return *home.fault();
+    if (said == answer::broken) return *card.fault();
     return said == answer::ready;
 }
 
 result<> event::synchronize() const {
     if (!state_) return never_recorded();
     if (auto refused = refuse_to_block()) return *refused;
-    return state_->home()->call("cuEventSynchronize",
+    return state_->card()->call("cuEventSynchronize",
                                 [this](const driver_table& driver) { return driver.cuEventSynchronize(state_->handle); });
 }
 

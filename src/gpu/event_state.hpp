@@ -20,13 +20,13 @@ public:
     static void operator delete(void* place, std::size_t bytes) noexcept { detail::recycle_frame(place, bytes); }
 
     /// With one reference. Of events of one stream, the device comes to a smaller ticket first.
-    event_state(std::shared_ptr<device_state> home, CUevent mine, std::uint64_t recorded_on, std::uint64_t place) noexcept
+    event_state(std::shared_ptr<device_state> card, CUevent mine, std::uint64_t recorded_on, std::uint64_t ticket_number) noexcept
         : handle(mine),
           stream(recorded_on),
-          ticket(place),
-          home_(std::move(home)) {}
+          ticket(ticket_number),
+          card_(std::move(card)) {}
 
-    const std::shared_ptr<device_state>& home() const noexcept { return home_; }
+    const std::shared_ptr<device_state>& card() const noexcept { return card_; }
     /// Asks the driver, with the device current, unless it has answered before. What is broken is the device's fault then.
     answer ask() noexcept;
     /// Whether the device is known to have come there.
@@ -42,9 +42,9 @@ public:
     const std::uint64_t ticket;
 
 private:
-    ~event_state() { home_->events().give(handle); }
+    ~event_state() { card_->events().give(handle); }
 
-    std::shared_ptr<device_state> home_;
+    std::shared_ptr<device_state> card_;
     std::atomic<std::uint32_t> references_{1};
     std::atomic<bool> came_{false};
 };

@@ -1,14 +1,14 @@
 #include "gpu/issuer.hpp"
 
 #include "gpu/device_state.hpp"
-#include "runtime/lodging.hpp"
+#include "runtime/loop_local.hpp"
 
 #include <algorithm>
 
 namespace tutti::gpu {
 
 issuer& issuer::of(const std::shared_ptr<device_state>& device, event_loop& loop) {
-    auto& place = detail::lodging_of(loop, device->issuing_mark());
+    auto& place = detail::loop_local(loop, device->issuing_mark());
     if (!place) place = std::make_shared<issuer>(loop, *device);
     return *std::static_pointer_cast<issuer>(place);
 }

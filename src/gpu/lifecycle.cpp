@@ -47,10 +47,10 @@ private:
 lifecycle::lifecycle(event_loop* given, duration patience, std::string whose)
     : patience_(patience),
       whose_(std::move(whose)),
-      place_(given) {}
+      workplace_(given) {}
 
 lifecycle::~lifecycle() {
-    if (!place_.has_thread()) place_.loop().withdraw(*this);
+    if (!workplace_.has_thread()) workplace_.loop().withdraw(*this);
 }
 
 future<> lifecycle::run(std::string what, std::function<result<>()> call) {
@@ -65,7 +65,7 @@ future<> lifecycle::run(std::string what, std::function<result<>()> call) {
 void lifecycle::later(std::string what, std::function<void()> call) { add({std::move(what), std::move(call), {}}); }
 
 void lifecycle::beside(std::string what, std::function<void()> call) {
-    if (place_.has_thread()) quiet_thread(std::move(call)).detach();
+    if (workplace_.has_thread()) quiet_thread(std::move(call)).detach();
     else later(std::move(what), std::move(call));
 }
 
@@ -74,8 +74,8 @@ void lifecycle::add(job what) {
     if (!closed_) {
         const bool behind = what.drop && (!current_.empty() || !jobs_.empty());
         jobs_.push_back(std::move(what));
-        if (!std::exchange(posted_, true)) place_.loop().post(*this);
-        if (behind && place_.has_thread() && !std::exchange(watching_, true))
+        if (!std::exchange(posted_, true)) workplace_.loop().post(*this);
+        if (behind && workplace_.has_thread() && !std::exchange(watching_, true))
             quiet_thread([self = shared_from_this()] { self->watch(); }).detach();
         return;
     }
@@ -103,7 +103,7 @@ void lifecycle::run() noexcept {
     drain();
     // The end may have been asked for by the last job itself, and done at once: then this is still queued.
     const std::lock_guard lock(guard_);
-    if (closed_ && jobs_.empty()) place_.loop().withdraw(*this);
+    if (closed_ && jobs_.empty()) workplace_.loop().withdraw(*this);
 }
 
 void lifecycle::drain() noexcept {
@@ -161,19 +161,19 @@ bool lifecycle::finish(std::function<void()> last) {
     const auto self = shared_from_this();
     later("the end", [this, last = std::move(last)] {
         last();
-        if (place_.has_thread()) place_.loop().stop();
+        if (workplace_.has_thread()) workplace_.loop().stop();
     });
     {
         const std::lock_guard lock(guard_);
         closed_ = true;
     }
-    if (!place_.has_thread()) {
-        place_.loop().withdraw(*this);
+    if (!workplace_.has_thread()) {
+        workplace_.loop().withdraw(*this);
         drain();
         return true;
     }
     if (event_loop::current()) return true;
-    if (place_.await_end(patience_)) return true;
+    if (workplace_.await_end(patience_)) return true;
     drop_all(failure(error::timed_out, fmt::format("{}: {} does not return", whose_, current_)));
     return false;
 }

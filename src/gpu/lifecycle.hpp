@@ -56,7 +56,7 @@ private:
 
     const duration patience_;
     const std::string whose_;
-    workplace place_;
+    workplace workplace_;
     mutable std::mutex guard_;
     std::deque<job> jobs_;
     std::condition_variable moved_;  // another call is being made, or none

@@ -29,10 +29,10 @@ result<std::shared_ptr<void>> allocate_device_memory(const device& where, std::s
     const auto done =
         where.inner()->call("cuMemAlloc", [&](const driver_table& driver) { return driver.cuMemAlloc(&made, count * element_bytes); });
     if (!done) return done.failure();
-    return std::shared_ptr<void>(reinterpret_cast<void*>(made), [home = where.inner()](void* memory) {
-        home->lifecycle().later("cuMemFree", [home = home.get(), memory] {
-            const on_device here(home->driver(), home->context());
-            home->driver().cuMemFree(address_of(memory));
+    return std::shared_ptr<void>(reinterpret_cast<void*>(made), [card = where.inner()](void* memory) {
+        card->lifecycle().later("cuMemFree", [card = card.get(), memory] {
+            const on_device here(card->driver(), card->context());
+            card->driver().cuMemFree(address_of(memory));
         });
     });
 }
@@ -45,10 +45,10 @@ result<std::shared_ptr<void>> allocate_pinned_memory(const device& where, std::s
         return driver.cuMemHostAlloc(&made, count * element_bytes, CU_MEMHOSTALLOC_PORTABLE);
     });
     if (!done) return done.failure();
-    return std::shared_ptr<void>(made, [home = where.inner()](void* memory) {
-        home->lifecycle().later("cuMemFreeHost", [home = home.get(), memory] {
-            const on_device here(home->driver(), home->context());
-            home->driver().cuMemFreeHost(memory);
+    return std::shared_ptr<void>(made, [card = where.inner()](void* memory) {
+        card->lifecycle().later("cuMemFreeHost", [card = card.get(), memory] {
+            const on_device here(card->driver(), card->context());
+            card->driver().cuMemFreeHost(memory);
         });
     });
 }

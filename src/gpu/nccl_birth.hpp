@@ -14,12 +14,12 @@ namespace tutti::gpu {
 
 /// Belongs to the operation that makes it and to whoever waits for that. The table outlives it.
 struct nccl_birth {
-    nccl_birth(const nccl_table& library, std::shared_ptr<device_state> where) : nccl(library), home(std::move(where)) {}
+    nccl_birth(const nccl_table& library, std::shared_ptr<device_state> where) : nccl(library), card(std::move(where)) {}
     nccl_birth(const nccl_birth&) = delete;
     nccl_birth& operator=(const nccl_birth&) = delete;
     ~nccl_birth() {
         if (!made) return;
-        home->lifecycle().beside("ncclCommAbort", [&from = nccl, on = home, which = made] {
+        card->lifecycle().beside("ncclCommAbort", [&from = nccl, on = card, which = made] {
             const on_device here(on->driver(), on->context());
             from.ncclCommAbort(which);
         });
@@ -29,7 +29,7 @@ struct nccl_birth {
     ncclComm_t take() noexcept { return std::exchange(made, nullptr); }
 
     const nccl_table& nccl;
-    const std::shared_ptr<device_state> home;
+    const std::shared_ptr<device_state> card;
     int color = 0, key = 0;
     std::vector<int> without;  // these ranks; none: it is split
     bool begun = false;        // on the issuing loop

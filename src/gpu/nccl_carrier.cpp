@@ -13,14 +13,14 @@ nccl_carrier::nccl_carrier(device_engine& engine, const nccl_table& nccl, stream
     : engine_(engine),
       has_(has),
       stream_(std::move(over)),
-      home_(engine.card()),
+      card_(engine.card()),
       comm_(nccl, has) {}
 
 std::string nccl_carrier::words() const {
     return fmt::format("NCCL {}.{}.{}", has_.version / 10000, has_.version / 100 % 100, has_.version % 100);
 }
 
-std::string nccl_carrier::what() const { return fmt::format("NCCL's communicator on device {}", home_->ordinal()); }
+std::string nccl_carrier::what() const { return fmt::format("NCCL's communicator on device {}", card_->ordinal()); }
 
 std::optional<std::string> nccl_carrier::cannot(const device_request& what) const {
     if (!reduces(what.kind)) return {};
@@ -30,9 +30,9 @@ std::optional<std::string> nccl_carrier::cannot(const device_request& what) cons
 /// Of the device NCCL says only that it failed: the driver is asked what that was, and tells it if it lasts.
 failure nccl_carrier::why() const {
     if (comm_.why().code() != error::device_failed) return comm_.why();
-    const on_device here(home_->driver(), home_->context());
-    static_cast<void>(refuse_stream(*home_, stream_.handle()));
-    const failure* const fault = home_->fault();
+    const on_device here(card_->driver(), card_->context());
+    static_cast<void>(refuse_stream(*card_, stream_.handle()));
+    const failure* const fault = card_->fault();
     return fault != nullptr ? *fault : comm_.why();
 }
 
@@ -47,7 +47,7 @@ void nccl_carrier::complain(const operation_state* which) noexcept {
 
 void nccl_carrier::begin() noexcept {
     if (engine_.has_failed()) return;
-    const on_device here(home_->driver(), home_->context());
+    const on_device here(card_->driver(), card_->context());
     step_ = step::initializing;
     const int size = engine_.how().size, me = engine_.how().me;
     if (!initialized(born_ ? comm_.adopt(born_->take(), size, me) : comm_.initialize(id_, size, me))) turns().await(*this);
@@ -72,13 +72,13 @@ void nccl_carrier::carry_out(operation_state& which) noexcept { turns().add(*thi
 bool nccl_carrier::launch(operation_state& which) noexcept {
     if (engine_.has_failed()) return true;
     const event after = std::exchange(which.what.after, {});
-    const auto ready = after.valid() ? stream_.wait(after) : refuse_stream(*home_, stream_.handle());
+    const auto ready = after.valid() ? stream_.wait(after) : refuse_stream(*card_, stream_.handle());
     if (!ready) {
         engine_.blame(ready.failure(), &which);
         return true;
     }
     // NCCL drops what has no elements; it keeps its place here.
-    if (which.what.total() == 0 && !which.what.born) return place(which);
+    if (which.what.total() == 0 && !which.what.born) return enqueue(which);
     launched_ = &which;
     if (is_held_up()) return false;
     return call(*std::exchange(launched_, nullptr));
@@ -93,7 +93,7 @@ bool nccl_carrier::is_held_up() const noexcept {
 bool nccl_carrier::call(operation_state& which) noexcept {
     if (which.what.born) which.what.born->begun = true;
     switch (comm_.issue(which.what, stream_.handle())) {
-        case state::ready: return place(which);
+        case state::ready: return enqueue(which);
         case state::in_progress: launched_ = &which; return false;
         case state::failed: complain(&which); break;
     }
@@ -110,13 +110,13 @@ bool nccl_carrier::proceed() noexcept {
     if (step_ == step::finalizing) return finalized(is);
     if (is == state::in_progress) return false;
     operation_state& which = *std::exchange(launched_, nullptr);
-    if (is == state::ready) return place(which);
+    if (is == state::ready) return enqueue(which);
     complain(&which);
     return true;
 }
 
 /// Only now anything else may be put on the stream: NCCL has done so itself.
-bool nccl_carrier::place(operation_state& which) noexcept {
+bool nccl_carrier::enqueue(operation_state& which) noexcept {
     auto end = stream_.record();
     if (!end) {
         engine_.blame(end.failure(), &which);
@@ -141,7 +141,7 @@ bool nccl_carrier::look_after() noexcept {
 
 void nccl_carrier::finish() noexcept {
     if (engine_.has_failed()) return;
-    const on_device here(home_->driver(), home_->context());
+    const on_device here(card_->driver(), card_->context());
     step_ = step::finalizing;
     if (!finalized(comm_.finalize())) turns().await(*this);
 }
@@ -154,7 +154,7 @@ bool nccl_carrier::finalized(state is) noexcept {
     }
     step_ = step::ending;
     turns().remove(*this);
-    home_->lifecycle().later("ncclCommDestroy", [this, self = engine_.shared_from_this()] { destroy(); });
+    card_->lifecycle().later("ncclCommDestroy", [this, self = engine_.shared_from_this()] { destroy(); });
     return true;
 }
 
@@ -164,7 +164,7 @@ void nccl_carrier::give_up() noexcept {
     launched_ = nullptr;
     if (step_ == step::ending || step_ == step::ended) return;
     step_ = step::ending;
-    if (comm_.exists()) home_->lifecycle().beside("ncclCommAbort", [this, self = engine_.shared_from_this()] { abort(); });
+    if (comm_.exists()) card_->lifecycle().beside("ncclCommAbort", [this, self = engine_.shared_from_this()] { abort(); });
     else engine_.ended();
 }
 
@@ -172,7 +172,7 @@ void nccl_carrier::destroy() noexcept {
     native_.store(nullptr, std::memory_order_release);
     result<> done;
     {
-        const on_device here(home_->driver(), home_->context());
+        const on_device here(card_->driver(), card_->context());
         done = comm_.destroy();
     }
     if (!done) engine_.blame(done.failure(), nullptr);
@@ -183,11 +183,11 @@ void nccl_carrier::destroy() noexcept {
 void nccl_carrier::abort() noexcept {
     native_.store(nullptr, std::memory_order_release);
     {
-        const on_device here(home_->driver(), home_->context());
+        const on_device here(card_->driver(), card_->context());
         static_cast<void>(comm_.abort());  // there is a cause already
     }
     if (auto last = stream_.record())
-        static_cast<void>(home_->call("cuEventSynchronize",
+        static_cast<void>(card_->call("cuEventSynchronize",
                                       [&](const driver_table& driver) { return driver.cuEventSynchronize(last->inner()->handle); }));
     engine_.ended();
 }

@@ -44,12 +44,12 @@ private:
     bool look_after() noexcept override;
     bool call(operation_state& which) noexcept;
     bool is_held_up() const noexcept;
-    bool place(operation_state& which) noexcept;
+    bool enqueue(operation_state& which) noexcept;
     bool initialized(nccl_comm::state is) noexcept;
     bool finalized(nccl_comm::state is) noexcept;
     failure why() const;
     void complain(const operation_state* which) noexcept;
-    issuer& turns() { return issuer::of(home_, home_->issuing()); }
+    issuer& turns() { return issuer::of(card_, card_->issuing()); }
 
     void destroy() noexcept;  // on the lifecycle's thread
     void abort() noexcept;    // on one of its own
@@ -57,7 +57,7 @@ private:
     device_engine& engine_;
     const nccl_abilities has_;
     const stream stream_;
-    const std::shared_ptr<device_state> home_;
+    const std::shared_ptr<device_state> card_;
     std::atomic<ncclComm_t> native_{nullptr};
     nccl_comm comm_;
     ncclUniqueId id_{};

@@ -113,8 +113,8 @@ void operation_state::let_go() noexcept {
 }
 
 void operation_state::recycle() noexcept {
-    const std::shared_ptr<operation_pool> home = std::move(pool_);
-    home->give(*this);
+    const std::shared_ptr<operation_pool> pool = std::move(pool_);
+    pool->give(*this);
 }
 
 // ---- the pool

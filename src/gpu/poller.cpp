@@ -1,6 +1,6 @@
 #include "gpu/poller.hpp"
 
-#include "runtime/lodging.hpp"
+#include "runtime/loop_local.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -23,20 +23,20 @@ std::uint32_t kind_of(std::uint32_t sort, std::size_t bytes) noexcept {
 }
 
 poller& poller::of(const std::shared_ptr<device_state>& device, event_loop& loop) {
-    auto& place = detail::lodging_of(loop, device);
+    auto& place = detail::loop_local(loop, device);
     if (!place) place = std::make_shared<poller>(loop, device->options());
     return *std::static_pointer_cast<poller>(place);
 }
 
 poller::poller(event_loop& loop, const device_options& options)
-    : detail::attempt(loop),
+    : detail::poll_source(loop),
       options_(options),
       interval_(options.shortest),
       timer_(loop, dated_),
-      bell_(std::make_shared<bell>(loop, called_)) {}
+      wakeup_(std::make_shared<driver_wakeup>(loop, called_)) {}
 
 poller::~poller() {
-    bell_->leave();
+    wakeup_->leave();
     stop_waiting();
     for (stream_line& each : lines_) each.take(came_);
     for (watched* each : came_) each->forsaken();
@@ -50,7 +50,7 @@ stream_line& poller::line_of(std::uint64_t stream) {
 
 void poller::add(watched& who) {
     const event_state& state = *who.what().inner();
-    if (!device_) device_ = state.home();
+    if (!device_) device_ = state.card();
     const time_point now = loop_.now();
     who.issue(now);
     line_of(state.stream).add(who);
@@ -189,7 +189,7 @@ void poller::arm() {
 void poller::dated() noexcept { ready(); }
 
 void poller::called() noexcept {
-    bell_->heard();
+    wakeup_->heard();
     ready();
 }
 
@@ -220,9 +220,9 @@ void poller::ask_for_call(stream_line& line) {
     const event_state& oldest = *line.front().what().inner();
     line.called_for = oldest.ticket;
     if (driver.cuStreamWaitEvent(line.notifying, oldest.handle, 0) != CUDA_SUCCESS) return;
-    bell_->expect();
-    const auto ring = [](void* which) { static_cast<bell*>(which)->ring(); };
-    if (driver.cuLaunchHostFunc(line.notifying, ring, bell_.get()) != CUDA_SUCCESS) bell_->expect_less();
+    wakeup_->expect();
+    const auto wake = [](void* which) { static_cast<driver_wakeup*>(which)->wake(); };
+    if (driver.cuLaunchHostFunc(line.notifying, wake, wakeup_.get()) != CUDA_SUCCESS) wakeup_->expect_less();
 }
 
 }  // namespace tutti::gpu

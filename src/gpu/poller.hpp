@@ -1,9 +1,9 @@
 // Finds out, on an event loop, which events the device has come to. With nothing pending it asks nobody and sets no date.
 #pragma once
 
-#include "gpu/bell.hpp"
+#include "gpu/driver_wakeup.hpp"
 #include "gpu/stream_line.hpp"
-#include "runtime/attempt.hpp"
+#include "runtime/poll_source.hpp"
 #include "runtime/fine_timer.hpp"
 
 #include <array>
@@ -20,7 +20,7 @@ std::uint32_t kind_of(std::uint32_t sort, std::size_t bytes) noexcept;
 /// Of each stream only the oldest event is asked for. A sweep asks for all streams, and tells nobody before it is over. How soon the next one
 /// comes, device_options say: *hot*, the loop tries again in each of its turns; *warm*, at dates that grow apart; *cold*, a host function
 /// behind the oldest events calls, and a date comes after all when it does not. Where time is virtual, and on a guest's loop, hot is warm.
-class poller final : detail::attempt {
+class poller final : detail::poll_source {
 public:
     static poller& of(const std::shared_ptr<device_state>& device, event_loop& loop);
     poller(event_loop& loop, const device_options& options);
@@ -73,7 +73,7 @@ private:
     detail::callback<&poller::called> called_{*this};
     detail::callback<&poller::dated> dated_{*this};
     fine_timer timer_;
-    std::shared_ptr<bell> bell_;
+    std::shared_ptr<driver_wakeup> wakeup_;
 };
 
 }  // namespace tutti::gpu

@@ -24,49 +24,49 @@ int urgency(const driver_table& driver, stream_priority wanted) {
 
 // ---- the state
 
-stream_state::stream_state(std::shared_ptr<device_state> home, CUstream handle, bool owned)
-    : home_(std::move(home)),
+stream_state::stream_state(std::shared_ptr<device_state> card, CUstream handle, bool owned)
+    : card_(std::move(card)),
       handle_(handle),
       owned_(owned),
       number_(next_number()) {}
 
 stream_state::~stream_state() {
     if (!owned_) return;
-    home_->lifecycle().later("cuStreamDestroy", [home = home_.get(), handle = handle_] {
-        const on_device here(home->driver(), home->context());
-        home->driver().cuStreamDestroy(handle);
+    card_->lifecycle().later("cuStreamDestroy", [card = card_.get(), handle = handle_] {
+        const on_device here(card->driver(), card->context());
+        card->driver().cuStreamDestroy(handle);
     });
 }
 
-result<> refuse_stream(device_state& home, CUstream stream) {
+result<> refuse_stream(device_state& card, CUstream stream) {
     if (stream == CU_STREAM_PER_THREAD)
         return failure(error::unsupported, "CU_STREAM_PER_THREAD is another stream on each thread: a stream that is made is expected");
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    const CUresult code = home.driver().cuStreamIsCapturing(stream, &status);
+    const CUresult code = card.driver().cuStreamIsCapturing(stream, &status);
     if (code == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_NONE) return {};
-    if (code != CUDA_SUCCESS && code != CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return home.failed("cuStreamIsCapturing", code);
+    if (code != CUDA_SUCCESS && code != CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return card.failed("cuStreamIsCapturing", code);
     return failure(error::unsupported, "the stream is being captured into a graph: what is awaited cannot be part of one");
 }
 
 result<event_state*> stream_state::record() {
-    if (const failure* why = home_->fault()) return *why;
-    const driver_table& driver = home_->driver();
-    const on_device here(driver, home_->context());
-    if (auto free = refuse_stream(*home_, handle_); !free) return free.failure();
+    if (const failure* why = card_->fault()) return *why;
+    const driver_table& driver = card_->driver();
+    const on_device here(driver, card_->context());
+    if (auto free = refuse_stream(*card_, handle_); !free) return free.failure();
     const std::lock_guard lock(guard_);
     CUevent handle = nullptr;
-    if (const CUresult code = home_->events().take(handle); code != CUDA_SUCCESS) return home_->failed("cuEventCreate", code);
+    if (const CUresult code = card_->events().take(handle); code != CUDA_SUCCESS) return card_->failed("cuEventCreate", code);
     if (const CUresult code = driver.cuEventRecord(handle, handle_); code != CUDA_SUCCESS) {
-        home_->events().give(handle);
-        return home_->failed("cuEventRecord", code);
+        card_->events().give(handle);
+        return card_->failed("cuEventRecord", code);
     }
-    return new event_state(home_, handle, number_, ++tickets_);
+    return new event_state(card_, handle, number_, ++tickets_);
 }
 
 void stream_state::keep_until_idle(keep_alive what) {
-    home_->lifecycle().later("cuStreamSynchronize", [home = home_.get(), handle = handle_, kept = std::move(what)] {
+    card_->lifecycle().later("cuStreamSynchronize", [card = card_.get(), handle = handle_, kept = std::move(what)] {
         static_cast<void>(
-            home->call("cuStreamSynchronize", [&](const driver_table& driver) { return driver.cuStreamSynchronize(handle); }));
+            card->call("cuStreamSynchronize", [&](const driver_table& driver) { return driver.cuStreamSynchronize(handle); }));
     });
 }
 
@@ -86,7 +86,7 @@ stream stream::borrow(const device& where, CUstream_st* handle) {
 }
 
 CUstream_st* stream::handle() const noexcept { return state_->handle(); }
-device stream::on() const { return device(state_->home()); }
+device stream::on() const { return device(state_->card()); }
 
 result<event> stream::record() const {
     auto made = state_->record();
@@ -96,13 +96,13 @@ result<event> stream::record() const {
 
 result<> stream::wait(const event& what) const {
     if (!what.valid()) return failure(error::invalid_argument, "the event to wait for is empty: stream::record gives one that is not");
-    device_state& home = *state_->home();
+    device_state& card = *state_->card();
     {
-        const on_device here(home.driver(), home.context());
-        if (auto free = refuse_stream(home, state_->handle()); !free) return free;
+        const on_device here(card.driver(), card.context());
+        if (auto free = refuse_stream(card, state_->handle()); !free) return free;
     }
     if (what.inner()->came()) return {};
-    return home.call("cuStreamWaitEvent",
+    return card.call("cuStreamWaitEvent",
                      [&](const driver_table& driver) { return driver.cuStreamWaitEvent(state_->handle(), what.inner()->handle, 0); });
 }
 
@@ -117,7 +117,7 @@ future<> stream::completed(keep_alive what) const {
 
 result<> stream::synchronize() const {
     if (auto refused = refuse_to_block()) return *refused;
-    return state_->home()->call("cuStreamSynchronize",
+    return state_->card()->call("cuStreamSynchronize",
                                 [this](const driver_table& driver) { return driver.cuStreamSynchronize(state_->handle()); });
 }
 

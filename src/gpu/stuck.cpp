@@ -8,14 +8,14 @@
 namespace tutti::gpu::stuck {
 namespace {
 
-struct place {
+struct registry {
     std::mutex guard;
     std::vector<std::shared_ptr<const void>> kept;
 };
 
 /// Not destroyed when the program ends: threads that are stuck go on until then.
-place& here() {
-    static auto* const one = new place;
+registry& here() {
+    static auto* const one = new registry;
     return *one;
 }
 

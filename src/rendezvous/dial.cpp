@@ -1,7 +1,7 @@
 #include "rendezvous/dial.hpp"
 
 #include "base/descriptors.hpp"
-#include "rendezvous/bell.hpp"
+#include "rendezvous/timed_event.hpp"
 #include "runtime/connecting.hpp"
 
 #include <tutti/sleep.hpp>
@@ -15,9 +15,9 @@ using asio::ip::tcp;
 
 /// Shared with Asio's handler, which may outlive the task.
 struct attempt {
-    attempt(event_loop& loop, bell& rings) : socket(io_of(loop)), ended(&rings) {}
+    attempt(event_loop& loop, timed_event& rings) : socket(io_of(loop)), ended(&rings) {}
     tcp::socket socket;
-    bell* ended;  // null when nothing waits any more
+    timed_event* ended;  // null when nothing waits any more
 };
 
 failure refused(const boost::system::error_code& code, const tcp::endpoint& where) {
@@ -30,7 +30,7 @@ failure refused(const boost::system::error_code& code, const tcp::endpoint& wher
 
 void wait(const std::shared_ptr<attempt>& trying) {
     trying->socket.async_wait(tcp::socket::wait_write, [trying](const boost::system::error_code&) {
-        if (trying->ended != nullptr) trying->ended->ring();
+        if (trying->ended != nullptr) trying->ended->set();
     });
 }
 
@@ -38,7 +38,7 @@ void wait(const std::shared_ptr<attempt>& trying) {
 
 task<result<tcp::socket>> dial(tcp::endpoint where, time_point deadline) {
     event_loop& loop = co_await this_loop;
-    bell ended(deadline);
+    timed_event ended(deadline);
     const auto trying = std::make_shared<attempt>(loop, ended);
     struct parting {
         explicit parting(attempt& from) : from_(from) {}

@@ -1,5 +1,5 @@
 // The store whose keys are in this process.
-#include "rendezvous/bell.hpp"
+#include "rendezvous/timed_event.hpp"
 #include "rendezvous/channel.hpp"
 #include "rendezvous/key_table.hpp"
 
@@ -15,17 +15,17 @@ public:
         : key_waiter(loop, std::move(key)),
           table_(table),
           answer_(deadline) {
-        if (table_.get_or_wait(*this)) answer_.ring();
+        if (table_.get_or_wait(*this)) answer_.set();
     }
     ~waiting_get() { table_.forget(*this); }
 
-    bell& answer() noexcept { return answer_; }
+    timed_event& answer() noexcept { return answer_; }
 
 private:
-    void run() noexcept override { answer_.ring(); }
+    void run() noexcept override { answer_.set(); }
 
     memory_table::state& table_;
-    bell answer_;
+    timed_event answer_;
 };
 
 class channel_to_memory final : public request_channel {

@@ -1,7 +1,7 @@
 #include "rendezvous/name_service.hpp"
 
 #include "base/descriptors.hpp"
-#include "rendezvous/bell.hpp"
+#include "rendezvous/timed_event.hpp"
 #include "runtime/name_question.hpp"
 
 #include <tutti/sleep.hpp>
@@ -11,13 +11,13 @@ namespace {
 
 using asio::ip::tcp;
 
-class ringer final : public detail::runnable {
+class setter final : public detail::runnable {
 public:
-    explicit ringer(bell& which) noexcept : bell_(which) {}
-    void run() noexcept override { bell_.ring(); }
+    explicit setter(timed_event& which) noexcept : event_(which) {}
+    void run() noexcept override { event_.set(); }
 
 private:
-    bell& bell_;
+    timed_event& event_;
 };
 
 }  // namespace
@@ -29,8 +29,8 @@ task<result<std::vector<tcp::endpoint>>> system_names::look_up(std::string host,
     if (!is_name) co_return all{tcp::endpoint(number, port)};
     if (host == "localhost") co_return all{{asio::ip::address_v4::loopback(), port}, {asio::ip::address_v6::loopback(), port}};
     event_loop& loop = co_await this_loop;
-    bell answered(deadline);
-    ringer rings(answered);
+    timed_event answered(deadline);
+    setter rings(answered);
     const name_question asked(loop, host, port, rings);
     const bool rung = co_await answered;
     if (!rung) co_return failure(error::timed_out, "the name service did not answer");

@@ -3,7 +3,7 @@
 
 #include "base/descriptors.hpp"
 #include "rendezvous/address.hpp"
-#include "rendezvous/bell.hpp"
+#include "rendezvous/timed_event.hpp"
 #include "rendezvous/dial.hpp"
 #include "rendezvous/frame_socket.hpp"
 #include "runtime/connecting.hpp"
@@ -84,7 +84,7 @@ private:
         }
         tcp_channel& channel;
         std::uint64_t id;
-        bell arrived;
+        timed_event arrived;
         store_reply reply;
         bool answered = false;
         bool forget_remote = false;
@@ -111,11 +111,11 @@ private:
         if (found == pending_.end()) return;  // the answer to a get that came too late
         found->second->reply = std::move(told->reply);
         found->second->answered = true;
-        found->second->arrived.ring();
+        found->second->arrived.set();
     }
     void ended(const std::string& why) override {
         ended_ = why;
-        for (const auto& [id, question] : pending_) question->arrived.ring();
+        for (const auto& [id, question] : pending_) question->arrived.set();
     }
 
     failure gone() const {

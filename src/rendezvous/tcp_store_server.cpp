@@ -3,7 +3,7 @@
 #include "base/close_on_exec.hpp"
 #include "base/descriptors.hpp"
 #include "rendezvous/address.hpp"
-#include "rendezvous/bell.hpp"
+#include "rendezvous/timed_event.hpp"
 #include "rendezvous/dropout.hpp"
 #include "runtime/connecting.hpp"
 
@@ -192,7 +192,7 @@ void tcp_store_server::lost(rank who, const std::string& why) noexcept {
 
 void tcp_store_server::remove(store_connection& gone) noexcept {
     std::erase_if(connections_, [&gone](const auto& one) { return one.get() == &gone; });
-    if (gone_ != nullptr && awaited().empty()) gone_->ring();
+    if (gone_ != nullptr && awaited().empty()) gone_->set();
 }
 
 std::string tcp_store_server::reached_at() const {
@@ -223,12 +223,12 @@ std::vector<rank> tcp_store_server::awaited() const {
 }
 
 task<result<>> tcp_store_server::all_gone(time_point deadline) {
-    bell gone(deadline);
+    timed_event gone(deadline);
     if (awaited().empty()) co_return result<>();
     struct registration {
-        registration(bell*& where, bell& which) : where_(where) { where_ = &which; }
+        registration(timed_event*& where, timed_event& which) : where_(where) { where_ = &which; }
         ~registration() { where_ = nullptr; }
-        bell*& where_;
+        timed_event*& where_;
     } const registered(gone_, gone);
     const bool rung = co_await gone;
     if (rung) co_return result<>();

@@ -13,7 +13,7 @@
 
 namespace tutti {
 
-class bell;
+class timed_event;
 
 class tcp_store_server final : private connection_owner {
 public:
@@ -66,7 +66,7 @@ private:
     std::vector<bool> seen_;  // by rank
     std::shared_ptr<listener> listener_;
     std::list<std::unique_ptr<store_connection>> connections_;  // oldest first
-    bell* gone_ = nullptr;
+    timed_event* gone_ = nullptr;
     time_point lacks_since_ = no_deadline;
     std::error_code lack_;
     event lacks_;

@@ -3,7 +3,7 @@
 #include "runtime/loop_state.hpp"
 #include "runtime/readiness.hpp"
 
-#include <tutti/detail/at_home.hpp>
+#include <tutti/detail/bound_task.hpp>
 
 #include <memory>
 
@@ -17,26 +17,26 @@ asio::io_context& io_of(event_loop& loop) {
 }
 
 void look_again(event_loop& loop) {
-    if (const auto& place = loop.inner().place) place->look_again();
+    if (const auto& guest_state = loop.inner().guest_state) guest_state->look_again();
 }
 
 namespace detail {
 
-family& residents_of(event_loop& loop) {
+task_group& residents_of(event_loop& loop) {
     auto& residents = loop.inner().residents;
-    if (!residents) residents.emplace(loop, family::frames::owned);
+    if (!residents) residents.emplace(loop, task_group::frames::owned);
     return *residents;
 }
 
 std::optional<failure> hindrance(const promise_base* work) {
     if (!work) return failure(error::invalid_argument, "the task was moved away");
-    if (!work->home()) return failure(error::invalid_argument, "this task does not know a loop: start it with async_run(loop, task, token)");
-    const auto& made = work->home()->inner().made;
+    if (!work->bound_loop()) return failure(error::invalid_argument, "this task does not know a loop: start it with async_run(loop, task, token)");
+    const auto& made = work->bound_loop()->inner().made;
     if (!made.here()) return made.foreign("event loop");
     return {};
 }
 
-void start_resident(event_loop& loop, task<> work) {
+void start_bound(event_loop& loop, task<> work) {
     auto coming = std::make_shared<task<>>(std::move(work));
     const bool sent = loop.inner().newcomers.send([&loop, coming] { residents_of(loop).start(coming->release()); });
     (void)sent;  // it goes with the letter then

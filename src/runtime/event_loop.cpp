@@ -16,7 +16,7 @@ event_loop::event_loop() : impl_(std::make_unique<impl>(*this)) { impl_->io_work
 event_loop::event_loop(virtual_time_t) : impl_(std::make_unique<impl>(*this)) { impl_->virtual_time = true; }
 
 event_loop::event_loop(const detail::any_host& where) : impl_(std::make_unique<impl>(*this)) {
-    impl_->place = std::make_shared<detail::guest>(*this, where);
+    impl_->guest_state = std::make_shared<detail::guest>(*this, where);
 }
 
 event_loop::~event_loop() {
@@ -26,19 +26,19 @@ event_loop::~event_loop() {
     }
     impl_->vacate();
     help(nullptr);
-    if (impl_->place) impl_->place->leave();
+    if (impl_->guest_state) impl_->guest_state->leave();
     const std::lock_guard lock(impl_->mutex);  // a thread that posted last may still be on its way out
 }
 
 void event_loop::run() {
     impl& state = *impl_;
     state.check_process();
-    if (state.place) throw failure(error::invalid_argument, "a guest loop is run by its host");
+    if (state.guest_state) throw failure(error::invalid_argument, "a guest loop is run by its host");
     if (here()) throw failure(error::invalid_argument, "a loop is run from its own work");
     const detail::presence guard(*this);
     while (!state.stopping.load(std::memory_order_acquire)) {
-        if (state.driven_by.load(std::memory_order_relaxed) != impl::driver::owner) state.take_the_wheel();
-        else if (state.wanted.load(std::memory_order_relaxed)) state.give_the_wheel();
+        if (state.driven_by.load(std::memory_order_relaxed) != impl::driver::owner) state.regain_ticket();
+        else if (state.wanted.load(std::memory_order_relaxed)) state.lend_ticket();
         else if (!state.virtual_time) state.turn(nullptr);
         else if (!state.virtual_turn()) break;
         state.check_process();  // a task may have forked
@@ -50,7 +50,7 @@ void event_loop::run() {
 }
 
 void event_loop::stop() noexcept {
-    if (impl_->place || !impl_->made.here()) return;
+    if (impl_->guest_state || !impl_->made.here()) return;
     const std::lock_guard lock(impl_->mutex);
     impl_->stopping = true;
     impl_->wake();
@@ -80,7 +80,7 @@ void event_loop::withdraw(detail::runnable& work) noexcept {
 void event_loop::start_timer(detail::timer& work, time_point when) {
     if (!impl_->made.here()) return;
     impl_->timers.push(work, when);
-    if (impl_->place && !here()) impl_->place->look_again();
+    if (impl_->guest_state && !here()) impl_->guest_state->look_again();
 }
 
 /// As for what is queued.
@@ -114,7 +114,7 @@ void event_loop::impl::vacate() noexcept {
         last->let_go();
     }
     end_residents();
-    lodgings.clear();
+    loop_locals.clear();
 }
 
 void event_loop::impl::end_residents() noexcept {
@@ -169,8 +169,8 @@ void event_loop::impl::take_remote() noexcept {
 }
 
 void event_loop::impl::wake() {
-    if (place) {
-        place->schedule();
+    if (guest_state) {
+        guest_state->schedule();
     } else if (asleep_in) {
         asleep_in->stop();  // unlike a handler posted to it, this allocates nothing
         asleep_in = nullptr;

@@ -86,13 +86,13 @@ void guest::host_goes() noexcept {
 }
 
 host_side* host_of(event_loop& loop) noexcept {
-    const auto& place = loop.inner().place;
-    return place ? place->host() : nullptr;
+    const auto& guest_state = loop.inner().guest_state;
+    return guest_state ? guest_state->host() : nullptr;
 }
 
 bool waits_for_itself(event_loop& loop) noexcept {
-    const auto& place = loop.inner().place;
-    return loop.here() || (place && place->hosted_here());
+    const auto& guest_state = loop.inner().guest_state;
+    return loop.here() || (guest_state && guest_state->hosted_here());
 }
 
 }  // namespace tutti::detail

@@ -1,7 +1,7 @@
 // Who runs a loop's turns. A loop with a helper is driven by the helper's thread whenever that has nothing else to do: what it waits for
 // is done on the spot, and no thread is woken for it. When the helper is away for longer, the loop's own thread drives.
 #include "runtime/loop_state.hpp"
-#include "runtime/shift.hpp"
+#include "runtime/progress_ticket.hpp"
 
 #include <algorithm>
 
@@ -23,14 +23,14 @@ constexpr int looks_between_wishes = 1024;
 
 void event_loop::help(event_loop* other) noexcept {
     impl& state = *impl_;
-    if (state.place || state.virtual_time || !state.made.here()) return;
+    if (state.guest_state || state.virtual_time || !state.made.here()) return;
     if (impl* before = std::exchange(state.helped, nullptr)) {
         const std::lock_guard lock(before->mutex);
         before->helper = nullptr;
         before->wanted = false;
         before->rest.notify_one();
     }
-    if (!other || other == this || other->impl_->place || other->impl_->virtual_time) return;
+    if (!other || other == this || other->impl_->guest_state || other->impl_->virtual_time) return;
     const std::lock_guard lock(other->impl_->mutex);
     if (other->impl_->helper) return;
     state.helped = other->impl_.get();
@@ -48,13 +48,13 @@ bool event_loop::impl::on_helper() const noexcept {
     return here && here->impl_.get() == helper.load(std::memory_order_relaxed);
 }
 
-/// The wheel, if it is free.
+/// The ticket, if it is free.
 bool event_loop::impl::take(driver which) noexcept {
     driver before = driver::nobody;
     return driven_by.compare_exchange_strong(before, which);
 }
 
-/// The wheel is free. The helper, which may be about to sleep, looks again.
+/// The ticket is free. The helper, which may be about to sleep, looks again.
 void event_loop::impl::nudge() {
     const std::lock_guard lock(mutex);
     nudged = true;
@@ -64,10 +64,10 @@ void event_loop::impl::nudge() {
 // ---- the owner
 
 /// Returns when the owner drives. It rests only when it has seen, under the mutex, that the helper sleeps, which passes the mutex to go on.
-void event_loop::impl::take_the_wheel() {
+void event_loop::impl::regain_ticket() {
     std::unique_lock lock(mutex);
     auto patience = shortest_patience;
-    for (std::uint64_t seen = shifts;; seen = shifts) {
+    for (std::uint64_t seen = tickets_used;; seen = tickets_used) {
         if ((!helper || needed || stopping) && take(driver::owner)) break;
         if (driven_by == driver::helper && asleep_in) {
             resting = true;
@@ -77,14 +77,14 @@ void event_loop::impl::take_the_wheel() {
         }
         rest.wait_for(lock, patience);
         if (driven_by == driver::nobody) time_has_passed = true;  // a helper that comes for a turn now and then is to look at the clock
-        if (seen == shifts && take(driver::owner)) break;
+        if (seen == tickets_used && take(driver::owner)) break;
         patience = std::min(2 * patience, longest_patience);
     }
     needed = false;
 }
 
 /// The helper is waiting for it.
-void event_loop::impl::give_the_wheel() {
+void event_loop::impl::lend_ticket() {
     const std::lock_guard lock(mutex);
     wanted = false;
     if (!helper) return;
@@ -107,20 +107,20 @@ void event_loop::impl::call_the_owner() {
 /// Runs the loop that this one helps until there is something to do here. False when its owner runs it.
 bool event_loop::impl::drive_helped() noexcept {
     impl& other = *helped;
-    if (!other.begin_shift(true)) return false;
+    if (!other.take_ticket(true)) return false;
     {
         const detail::presence guard(other.self);
         while (!called() && !other.stopping.load(std::memory_order_relaxed)) other.turn(this);
     }
-    other.end_shift();
+    other.return_ticket();
     return true;
 }
 
-/// The owner takes note of shifts that were wished only: in others the loop's turns are not run.
-bool event_loop::impl::begin_shift(bool wished) {
+/// The owner takes note of tickets that were wished only: in others the loop's turns are not run.
+bool event_loop::impl::take_ticket(bool wished) {
     const auto begin = [this, wished] {
         if (!take(driver::helper)) return false;
-        if (wished) shifts.store(shifts.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        if (wished) tickets_used.store(tickets_used.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
         else ++turns;
         return true;
     };
@@ -140,7 +140,7 @@ bool event_loop::impl::begin_shift(bool wished) {
 }
 
 /// Who stops the loop says so before it looks who drives: one of the two sees the other.
-void event_loop::impl::end_shift() {
+void event_loop::impl::return_ticket() {
     const bool by_helper = on_helper();
     if (by_helper) {
         driven_by = driver::nobody;
@@ -175,7 +175,7 @@ void event_loop::impl::rush(const detail::future_state& end) {
 bool event_loop::impl::hasten(const detail::future_state& end) noexcept {
     if (!helped || waits() || called() || ++hastened > most_hastened) return false;
     impl& other = *helped;
-    const detail::shift there(other.self, true);
+    const detail::progress_ticket there(other.self, true);
     if (!there || other.crowded) return false;
     const bool late = other.look_at_clock(until_clock);
     if (++other.turns - other.polled_at >= until_poll || late) other.poll_io(batch / 4);
@@ -202,20 +202,20 @@ void spin_until(event_loop& loop, const future_state& end) {
     event_loop::impl& state = loop.inner();
     while (!end.done()) {
         if (event_loop* const own = event_loop::current()) own->inner().begun = 0;  // who spins does not want its turns
-        if (const shift here(loop, true); here) state.rush(end);
+        if (const progress_ticket here(loop, true); here) state.rush(end);
         else for (int looks = 0; looks < looks_between_wishes && !end.done(); ++looks) {}  // somebody else makes the progress
     }
 }
 
-shift::shift(event_loop& loop, bool wished)
+progress_ticket::progress_ticket(event_loop& loop, bool wished)
     : loop_(loop),
-      driving_(loop.inner().begin_shift(wished)),
+      driving_(loop.inner().take_ticket(wished)),
       before_(driving_ ? std::exchange(current_loop, &loop) : nullptr) {}
 
-shift::~shift() {
+progress_ticket::~progress_ticket() {
     if (!driving_) return;
     current_loop = before_;
-    loop_.inner().end_shift();
+    loop_.inner().return_ticket();
 }
 
 }  // namespace detail

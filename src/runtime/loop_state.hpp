@@ -1,16 +1,16 @@
 // What is behind an event_loop: the queues, the timers, who runs it, and either an io_context of its own or a place with a host.
 #pragma once
 
-#include <tutti/detail/family.hpp>
+#include <tutti/detail/task_group.hpp>
 #include <tutti/detail/hosting.hpp>
 
 #include "base/process.hpp"
 #include "runtime/asio.hpp"
-#include "runtime/attempt.hpp"
+#include "runtime/poll_source.hpp"
 #include "runtime/dependent.hpp"
-#include "runtime/lodging.hpp"
+#include "runtime/loop_local.hpp"
 #include "runtime/mailbox.hpp"
-#include "runtime/shift.hpp"
+#include "runtime/progress_ticket.hpp"
 #include "runtime/timer_heap.hpp"
 #include "runtime/told.hpp"
 #include "runtime/work_list.hpp"
@@ -82,21 +82,21 @@ struct [[gnu::visibility("hidden")]] event_loop::impl {
     std::atomic<bool> stopping{false};
 
     // Who runs the turns: the thread in `run`, or that of a loop which helps; helping.cpp. Under the mutex, but that the helper's own
-    // thread takes the wheel, and lets go of it, without. So it is only ever taken from nobody, by `take`.
+    // thread takes the ticket, and lets go of it, without. So it is only ever taken from nobody, by `take`.
     enum class driver { nobody, owner, helper };
     std::atomic<driver> driven_by{driver::nobody};
     std::atomic<bool> wanted{false};   // the helper asks the owner for it
     bool needed = false;               // somebody else than the helper has posted while nobody drove
     std::atomic<bool> resting{false};  // the owner waits without a limit, because the helper sleeps
-    std::atomic<std::uint64_t> shifts{0};  // so far, in which turns were run; counted by who has the wheel
+    std::atomic<std::uint64_t> tickets_used{0};  // so far, in which turns were run; counted by who has the ticket
     std::atomic<impl*> helper{nullptr};
     std::condition_variable rest;      // of the owner
-    bool nudged = false;               // of a helper: the wheel is free
+    bool nudged = false;               // of a helper: the ticket is free
     impl* helped = nullptr;            // for the helper's thread
 
     // For the loop.
     detail::work_list local;
-    detail::work_list eager, lazy;     // attempts that wait: expected to be ready soon, or not
+    detail::work_list eager, lazy;     // poll sources that wait: expected to be ready soon, or not
     detail::work_list postponed;       // and those that have only left this turn to others
     bool stirred = false;              // bytes have moved
     time_point tired_at{};             // when spinning ends; 0: it has not begun, or bytes have moved since
@@ -115,10 +115,10 @@ struct [[gnu::visibility("hidden")]] event_loop::impl {
     bool io_used = false;              // by others than the library's own wake-ups
     std::optional<asio::steady_timer> alarm;  // wakes the thread that sleeps in `io`
     time_point alarm_at = no_deadline;
-    std::shared_ptr<detail::guest> place;
-    std::vector<detail::lodging> lodgings;
+    std::shared_ptr<detail::guest> guest_state;
+    std::vector<detail::loop_local_value> loop_locals;
     detail::told_failures told;
-    std::optional<detail::family> residents;  // started from outside of any task, destroyed with the loop
+    std::optional<detail::task_group> residents;  // started from outside of any task, destroyed with the loop
     mailbox newcomers{self};                  // that other threads start; closed when nobody will run the loop any more
     std::vector<detail::dependent*> dependents;  // under the mutex
 
@@ -161,12 +161,12 @@ struct [[gnu::visibility("hidden")]] event_loop::impl {
     bool on_helper() const noexcept;
     bool take(driver which) noexcept;
     void nudge();
-    void take_the_wheel();
-    void give_the_wheel();
+    void regain_ticket();
+    void lend_ticket();
     void call_the_owner();
     bool drive_helped() noexcept;
-    bool begin_shift(bool wished);
-    void end_shift();
+    bool take_ticket(bool wished);
+    void return_ticket();
     void rush(const detail::future_state& end);
     bool hasten(const detail::future_state& end) noexcept;
 };

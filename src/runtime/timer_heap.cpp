@@ -5,7 +5,7 @@
 namespace tutti::detail {
 
 timer_heap::~timer_heap() {
-    for (timer_node* work : timers_) work->place_ = timer_node::not_started;
+    for (timer_node* work : timers_) work->position_ = timer_node::not_started;
 }
 
 void timer_heap::push(timer& work, time_point when) {
@@ -19,13 +19,13 @@ void timer_heap::push(timer& work, time_point when) {
 
 void timer_heap::remove(timer_node& work) noexcept {
     if (!work.started()) return;
-    const std::size_t place = work.place_;
-    work.place_ = timer_node::not_started;
+    const std::size_t position = work.position_;
+    work.position_ = timer_node::not_started;
     timer_node& last = *timers_.back();
     timers_.pop_back();
     if (&last == &work) return;
-    sink(place, last);
-    rise(last.place_, last);
+    sink(position, last);
+    rise(last.position_, last);
 }
 
 timer* timer_heap::pop(time_point now, std::uint64_t before) noexcept {
@@ -36,29 +36,29 @@ timer* timer_heap::pop(time_point now, std::uint64_t before) noexcept {
     return static_cast<timer*>(&soonest);  // only timers are pushed
 }
 
-void timer_heap::put(std::size_t place, timer_node& work) noexcept {
-    timers_[place] = &work;
-    work.place_ = place;
+void timer_heap::put(std::size_t position, timer_node& work) noexcept {
+    timers_[position] = &work;
+    work.position_ = position;
 }
 
-void timer_heap::rise(std::size_t place, timer_node& work) noexcept {
-    while (place > 0) {
-        timer_node& parent = *timers_[(place - 1) / 2];
+void timer_heap::rise(std::size_t position, timer_node& work) noexcept {
+    while (position > 0) {
+        timer_node& parent = *timers_[(position - 1) / 2];
         if (!sooner(work, parent)) break;
-        put(place, parent);
-        place = (place - 1) / 2;
+        put(position, parent);
+        position = (position - 1) / 2;
     }
-    put(place, work);
+    put(position, work);
 }
 
-void timer_heap::sink(std::size_t place, timer_node& work) noexcept {
-    for (std::size_t child = 2 * place + 1; child < timers_.size(); child = 2 * place + 1) {
+void timer_heap::sink(std::size_t position, timer_node& work) noexcept {
+    for (std::size_t child = 2 * position + 1; child < timers_.size(); child = 2 * position + 1) {
         if (child + 1 < timers_.size() && sooner(*timers_[child + 1], *timers_[child])) ++child;
         if (!sooner(*timers_[child], work)) break;
-        put(place, *timers_[child]);
-        place = child;
+        put(position, *timers_[child]);
+        position = child;
     }
-    put(place, work);
+    put(position, work);
 }
 
 }  // namespace tutti::detail

@@ -34,9 +34,9 @@ private:
     static bool sooner(const timer_node& a, const timer_node& b) noexcept {
         return a.when_ != b.when_ ? a.when_ < b.when_ : a.order_ < b.order_;
     }
-    void put(std::size_t place, timer_node& work) noexcept;
-    void rise(std::size_t place, timer_node& work) noexcept;
-    void sink(std::size_t place, timer_node& work) noexcept;
+    void put(std::size_t position, timer_node& work) noexcept;
+    void rise(std::size_t position, timer_node& work) noexcept;
+    void sink(std::size_t position, timer_node& work) noexcept;
 
     std::vector<timer_node*> timers_;
     std::uint64_t started_ = 0;

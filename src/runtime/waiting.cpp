@@ -6,32 +6,32 @@
 
 namespace tutti {
 
-// ---- attempts
+// ---- poll sources
 
 namespace detail {
 
-void attempt::queue() noexcept {
+void poll_source::queue() noexcept {
     auto& state = loop_.inner();
-    if (state.place) {
+    if (state.guest_state) {
         arm();  // the host decides when it sleeps
-        state.place->look_again();
+        state.guest_state->look_again();
         return;
     }
     (soon_ ? state.eager : state.lazy).push(*this);
 }
 
-void attempt::wait() noexcept {
+void poll_source::wait() noexcept {
     waiting_ = true;
     queue();
 }
 
-void attempt::wait_a_turn() noexcept {
+void poll_source::wait_a_turn() noexcept {
     waiting_ = true;
-    if (auto& state = loop_.inner(); state.place) queue();
+    if (auto& state = loop_.inner(); state.guest_state) queue();
     else state.postponed.push(*this);
 }
 
-void attempt::expect(bool soon) noexcept {
+void poll_source::expect(bool soon) noexcept {
     if (soon_ == soon) return;
     soon_ = soon;
     if (!waiting_) return;
@@ -39,18 +39,18 @@ void attempt::expect(bool soon) noexcept {
     queue();
 }
 
-void attempt::stir() noexcept { loop_.inner().stirred = true; }
+void poll_source::stir() noexcept { loop_.inner().stirred = true; }
 
-bool attempt::undisturbed() const noexcept { return !loop_.inner().crowded; }
+bool poll_source::undisturbed() const noexcept { return !loop_.inner().crowded; }
 
-void attempt::ready() noexcept {
+void poll_source::ready() noexcept {
     if (!waiting_) return;
     waiting_ = false;
     work_list::remove(*this);
     loop_.post(*this);
 }
 
-void attempt::stop_waiting() noexcept {
+void poll_source::stop_waiting() noexcept {
     if (waiting_) work_list::remove(*this);  // its neighbours are the loop's own
     else loop_.withdraw(*this);
     waiting_ = false;
@@ -60,7 +60,7 @@ void attempt::stop_waiting() noexcept {
 
 static void try_all(detail::work_list& round) noexcept {
     while (auto* next = round.pop()) {
-        auto* one = static_cast<detail::attempt*>(next);
+        auto* one = static_cast<detail::poll_source*>(next);
         one->tried();
         one->run();
     }
@@ -77,17 +77,17 @@ void event_loop::impl::try_eager() noexcept {
 
 /// Those that are not expected soon are the kernel's from here on.
 void event_loop::impl::arm_lazy() {
-    while (auto* next = lazy.pop()) static_cast<detail::attempt*>(next)->arm();
+    while (auto* next = lazy.pop()) static_cast<detail::poll_source*>(next)->arm();
 }
 
 void event_loop::impl::arm_all() {
     arm_lazy();
-    while (auto* next = postponed.pop()) static_cast<detail::attempt*>(next)->arm();
+    while (auto* next = postponed.pop()) static_cast<detail::poll_source*>(next)->arm();
     detail::work_list round;
     round.take(eager);
     while (auto* next = round.pop()) {
         eager.push(*next);
-        static_cast<detail::attempt*>(next)->arm();
+        static_cast<detail::poll_source*>(next)->arm();
     }
 }
 

@@ -26,29 +26,29 @@ T little_endian(T value) noexcept {
 
 class writer {
 public:
-    explicit writer(std::byte* place) noexcept : place_(place) {}
+    explicit writer(std::byte* to) noexcept : at_(to) {}
 
     template <std::integral T>
     void put(T value) noexcept {
         const auto bits = little_endian(static_cast<std::make_unsigned_t<T>>(value));
-        std::memcpy(place_, &bits, sizeof bits);
-        place_ += sizeof bits;
+        std::memcpy(at_, &bits, sizeof bits);
+        at_ += sizeof bits;
     }
 
 private:
-    std::byte* place_;
+    std::byte* at_;
 };
 
 class reader {
 public:
-    explicit reader(const std::byte* place) noexcept : place_(place) {}
+    explicit reader(const std::byte* to) noexcept : at_(to) {}
 
     template <std::integral T>
     void take(T& value) noexcept {
         std::make_unsigned_t<T> bits;
-        std::memcpy(&bits, place_, sizeof bits);
+        std::memcpy(&bits, at_, sizeof bits);
         value = static_cast<T>(little_endian(bits));
-        place_ += sizeof bits;
+        at_ += sizeof bits;
     }
     template <std::integral T>
     T take() noexcept {
@@ -58,7 +58,7 @@ public:
     }
 
 private:
-    const std::byte* place_;
+    const std::byte* at_;
 };
 
 bool known(std::uint8_t kind) noexcept {
@@ -77,7 +77,7 @@ frame_header encode(const frame& what) noexcept {
     out.put(static_cast<std::uint8_t>(what.references | (what.answered ? answered_bit : 0) | (what.in_place ? in_place_bit : 0) |
                                       (what.what.allocated ? allocated_bit : 0)));
     out.put(what.epoch);
-    out.put(what.place);
+    out.put(what.index);
     out.put(what.sequence);
     out.put(what.slice);
     out.put(what.what.root);
@@ -104,7 +104,7 @@ bool decode(std::span<const std::byte, frame_bytes> bytes, frame& what) noexcept
     made.what.allocated = (lending & allocated_bit) != 0;
     made.references = static_cast<std::uint8_t>(lending & ~(answered_bit | in_place_bit | allocated_bit));
     in.take(made.epoch);
-    in.take(made.place);
+    in.take(made.index);
     in.take(made.sequence);
     in.take(made.slice);
     in.take(made.what.root);

@@ -48,7 +48,7 @@ struct frame {
     frame_kind kind = frame_kind::data;
     std::uint32_t epoch = 0;
     std::uint64_t sequence = 0;
-    std::uint32_t place = 0;  // of data, among the frames of its operation to this rank; on control lanes the rank it is about
+    std::uint32_t index = 0;  // of data, among the frames of its operation to this rank; on control lanes the rank it is about
     std::uint32_t slice = 0;
     std::uint8_t references = 0;  // the payload lies in the sender's memory; so many references stand in its place
     bool answered = false;        // behind them stands which frame of the operation brings back what belongs there, or how far beyond

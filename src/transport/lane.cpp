@@ -43,7 +43,7 @@ void lane::drop_frames() noexcept {
     if (near_) near_->revoke();  // whoever lent memory may use it for something else from now on
     first_ = last_ = undecided_ = nullptr;
     lent_first_ = lent_last_ = nullptr;
-    slots_awaited_ = false;
+    staging_awaited_ = false;
 }
 
 void lane::close_soon() noexcept {
@@ -119,11 +119,11 @@ void lane::writable() noexcept {
     pump_send();
 }
 
-/// Puts `run` at `place`, as a part of the run before it where that ends there.
-void lane::append(std::size_t place, std::span<const std::byte> run) {
-    if (place > 0 && send_runs_[place - 1].data() + send_runs_[place - 1].size() == run.data())
-        send_runs_[place - 1] = {send_runs_[place - 1].data(), send_runs_[place - 1].size() + run.size()};
-    else send_runs_.insert(send_runs_.begin() + static_cast<std::ptrdiff_t>(place), run);
+/// Puts `run` at `at`, as a part of the run before it where that ends there.
+void lane::append(std::size_t at, std::span<const std::byte> run) {
+    if (at > 0 && send_runs_[at - 1].data() + send_runs_[at - 1].size() == run.data())
+        send_runs_[at - 1] = {send_runs_[at - 1].data(), send_runs_[at - 1].size() + run.size()};
+    else send_runs_.insert(send_runs_.begin() + static_cast<std::ptrdiff_t>(at), run);
 }
 
 /// The runs of as many queued frames as fit one call, less what has gone already.
@@ -137,20 +137,20 @@ void lane::gather_batch() {
         const auto header = encode(next->head);
         std::memcpy(at, header.data(), frame_bytes);
         std::size_t length = frame_bytes;
-        const std::size_t place = send_runs_.size();
+        const std::size_t index = send_runs_.size();
         if (!next->head.in_place && next->head.references == 0) next->gather(send_runs_);
         if (next->head.references > 0) {
             const auto references = references_of(*next);
             std::memcpy(at + length, references.data(), reference_bytes(next->head));
             length += reference_bytes(next->head);
         } else if (next->head.payload_bytes <= short_payload) {
-            for (std::size_t run = place; run < send_runs_.size(); ++run) {
+            for (std::size_t run = index; run < send_runs_.size(); ++run) {
                 if (!send_runs_[run].empty()) std::memcpy(at + length, send_runs_[run].data(), send_runs_[run].size());
                 length += send_runs_[run].size();
             }
-            send_runs_.resize(place);
+            send_runs_.resize(index);
         }
-        append(place, {at, length});
+        append(index, {at, length});
         staged += length;
         bytes += wire_bytes(next->head);
     }
@@ -168,7 +168,7 @@ void lane::sent_bytes(std::size_t bytes) noexcept {
         outgoing& done = *first_;
         first_ = done.next_in_lane;
         if (done.head.references > 0) done.number = ++lent_count_;
-        if (done.staged) slots_->sent(done.staged, done.number);
+        if (done.staged) staging_buffers_->sent(done.staged, done.number);
         if (done.head.references > 0 && !done.staged) {
             done.next_in_lane = nullptr;
             (lent_first_ ? lent_last_->next_in_lane : lent_first_) = &done;
@@ -197,8 +197,8 @@ void lane::pump_send() noexcept {
             break;
         }
         decide(budget);
-        if (state_ == state::ended || first_ == undecided_) break;  // it waits for slots
-        if (near_ && slip_first(budget)) continue;
+        if (state_ == state::ended || first_ == undecided_) break;  // it waits for staging buffers
+        if (near_ && cell_first(budget)) continue;
         gather_batch();
         const auto [bytes, code] = outside([this] { return link_->try_send(send_runs_); });
         if (state_ == state::ended) break;

@@ -9,7 +9,7 @@
 #include "transport/frame.hpp"
 #include "transport/near_link.hpp"
 #include "transport/next_turn.hpp"
-#include "transport/slots.hpp"
+#include "transport/staging_buffers.hpp"
 
 #include <array>
 #include <memory>
@@ -21,8 +21,8 @@
 namespace tutti {
 
 /// Memory that the other side has lent and takes an answer in: by the frame of that place.
-struct loan {
-    std::uint32_t place = 0;
+struct remote_reference {
+    std::uint32_t index = 0;
     std::size_t count = 0;
     std::array<reference, most_references> parts;
     bool answered = false;  // that frame's payload has been written there already
@@ -41,12 +41,12 @@ public:
     /// then.
     std::optional<std::uint32_t> answer;
     std::ptrdiff_t answer_beyond = 0;
-    loan into;                         // where the other side wants the payload; without parts it has not said so
+    remote_reference into;                         // where the other side wants the payload; without parts it has not said so
 
     // The lane's.
     outgoing* next_in_lane = nullptr;
     std::array<reference, most_references> lends{};  // what stands in place of the payload
-    const std::byte* staged = nullptr;               // the first slot, if the payload was copied to where these lead
+    const std::byte* staged = nullptr;               // the first staging buffer, if the payload was copied to where these lead
     std::uint64_t number = 0;                        // among the frames that lend
 
     /// Appends the runs of the payload, head.payload_bytes in all. Asked again after a partial send: the answer must be the same.
@@ -81,9 +81,9 @@ public:
     virtual void landed(const frame& head) noexcept = 0;
     /// Whether what this rank makes of the payload, part by part, is what the frame of that place brings: then `through` writes it where the
     /// other side wants it as well.
-    virtual bool answers(const frame& head, std::uint32_t place) noexcept { return static_cast<void>(head), static_cast<void>(place), false; }
-    /// The payload that is about to land was lent: the frame that stands in the loan may be written there.
-    virtual void lent(const frame& head, const loan& what) noexcept { static_cast<void>(head), static_cast<void>(what); }
+    virtual bool answers(const frame& head, std::uint32_t index) noexcept { return static_cast<void>(head), static_cast<void>(index), false; }
+    /// The payload that is about to land was lent: the frame that stands in the remote reference may be written there.
+    virtual void lent(const frame& head, const remote_reference& what) noexcept { static_cast<void>(head), static_cast<void>(what); }
     /// Whether a frame is due.
     virtual bool awaits() const noexcept { return false; }
     /// The stream ended, failed, or carried something that is no frame. Called once.
@@ -133,7 +133,7 @@ public:
     void close_soon() noexcept;
     /// Sends what can be sent at once, and closes.
     void part() noexcept;
-    /// Whether every queued byte is with the kernel, or with the other side, or lies in slots for it.
+    /// Whether every queued byte is with the kernel, or with the other side, or lies in staging buffers for it.
     bool flushed() const noexcept { return first_ == nullptr && lent_first_ == nullptr; }
     /// Whether the other side shares memory with this one.
     bool near() const noexcept { return near_ != nullptr; }
@@ -149,7 +149,7 @@ public:
         return answer_runs_;
     }
     /// The place of the frame that brings it.
-    std::optional<std::uint32_t> answer_place() const noexcept { return head_.answered ? std::optional(loan_.place) : std::nullopt; }
+    std::optional<std::uint32_t> answer_index() const noexcept { return head_.answered ? std::optional(reference_.index) : std::nullopt; }
     /// As near_link says, for writing there.
     bool begin_writing() noexcept { return near_->begin_writing(); }
     void end_writing() noexcept { near_->end_writing(); }
@@ -200,9 +200,9 @@ private:
     bool locates_answer(const outgoing& what, std::span<const std::byte> run, reference where) noexcept;
     bool stage(outgoing& what) noexcept;
     static std::array<reference, most_references + 1> references_of(const outgoing& what) noexcept;
-    bool slip_first(std::size_t& budget) noexcept;
-    bool take_slip_payload(std::size_t& budget) noexcept;
-    bool give_slip(std::size_t& budget) noexcept;
+    bool cell_first(std::size_t& budget) noexcept;
+    bool take_cell_payload(std::size_t& budget) noexcept;
+    bool give_cell(std::size_t& budget) noexcept;
     void take_returned() noexcept;
     void await_return() noexcept;
     void pump_send() noexcept;
@@ -210,7 +210,7 @@ private:
     void pump_recv_each() noexcept;
     bool uncork() noexcept;
     void gather_batch();
-    void append(std::size_t place, std::span<const std::byte> run);
+    void append(std::size_t at, std::span<const std::byte> run);
     void wait_readable() noexcept;
     void sent_bytes(std::size_t bytes) noexcept;
     const std::byte* next_header() noexcept;
@@ -278,17 +278,17 @@ private:
     std::uint64_t returned_ = 0;  // as last seen
     bool waiting_returned_ = false;
     std::uint64_t waited_beyond_ = 0;
-    bool slots_awaited_ = false;  // by what is undecided
+    bool staging_awaited_ = false;  // by what is undecided
     const bool stages_;
-    std::optional<slots> slots_;              // where payloads lie that are to be answered or summed, and cannot be lent
+    std::optional<staging_buffers> staging_buffers_;              // where payloads lie that are to be answered or summed, and cannot be lent
     std::vector<std::span<std::byte>> lent_;  // what the other side has lent
     std::vector<std::span<std::byte>> answer_runs_;
     bool fetches_ = false;                    // or where that is in its process
-    loan loan_;                               // the same, where it wants an answer
+    remote_reference reference_;                               // the same, where it wants an answer
     bool through_ = false;
     bool past_caches_ = false;
-    bool slipped_ = false;  // the frame that has come last is a slip
-    alignas(16) slip_contents slip_;
+    bool in_cell_ = false;  // the frame that has come last is an inline cell
+    alignas(16) cell_payload cell_;
 
     // Receiving: bytes read ahead wait in buffer_[begin_, end_).
     static constexpr std::size_t buffer_bytes = 16 * KiB;
@@ -296,7 +296,7 @@ private:
     state state_ = state::header;
     bool reading_ = false;
     bool waiting_readable_ = false;
-    // The last call got less than it asked for. Where nothing was shown nothing is read: a slip may come before what the stream brings next.
+    // The last call got less than it asked for. Where nothing was shown nothing is read: an inline cell may come before what the stream brings next.
     bool drained_ = false;
     frame head_;
     std::vector<std::span<std::byte>> runs_;  // what is still to be filled is runs_[run_...]

@@ -30,14 +30,14 @@ bool lane::read_header(const std::byte* from) noexcept {
     return true;
 }
 
-/// Whether a whole header has been taken, of the stream or of a slip.
+/// Whether a whole header has been taken, of the stream or of an inline cell.
 bool lane::take_header() noexcept {
-    const bool may_slip = near_ && begin_ == end_;
-    slipped_ = may_slip && near_->take_slip(head_, slip_);
-    const std::byte* const from = slipped_ ? nullptr : next_header();
-    if (may_slip && !slipped_ && !drained_) slipped_ = near_->take_slip(head_, slip_);  // it comes before what has been shown since
-    if (!slipped_ && !from) return false;
-    if (slipped_ ? !is_possible(head_) || !fits_slip(head_) : !read_header(from)) {
+    const bool may_use_cell = near_ && begin_ == end_;
+    in_cell_ = may_use_cell && near_->take_cell(head_, cell_);
+    const std::byte* const from = in_cell_ ? nullptr : next_header();
+    if (may_use_cell && !in_cell_ && !drained_) in_cell_ = near_->take_cell(head_, cell_);  // it comes before what has been shown since
+    if (!in_cell_ && !from) return false;
+    if (in_cell_ ? !is_possible(head_) || !fits_cell(head_) : !read_header(from)) {
         fail(error::protocol_error);
         return false;
     }
@@ -92,7 +92,7 @@ void lane::fill_from_buffer() noexcept {
 /// An end, or one has to wait. False.
 bool lane::nothing_came(std::error_code code) noexcept {
     const bool between = state_ == state::header && begin_ == end_;
-    if (near_ && !between && near_->take_slip(head_, slip_)) code = error::protocol_error;  // in the middle of a frame
+    if (near_ && !between && near_->take_cell(head_, cell_)) code = error::protocol_error;  // in the middle of a frame
     if (code || send_code_) {
         fail(code ? code : send_code_);
         return false;
@@ -171,7 +171,7 @@ void lane::pump_recv_each() noexcept {
             if (!uncork() || !recv_more(budget)) break;
             continue;
         }
-        if (state_ == state::parked && give_slip(budget)) {
+        if (state_ == state::parked && give_cell(budget)) {
             if (state_ == state::ended || send_code_ || owner_.awaits()) continue;
             wait_readable();
             break;
@@ -185,11 +185,11 @@ void lane::pump_recv_each() noexcept {
             recv_turn_.start(readable_);
             break;
         }
-        if (slots_ && !slots_->empty() && !unstage(budget)) break;
+        if (staging_buffers_ && !staging_buffers_->empty() && !unstage(budget)) break;
         if (head_.references > 0) {
             if (!take_lent(budget)) break;
-        } else if (slipped_) {
-            if (!take_slip_payload(budget)) break;
+        } else if (in_cell_) {
+            if (!take_cell_payload(budget)) break;
         } else if (!through_) {
             fill_from_buffer();
         }

@@ -11,7 +11,7 @@ memory_transport::memory_transport(event_loop& loop, memory_network& network)
       address_(network.board().open(accepting_)) {}
 
 task<result<std::unique_ptr<link>>> memory_transport::connect(std::string address, time_point deadline) {
-    attempts tries{loop_, connecting_, address, deadline, 0};
+    connect_retry tries{loop_, connecting_, address, deadline, 0};
     while (tries.open()) {
         std::unique_ptr<link> mine;
         auto reason = open_link(address, mine);

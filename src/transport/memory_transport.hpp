@@ -1,7 +1,7 @@
 // Ranks inside one process: links are bounded queues in memory. Each transport may have a loop and thread of its own.
 #pragma once
 
-#include "transport/attempts.hpp"
+#include "transport/connect_retry.hpp"
 #include "transport/switchboard.hpp"
 
 #include <tutti/event_loop.hpp>
@@ -43,7 +43,7 @@ private:
     event_loop& loop_;
     memory_network& network_;
     arrivals accepting_;
-    open_attempts connecting_;
+    connects_under_way connecting_;
     const std::string address_;
 };
 

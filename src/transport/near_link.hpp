@@ -5,7 +5,7 @@
 #include <tutti/transport.hpp>
 
 #include "transport/frame.hpp"
-#include "transport/slips.hpp"
+#include "transport/inline_cells.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -45,9 +45,9 @@ constexpr std::size_t behind_bytes(const frame& head) noexcept {
 /// The bytes of a frame in the stream.
 constexpr std::size_t wire_bytes(const frame& head) noexcept { return frame_bytes + behind_bytes(head); }
 
-/// Whether a frame is short enough for a slip. What another process has written may be none.
-constexpr bool fits_slip(const frame& head) noexcept {
-    return behind_bytes(head) <= (head.references > 0 ? slip_bytes - slip::first_bytes : slip_bytes);
+/// Whether a frame is short enough for an inline cell. What another process has written may be none.
+constexpr bool fits_cell(const frame& head) noexcept {
+    return behind_bytes(head) <= (head.references > 0 ? cell_payload_bytes - inline_cell::first_bytes : cell_payload_bytes);
 }
 
 inline constexpr std::size_t no_single_copy = std::numeric_limits<std::size_t>::max();
@@ -66,11 +66,11 @@ public:
     /// try_recv into memory that nobody reads soon.
     virtual moved recv_past_caches(std::span<const std::span<std::byte>> parts) noexcept = 0;
 
-    /// Beside the stream, where that is now, between two of its frames; `behind` stands behind the header. False when it does not go as a slip.
-    virtual bool send_slip(const frame& head, std::span<const std::span<const std::byte>> behind) noexcept = 0;
-    /// The slip that comes before what the stream brings next. Asked for at any time; between two frames again after `peek` has shown
+    /// Beside the stream, where that is now, between two of its frames; `behind` stands behind the header. False when it does not go as an inline cell.
+    virtual bool send_cell(const frame& head, std::span<const std::span<const std::byte>> behind) noexcept = 0;
+    /// The inline cell that comes before what the stream brings next. Asked for at any time; between two frames again after `peek` has shown
     /// something, however little, before any of that is taken.
-    virtual bool take_slip(frame& head, slip_contents& behind) noexcept = 0;
+    virtual bool take_cell(frame& head, cell_payload& behind) noexcept = 0;
 
     /// Ends the wait of `when_readable`, if there is one that may end: its work is not called. Whether there was.
     virtual bool end_wait() noexcept = 0;

@@ -1,7 +1,7 @@
 // Leaves the loop to others for a turn, in the middle of work that could go on.
 #pragma once
 
-#include "runtime/attempt.hpp"
+#include "runtime/poll_source.hpp"
 
 #include "base/check.hpp"
 
@@ -9,9 +9,9 @@
 
 namespace tutti {
 
-class next_turn final : public detail::attempt {
+class next_turn final : public detail::poll_source {
 public:
-    explicit next_turn(event_loop& loop) noexcept : attempt(loop) {}
+    explicit next_turn(event_loop& loop) noexcept : poll_source(loop) {}
     ~next_turn() { forget(); }
 
     /// Calls `work` once, after everything else that is waited for has been tried. What is posted would come before that, in the same turn.

@@ -1,11 +1,11 @@
 #include "transport/shm_link.hpp"
 
-#include "runtime/attempt.hpp"
+#include "runtime/poll_source.hpp"
 #include "transport/copy_runs.hpp"
 #include "transport/near_link.hpp"
 #include "transport/process_memory.hpp"
 #include "transport/shm_ring.hpp"
-#include "transport/slots.hpp"
+#include "transport/staging_buffers.hpp"
 #include "transport/socket_wait.hpp"
 
 #include "base/check.hpp"
@@ -24,7 +24,7 @@ namespace {
 struct shared_rings {
     ring_state states[2];
     alignas(4096) std::byte bytes[2][ring_bytes];
-    alignas(4096) std::byte lent[2][slots::all_bytes];
+    alignas(4096) std::byte lent[2][staging_buffers::all_bytes];
 };
 
 constexpr char memory_comes = 'm', arena_comes = 'a', wake_up = 'w';
@@ -35,9 +35,9 @@ class shm_link;
 enum class awaited { bytes, room, returns };
 
 /// Looks at the shared memory as long as the loop tries; before it sleeps it lets the other side ring the bell.
-class shm_wait final : public detail::attempt {
+class shm_wait final : public detail::poll_source {
 public:
-    shm_wait(event_loop& loop, shm_link& over, awaited what) noexcept : attempt(loop), over_(over), what_(what) {}
+    shm_wait(event_loop& loop, shm_link& over, awaited what) noexcept : poll_source(loop), over_(over), what_(what) {}
     ~shm_wait() { forget(); }
 
     /// Calls `work` once, when it may end. One at a time.
@@ -68,7 +68,7 @@ public:
     shm_link(event_loop& loop, local_protocol::socket socket, std::string peer, std::shared_ptr<arena> mine, std::size_t single_copy_from)
         : socket_(std::move(socket)),
           handle_(socket_.native_handle()),
-          bell_(loop, socket_, local_protocol::socket::wait_read),
+          wakeups_(loop, socket_, local_protocol::socket::wait_read),
           reader_(loop, *this, awaited::bytes),
           writer_(loop, *this, awaited::room),
           lender_(loop, *this, awaited::returns),
@@ -121,7 +121,7 @@ public:
 
     std::unique_ptr<link> move_to(event_loop& other) noexcept override {
         for (shm_wait* each : {&reader_, &writer_, &lender_}) each->forget();
-        bell_.forget();
+        wakeups_.forget();
         boost::system::error_code code;
         file_descriptor handle(socket_.release(code));
         if (code) return nullptr;
@@ -137,7 +137,7 @@ public:
 
     void close() noexcept override {
         for (shm_wait* each : {&reader_, &writer_, &lender_}) each->forget();
-        bell_.forget();
+        wakeups_.forget();
         boost::system::error_code ignored;
         socket_.close(ignored);
         if (!gone_) gone_ = error::closed;
@@ -166,8 +166,8 @@ public:
     void wish(awaited what) {
         if (memory_) wish_for(what).store(1);
         if (std::exchange(listening_, true)) return;
-        bell_.start(heard_);
-        static_cast<detail::attempt&>(bell_).arm();
+        wakeups_.start(heard_);
+        static_cast<detail::poll_source&>(wakeups_).arm();
     }
 
     /// Whoever looks by itself needs no bell.
@@ -200,13 +200,13 @@ private:
         receiver_->skip(bytes);
         received();
     }
-    bool send_slip(const frame& head, std::span<const std::span<const std::byte>> behind) noexcept override {
-        if (gone_ || !sender_ || !sender_->send_slip(head, behind)) return false;
+    bool send_cell(const frame& head, std::span<const std::span<const std::byte>> behind) noexcept override {
+        if (gone_ || !sender_ || !sender_->send_cell(head, behind)) return false;
         sent();
         return true;
     }
-    bool take_slip(frame& head, slip_contents& behind) noexcept override {
-        if (!receiver_ || !receiver_->take_slip(head, behind)) return false;
+    bool take_cell(frame& head, cell_payload& behind) noexcept override {
+        if (!receiver_ || !receiver_->take_cell(head, behind)) return false;
         there_.look_for_offer(*in_);
         reader_.stir();
         return true;
@@ -329,7 +329,7 @@ private:
 
     local_protocol::socket socket_;
     const int handle_;
-    socket_wait<local_protocol::socket> bell_;
+    socket_wait<local_protocol::socket> wakeups_;
     shm_wait reader_;
     shm_wait writer_;
     shm_wait lender_;

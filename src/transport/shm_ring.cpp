@@ -36,7 +36,7 @@ std::size_t ring_sender::room() noexcept {
 }
 
 void ring_sender::rewind_if_empty() noexcept {
-    if (place() < rewound_from || (received_ != sent_ && (room(), received_ != sent_))) return;
+    if (position() < rewound_from || (received_ != sent_ && (room(), received_ != sent_))) return;
     origin_ = sent_;
     over_.state->origin.store(origin_, std::memory_order_relaxed);
 }
@@ -50,7 +50,7 @@ moved ring_sender::send(std::span<const std::span<const std::byte>> parts) noexc
     for (auto part : parts) {
         while (!part.empty()) {
             if (free < std::min(part.size(), grain)) free = room();
-            const std::size_t at = place();
+            const std::size_t at = position();
             std::size_t bytes = std::min({part.size(), free, ring_bytes - at, chunk});
             if (bytes == free && bytes < part.size()) bytes = bytes / grain * grain;
             if (bytes == 0) break;
@@ -86,7 +86,7 @@ moved ring_receiver::recv(std::span<const std::span<std::byte>> parts, bool past
     for (auto part : parts) {
         while (!part.empty()) {
             if (there == 0 && (there = waiting()) == 0) break;
-            const std::size_t at = place();
+            const std::size_t at = position();
             const std::size_t bytes = std::min({part.size(), there, ring_bytes - at, chunk_bytes});
             if (past_caches) copy_past_caches(part.data(), over_.bytes + at, bytes);
             else std::memcpy(part.data(), over_.bytes + at, bytes);
@@ -104,19 +104,19 @@ moved ring_receiver::recv(std::span<const std::span<std::byte>> parts, bool past
 moved ring_receiver::peek(std::span<const std::byte>& run) noexcept {
     std::size_t there = static_cast<std::size_t>(sent_ - received_);
     if (there == 0) there = waiting();
-    const std::size_t at = place();
+    const std::size_t at = position();
     run = {over_.bytes + at, std::min(there, ring_bytes - at)};
     return {run.size(), there == 0 && broken_ ? make_error_code(error::protocol_error) : std::error_code()};
 }
 
 void ring_receiver::skip(std::size_t bytes) noexcept {
-    if (keeps_pace_) take_over(over_.bytes + place(), bytes);
+    if (keeps_pace_) take_over(over_.bytes + position(), bytes);
     advance(bytes);
 }
 
 void ring_receiver::advance(std::size_t bytes) noexcept {
     received_ += bytes;
-    const bool may_rewind = received_ == sent_ && place() >= rewound_from;
+    const bool may_rewind = received_ == sent_ && position() >= rewound_from;
     if (received_ - told_ < untold_bytes && !may_rewind) return;
     told_ = received_;
     over_.state->received.store(told_);

@@ -1,11 +1,11 @@
-// One direction of a link in shared memory: a ring of bytes with one sender and one receiver, in two processes, and slips beside it. It
+// One direction of a link in shared memory: a ring of bytes with one sender and one receiver, in two processes, and inline cells beside it. It
 // never waits; who wants to sleep says so in the ring, and is to be woken by whoever moves the position it waits for.
 #pragma once
 
 #include <tutti/transport.hpp>
 #include <tutti/types.hpp>
 
-#include "transport/slips.hpp"
+#include "transport/inline_cells.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -37,7 +37,7 @@ struct ring_state {
     std::atomic<std::uint64_t> proof_at{0};             // this address in its process
     alignas(64) std::atomic<std::uint32_t> fetches{0};  // by the receiver: it has found that there, and can copy out of that process
     alignas(64) std::atomic<std::uint32_t> writing{0};  // by the receiver: it writes into what has been lent
-    slip_board slips;
+    cell_ring cells;
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
 
@@ -49,14 +49,14 @@ struct ring {
 /// The positions that the other side writes are checked before they are used: an impossible one is error::protocol_error, for good.
 class ring_sender {
 public:
-    explicit ring_sender(ring over) noexcept : over_(over), slips_(over.state->slips) {}
+    explicit ring_sender(ring over) noexcept : over_(over), cells_(over.state->cells) {}
 
     /// Copies as much as there is room for, as far as it has been told; a part that does not fit is split at a multiple of 64 bytes, so no
     /// element is. The other side may take the first bytes while the last are being copied.
     moved send(std::span<const std::span<const std::byte>> parts) noexcept;
-    /// As slip_sender says, behind what was sent before.
-    bool send_slip(const frame& head, std::span<const std::span<const std::byte>> behind) noexcept {
-        return slips_.send(head, behind, sent_);
+    /// As cell_sender says, behind what was sent before.
+    bool send_cell(const frame& head, std::span<const std::span<const std::byte>> behind) noexcept {
+        return cells_.send(head, behind, sent_);
     }
     /// Whether it is worth trying: there is room again, for a good part of the ring when it was full.
     bool ready() noexcept;
@@ -65,11 +65,11 @@ public:
 
 private:
     std::size_t room() noexcept;
-    std::size_t place() const noexcept { return static_cast<std::size_t>((sent_ - origin_) % ring_bytes); }
+    std::size_t position() const noexcept { return static_cast<std::size_t>((sent_ - origin_) % ring_bytes); }
     void rewind_if_empty() noexcept;
 
     ring over_;
-    slip_sender slips_;
+    cell_sender cells_;
     std::uint64_t origin_ = 0;
     std::uint64_t sent_ = 0;
     std::uint64_t received_ = 0;  // as last seen
@@ -78,7 +78,7 @@ private:
 
 class ring_receiver {
 public:
-    explicit ring_receiver(ring over) noexcept : over_(over), slips_(over.state->slips) {}
+    explicit ring_receiver(ring over) noexcept : over_(over), cells_(over.state->cells) {}
 
     /// Whether the memory that has been read shall be taken over for the sender; see take_over.
     void keep_pace(bool so) noexcept { keeps_pace_ = so; }
@@ -87,20 +87,20 @@ public:
     /// The same bytes where they lie, as far as they lie together, and the step beyond them.
     moved peek(std::span<const std::byte>& run) noexcept;
     void skip(std::size_t bytes) noexcept;
-    /// As slip_receiver says, where what was received ends.
-    bool take_slip(frame& head, slip_contents& behind) noexcept { return slips_.take(head, behind, received_); }
+    /// As cell_receiver says, where what was received ends.
+    bool take_cell(frame& head, cell_payload& behind) noexcept { return cells_.take(head, behind, received_); }
     /// Whether something has come, or never will.
-    bool ready() noexcept { return waiting() > 0 || broken_ || slips_.ready(received_); }
+    bool ready() noexcept { return waiting() > 0 || broken_ || cells_.ready(received_); }
     /// Whether the sender is to be woken for the room that was made. Takes its wish back.
     bool must_wake() noexcept;
 
 private:
     std::size_t waiting() noexcept;
-    std::size_t place() const noexcept { return static_cast<std::size_t>((received_ - origin_) % ring_bytes); }
+    std::size_t position() const noexcept { return static_cast<std::size_t>((received_ - origin_) % ring_bytes); }
     void advance(std::size_t bytes) noexcept;
 
     ring over_;
-    slip_receiver slips_;
+    cell_receiver cells_;
     std::uint64_t origin_ = 0;
     std::uint64_t sent_ = 0;  // as last seen
     std::uint64_t received_ = 0;

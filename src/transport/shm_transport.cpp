@@ -45,7 +45,7 @@ result<std::unique_ptr<link>> shm_transport::try_connect(const std::string& addr
 task<result<std::unique_ptr<link>>> shm_transport::connect(std::string address, time_point deadline) {
     if (!reaches(address))
         co_return failure(error::invalid_argument, fmt::format("\"{}\" shares no memory with this host, {}", address, here_));
-    attempts tries{loop_, connecting_, address, deadline, std::random_device{}()};
+    connect_retry tries{loop_, connecting_, address, deadline, std::random_device{}()};
     while (tries.open()) {
         auto made = try_connect(address);
         if (made) co_return std::move(*made);
@@ -56,7 +56,7 @@ task<result<std::unique_ptr<link>>> shm_transport::connect(std::string address, 
 }
 
 task<result<std::unique_ptr<link>>> shm_transport::queue_up(std::string address, time_point deadline) {
-    attempts tries{loop_, connecting_, address, deadline, std::random_device{}()};
+    connect_retry tries{loop_, connecting_, address, deadline, std::random_device{}()};
     while (tries.open()) {
         auto made = try_connect(address);
         if (made || made.failure().code() != std::errc::resource_unavailable_try_again) co_return made;

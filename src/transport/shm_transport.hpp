@@ -2,7 +2,7 @@
 #pragma once
 
 #include "transport/arena.hpp"
-#include "transport/attempts.hpp"
+#include "transport/connect_retry.hpp"
 #include "transport/listener.hpp"
 #include "transport/local_socket.hpp"
 #include "transport/near_link.hpp"
@@ -52,7 +52,7 @@ private:
     const std::size_t single_copy_from_;
     socket_listener<local_protocol> door_;
     entrance entrance_;
-    open_attempts connecting_;
+    connects_under_way connecting_;
 };
 
 }  // namespace tutti

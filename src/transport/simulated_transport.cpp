@@ -80,7 +80,7 @@ simulated_transport::~simulated_transport() {
 }
 
 task<result<std::unique_ptr<link>>> simulated_transport::connect(std::string address, time_point deadline) {
-    attempts tries{loop_, connecting_, address, deadline, network_.history_->up_to(1'000'000)};
+    connect_retry tries{loop_, connecting_, address, deadline, network_.history_->up_to(1'000'000)};
     while (tries.open()) {
         // The greeting and its answer.
         const auto there = network_.line(rank_, rank_of(address)).latency;

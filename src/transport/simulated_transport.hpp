@@ -1,7 +1,7 @@
 // A network that exists only in virtual time: latency, bandwidth, partial moves and lost ranks, the same for the same seed.
 #pragma once
 
-#include "transport/attempts.hpp"
+#include "transport/connect_retry.hpp"
 #include "transport/simulated_link.hpp"
 #include "transport/switchboard.hpp"
 
@@ -76,7 +76,7 @@ private:
     event_loop& loop_;
     simulated_network& network_;
     arrivals accepting_;
-    open_attempts connecting_;
+    connects_under_way connecting_;
     const rank rank_;
     const std::string address_;
 };

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "runtime/asio.hpp"
-#include "runtime/attempt.hpp"
+#include "runtime/poll_source.hpp"
 
 #include "base/check.hpp"
 
@@ -14,9 +14,9 @@
 namespace tutti {
 
 template <class Socket>
-class socket_wait final : public detail::attempt {
+class socket_wait final : public detail::poll_source {
 public:
-    socket_wait(event_loop& loop, Socket& socket, asio::socket_base::wait_type what) noexcept : attempt(loop), socket_(socket), what_(what) {}
+    socket_wait(event_loop& loop, Socket& socket, asio::socket_base::wait_type what) noexcept : poll_source(loop), socket_(socket), what_(what) {}
     ~socket_wait() { forget(); }
 
     /// Calls `work` once, when the socket may be ready, or will not be any more. One at a time.

@@ -62,7 +62,7 @@ task<result<std::unique_ptr<link>>> tcp_transport::connect(std::string address, 
     address.resize(std::min(address.size(), address.find(' ')));  // what a rank with shared memory says behind its own
     const auto target = parse_address(address);
     if (!target) co_return failure(error::invalid_argument, fmt::format("\"{}\" is not host:port", address));
-    attempts tries{loop_, connecting_, address, deadline, std::random_device{}()};
+    connect_retry tries{loop_, connecting_, address, deadline, std::random_device{}()};
     while (tries.open()) {
         lookup host;
         host.start(loop_, *target, zone_, tries.work());

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "runtime/asio.hpp"
-#include "transport/attempts.hpp"
+#include "transport/connect_retry.hpp"
 #include "transport/listener.hpp"
 
 #include <tutti/event_loop.hpp>
@@ -52,7 +52,7 @@ private:
     const std::string usual_congestion_control_;
     socket_listener<tcp> door_;
     entrance entrance_;
-    open_attempts connecting_;
+    connects_under_way connecting_;
 };
 
 }  // namespace tutti

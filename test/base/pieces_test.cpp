@@ -29,7 +29,7 @@ struct letters {
 };
 
 char letter_at(const layout& memory, std::size_t element) {
-    const std::byte* const found = memory.place(element);
+    const std::byte* const found = memory.address(element);
     return found ? static_cast<char>(*found) : '-';
 }
 

@@ -2,7 +2,7 @@
 #include "communicator/calibrate.hpp"
 
 #include "base/core_set.hpp"
-#include "communicator/home.hpp"
+#include "group/context_state.hpp"
 #include "communicator/rehearsal.hpp"
 #include "support/ranks.hpp"
 #include "transport/simulated_transport.hpp"

@@ -1,11 +1,10 @@
 // The checking mode: right programs do what they did, and mistakes are told where and by whom.
-#include "failures.hpp"
+#include "support/failures.hpp"
 #include "rehearsal.hpp"
 #include "support/rank_threads.hpp"
 #include "support/ranks.hpp"
 
 #include <tutti/communicator_store.hpp>
-#include <tutti/reducer.hpp>
 
 #include <algorithm>
 #include <mutex>
@@ -255,14 +254,6 @@ TEST_CASE("a sync looks at the end of what was called before it, and what the li
         auto called = world.all_reduce(data, sum);
         co_await world.sync();
         called = {};
-        std::vector<float> gradient(3000, 1);
-        std::vector<parameter> parameters;
-        parameters.emplace_back("weights", gradient);
-        reducer step(world, parameters, {});
-        for (int turn = 0; turn < 3; ++turn) {
-            step.ready(0);
-            co_await step.finish();
-        }
         auto making = store_over(world);
         const std::unique_ptr<store> keys = co_await std::move(making);
         event_loop& loop = co_await this_loop;

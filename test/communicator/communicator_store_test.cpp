@@ -1,6 +1,6 @@
 #include <tutti/communicator_store.hpp>
 
-#include "failures.hpp"
+#include "support/failures.hpp"
 #include "job.hpp"
 #include "over_each.hpp"
 #include "rendezvous/store_suite.hpp"

@@ -1,5 +1,5 @@
 // What happens to one rank is known on all, along a tree in which others may be missing already.
-#include "communicator/control.hpp"
+#include "group/control.hpp"
 #include "communicator/job.hpp"
 #include "runtime/background.hpp"
 #include "transport/memory_link.hpp"

@@ -1,6 +1,5 @@
 // The deterministic mode: the bits of a result do not depend on how elements are put into calls.
 #include <tutti/persistent.hpp>
-#include <tutti/reducer.hpp>
 
 #include "support/oracle.hpp"
 #include "support/ranks.hpp"
@@ -212,36 +211,6 @@ context_options deterministic_options(bool deterministic, std::size_t slice_byte
     return options;
 }
 
-// ---- gradients
-
-/// Average gradients of parameters, in buckets of about so many bytes.
-task<> average(communicator& world, std::size_t bucket, std::vector<float>& result) {
-    std::vector<parameter> parameters;
-    for (const std::size_t count : {300u, 1u, 700u, 5u, 4000u, 64u, 129u})
-        parameters.emplace_back("layer", buffer(nullptr, count, data_type::f32));
-    reducer_options options;
-    options.first_bucket = options.bucket = bucket;
-    reducer all(world, parameters, options);
-    std::mt19937_64 random{static_cast<std::uint64_t>(world.rank())};
-    for (std::size_t which = 0; which < parameters.size(); ++which)
-        for (float& each : all.gradient<float>(which)) each = static_cast<float>(std::uniform_real_distribution<>(-2, 2)(random));
-    for (std::size_t which = parameters.size(); which-- > 0;) all.ready(which);
-    co_await all.finish();
-    for (std::size_t which = 0; which < parameters.size() && world.rank() == 0; ++which)
-        for (const float each : all.gradient<float>(which)) result.push_back(each);
-}
-
-/// With costs by which buckets of a kilobyte have another algorithm than longer ones.
-std::vector<float> averages(std::size_t bucket, bool deterministic) {
-    std::vector<float> result;
-    context_options options = deterministic_options(deterministic);
-    options.costs.emplace();
-    options.costs->round = options.costs->message = 1e-7;
-    run_ranks(
-        5, [&](communicator& world) { return average(world, bucket, result); }, options);
-    return result;
-}
-
 // ---- who decides
 
 /// Whether a sum over a child of the odd and even ranks, and one over all, are those of the mode.
@@ -301,16 +270,6 @@ TEST_CASE("slices and lanes change no bit") {
             run_ranks(
                 7, [&](communicator& world) { return every_way(world, what, right); }, options);
         }
-}
-
-TEST_CASE("gradients have the same averages in buckets of any size, which they have not without the mode") {
-    const std::vector<float> one_bucket = averages(MiB, true);
-    REQUIRE(one_bucket.size() == 5199);
-    for (const std::size_t bucket : {std::size_t{1024}, std::size_t{3000}, std::size_t{20'000}}) {
-        CAPTURE(bucket);
-        CHECK(averages(bucket, true) == one_bucket);
-    }
-    CHECK(averages(1024, false) != averages(MiB, false));
 }
 
 TEST_CASE("rank 0 decides about the mode, and children inherit it") {

@@ -1,5 +1,5 @@
 #include "algorithm/cost_text.hpp"
-#include "communicator/contact.hpp"
+#include "join/contact.hpp"
 #include "support/ranks.hpp"
 #include "transport/simulated_transport.hpp"
 

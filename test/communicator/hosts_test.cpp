@@ -1,6 +1,6 @@
 // Ranks that play several hosts on one: what they know of them, what they choose, and whether the results are right.
-#include "communicator/group.hpp"
-#include "communicator/home.hpp"
+#include "group/group.hpp"
+#include "group/context_state.hpp"
 #include "communicator/rehearsal.hpp"
 #include "support/ranks.hpp"
 

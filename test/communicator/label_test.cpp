@@ -1,5 +1,5 @@
 // Labels that differ between ranks: every rank hears of both, in words, whatever the way between the two.
-#include "failures.hpp"
+#include "support/failures.hpp"
 #include "over_each.hpp"
 #include "support/ranks.hpp"
 

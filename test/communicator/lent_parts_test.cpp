@@ -1,6 +1,6 @@
 // What several ranks lend for the same blocks is combined where it lies, when all of it is there: sums are right whoever lends and whoever does
 // not, whoever comes last, and when somebody leaves in the middle.
-#include "communicator/home.hpp"
+#include "group/context_state.hpp"
 #include "support/ranks.hpp"
 #include "support/threads.hpp"
 

@@ -1,5 +1,5 @@
 // Types and operators as users see them: operators of their own, structs, bool, complex numbers, and what is refused.
-#include "communicator/failures.hpp"
+#include "support/failures.hpp"
 #include "support/rank_threads.hpp"
 
 #include <tutti/communicator.hpp>

@@ -1,6 +1,6 @@
 #include <tutti/places.hpp>
 
-#include "failures.hpp"
+#include "support/failures.hpp"
 #include "job.hpp"
 #include "over_each.hpp"
 #include "support/ranks.hpp"

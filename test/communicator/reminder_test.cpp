@@ -1,4 +1,4 @@
-#include "communicator/reminder.hpp"
+#include "group/reminder.hpp"
 
 #include "support/ranks.hpp"
 

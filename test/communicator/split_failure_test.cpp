@@ -1,5 +1,5 @@
 // Splits whose parent ends while the children form: nobody waits for who does not come any more.
-#include "communicator/failures.hpp"
+#include "support/failures.hpp"
 #include "communicator/job.hpp"
 #include "support/seeds.hpp"
 

@@ -1,5 +1,5 @@
 // communicator::sync: the end of all that was called before.
-#include "failures.hpp"
+#include "support/failures.hpp"
 #include "over_each.hpp"
 #include "support/ranks.hpp"
 

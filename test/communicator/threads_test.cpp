@@ -1,5 +1,5 @@
 // Ranks whose bulk lanes are spread over threads, and how their communicators end in the middle of that: over sockets and shared memory.
-#include "communicator/failures.hpp"
+#include "support/failures.hpp"
 #include "support/allocations.hpp"
 #include "support/rank_threads.hpp"
 

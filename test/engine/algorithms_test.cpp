@@ -1,5 +1,5 @@
 // Every algorithm of the catalogue, carried out by real engines and compared with a serial oracle.
-#include "algorithm/expected.hpp"
+#include "proof/expected.hpp"
 #include "engine/table.hpp"
 #include "support/matrix.hpp"
 #include "support/oracle.hpp"

@@ -119,7 +119,7 @@ frame frame_of(const request& what, std::uint32_t place, std::uint32_t slice) {
     frame head;
     head.epoch = 7;
     head.sequence = 1;
-    head.place = place;
+    head.index = place;
     head.slice = slice;
     head.payload_bytes = 64;
     head.what = describe(what);

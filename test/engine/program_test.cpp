@@ -1,6 +1,6 @@
 #include "engine/program.hpp"
 
-#include "algorithm/expected.hpp"
+#include "proof/expected.hpp"
 #include "schedule/answers.hpp"
 
 #include <doctest/doctest.h>
@@ -51,14 +51,14 @@ void for_every_plan(Check check) {
                     CAPTURE(size);
                     CAPTURE(hosts.count());
                     CAPTURE(me);
-                    check(entry, place{me, size, 0, &hosts});
+                    check(entry, participant{me, size, 0, &hosts});
                 }
 }
 
 }  // namespace
 
 TEST_CASE("a program sorts every plan of the catalogue by peer, and loses no step") {
-    for_every_plan([](const algorithm& entry, place at) {
+    for_every_plan([](const algorithm& entry, participant at) {
         at.root = at.size / 2;
         const auto made = compile(entry, at);
         CHECK(made->plan() == entry.build(at));
@@ -69,7 +69,7 @@ TEST_CASE("a program sorts every plan of the catalogue by peer, and loses no ste
 }
 
 TEST_CASE("all ranks of a program know the same longest transfer, whatever its root, and no transfer is longer") {
-    for_every_plan([](const algorithm& entry, place at) {
+    for_every_plan([](const algorithm& entry, participant at) {
         const int largest = compile(entry, {0, at.size, 0, at.hosts})->largest_transfer();
         CHECK(largest >= 1);
         const auto made = compile(entry, {at.me, at.size, at.size - 1, at.hosts});
@@ -79,7 +79,7 @@ TEST_CASE("all ranks of a program know the same longest transfer, whatever its r
 }
 
 TEST_CASE("no plan reduces more transfers of one peer in a round than a port has places for") {
-    for_every_plan([](const algorithm& entry, place at) {
+    for_every_plan([](const algorithm& entry, participant at) {
         const auto made = compile(entry, at);
         for (const program::channel& each : made->receivers())
             for (const program::group& group : each.groups) {
@@ -157,7 +157,7 @@ int count_steps(const char* algorithm, int size, Predicate predicate) {
 
 TEST_CASE("an answer comes from the rank that was sent to, into the same blocks, which nobody touches meanwhile") {
     int found = 0;
-    for_every_plan([&](const algorithm& entry, place at) {
+    for_every_plan([&](const algorithm& entry, participant at) {
         const auto made = compile(entry, at);
         const auto steps = made->plan().steps();
         for (std::size_t sent = 0; sent < steps.size(); ++sent) {
@@ -193,7 +193,7 @@ TEST_CASE("an answer's place is that of its frame among those of its peer") {
                         for (const std::size_t segment : {1UL, 3UL, 100UL}) {
                             const auto all = frames_of(*made, way, 7, segment);
                             for (std::size_t slice = 0; slice < 7; ++slice)
-                                CHECK(all[by->place(slice, 7, segment)] == std::pair(by->step, slice));
+                                CHECK(all[by->frame_index(slice, 7, segment)] == std::pair(by->step, slice));
                         }
             }
         }
@@ -212,7 +212,7 @@ TEST_CASE("halves that partners exchange are answered, blocks that go around a r
 
 TEST_CASE("a sum goes back to the rank whose part came last, from the same blocks, and nobody writes there meanwhile") {
     int found = 0;
-    for_every_plan([&](const algorithm& entry, place at) {
+    for_every_plan([&](const algorithm& entry, participant at) {
         const auto made = compile(entry, at);
         const auto steps = made->plan().steps();
         for (std::size_t reduced = 0; reduced < steps.size(); ++reduced) {
@@ -230,7 +230,7 @@ TEST_CASE("a sum goes back to the rank whose part came last, from the same block
                        other.here.first >= one.here.first + one.here.count || one.here.first >= other.here.first + other.here.count));
             }
             for (const program::channel& way : made->senders())
-                if (way.peer == one.peer) CHECK(frames_of(*made, way, 7, 3)[by->place(5, 7, 3)] == std::pair(by->step, std::size_t{5}));
+                if (way.peer == one.peer) CHECK(frames_of(*made, way, 7, 3)[by->frame_index(5, 7, 3)] == std::pair(by->step, std::size_t{5}));
         }
     });
     CHECK(found > 0);
@@ -250,7 +250,7 @@ TEST_CASE("of two ranks each makes a sum that the other wants, of more the last 
 
 TEST_CASE("what several peers send for the same blocks of a round is combined together, when no other step touches them") {
     int found = 0;
-    for_every_plan([&](const algorithm& entry, place at) {
+    for_every_plan([&](const algorithm& entry, participant at) {
         const auto made = compile(entry, at);
         const schedule& plan = made->plan();
         for (int round = 0, index = 0; round < plan.rounds(); ++round)
@@ -295,7 +295,7 @@ static bool is_used(const program& made, std::size_t index, const std::set<int>&
 
 TEST_CASE("what a step writes rests when no other step uses it but sends that take a sum to those it is made of") {
     int resting = 0, taken_away = 0;
-    for_every_plan([&](const algorithm& entry, const place& where) {
+    for_every_plan([&](const algorithm& entry, const participant& where) {
         const auto made = compile(entry, where);
         const auto steps = made->plan().steps();
         for (std::size_t index = 0; index < steps.size(); ++index) {
@@ -319,7 +319,7 @@ TEST_CASE("what a step writes rests when no other step uses it but sends that ta
 }
 
 TEST_CASE("no plan of an all_reduce of several ranks needs a copy of its input in the output") {
-    for_every_plan([](const algorithm& entry, const place& where) {
+    for_every_plan([](const algorithm& entry, const participant& where) {
         if (entry.kind != collective::all_reduce || where.size == 1) return;
         const contribution made(entry.build(where));
         CHECK_FALSE(made.stays());

@@ -33,7 +33,7 @@ private:
 /// The engine of a rank without a device, in virtual time.
 struct engine_stage {
     explicit engine_stage(std::size_t pending_limit = 100) {
-        gpu::engine_settings how;
+        gpu::device_engine_settings how;
         how.name = "world";
         how.me = 3;
         how.size = 5;

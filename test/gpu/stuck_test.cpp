@@ -1,6 +1,6 @@
 #include "gpu/stuck.hpp"
 
-#include "gpu/bell.hpp"
+#include "gpu/driver_wakeup.hpp"
 
 #include <doctest/doctest.h>
 
@@ -34,23 +34,23 @@ struct listener {
 
 }  // namespace
 
-TEST_CASE("a bell lives until its last ring, also when nobody listens any more") {
+TEST_CASE("a wake-up lives until the last one that was expected, also when nobody listens any more") {
     event_loop loop(event_loop::virtual_time);
     listener here;
-    auto bell = std::make_shared<gpu::bell>(loop, here.on_ring);
-    const std::weak_ptr<gpu::bell> watched = bell;
-    gpu::bell* const rope = bell.get();
-    for (int times = 0; times < 4; ++times) bell->expect();
-    bell->expect_less();
-    rope->ring();
+    auto wakeup = std::make_shared<gpu::driver_wakeup>(loop, here.on_ring);
+    const std::weak_ptr<gpu::driver_wakeup> watched = wakeup;
+    gpu::driver_wakeup* const driver = wakeup.get();
+    for (int times = 0; times < 4; ++times) wakeup->expect();
+    wakeup->expect_less();
+    driver->wake();
     loop.run();
     CHECK(here.times == 1);
-    bell->leave();
-    bell.reset();
+    wakeup->leave();
+    wakeup.reset();
     CHECK_FALSE(watched.expired());
-    rope->ring();
+    driver->wake();
     CHECK_FALSE(watched.expired());
-    rope->ring();
+    driver->wake();
     CHECK(watched.expired());
     loop.run();
     CHECK(here.times == 1);

@@ -1,7 +1,7 @@
 // Calls of NCCL through the library and by hand, on a simulated device in virtual time: as many as were asked for, with right results.
 #include "call_cost.hpp"
 
-#include "gpu/device_ranks.hpp"
+#include "device/ranks.hpp"
 
 using namespace tutti;
 using namespace gpu_bench;

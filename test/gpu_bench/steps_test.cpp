@@ -2,7 +2,7 @@
 #include "steps.hpp"
 
 #include "device_trainer.hpp"
-#include "gpu/device_ranks.hpp"
+#include "device/ranks.hpp"
 #include "host_trainer.hpp"
 #include "kernels.hpp"
 

@@ -29,7 +29,7 @@ int main() {
         static_cast<int (*)(std::function<task<>(communicator&)>, context_options)>(&run), &detail::allocate_frame, &detail::recycle_frame,
         &detail::start_child, &detail::throw_cancelled, &detail::throw_no_tasks, &detail::run_to_end, &detail::check_awaitable,
         &detail::told_if_empty, &detail::block, &detail::block_for, &detail::hasten, &detail::note_told, &detail::hindrance,
-        &detail::start_resident, &detail::residents_of, &detail::foreignness_of, &detail::host_of, &detail::queue_call);
+        &detail::start_bound, &detail::residents_of, &detail::foreignness_of, &detail::host_of, &detail::queue_call);
 #if TUTTI_GPU
     all += found(&gpu::availability, static_cast<std::string (*)(const gpu::availability_report&)>(&gpu::to_string), &gpu::fill,
                  &gpu::enqueue_fill, &gpu::allocate_device_memory, &gpu::allocate_pinned_memory,

@@ -1,8 +1,8 @@
 // Real communicators against the serial oracle, with every algorithm forced in its turn.
 #include "product.hpp"
 
-#include "communicator/group.hpp"
-#include "communicator/home.hpp"
+#include "group/group.hpp"
+#include "group/context_state.hpp"
 #include "communicator/rehearsal.hpp"
 #include "support/ranks.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "runtime/asio.hpp"
 #include "runtime/dependent.hpp"
-#include "runtime/shift.hpp"
+#include "runtime/progress_ticket.hpp"
 #include "support/descriptors.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 #include "runtime/loop_state.hpp"
-#include "runtime/shift.hpp"
+#include "runtime/progress_ticket.hpp"
 
 #include <tutti/detail/future_source.hpp>
 #include <tutti/event_loop.hpp>
@@ -103,7 +103,7 @@ struct hasty final : detail::runnable {
 
 private:
     bool crowd() noexcept {
-        const detail::shift there(both.other);
+        const detail::progress_ticket there(both.other);
         if (there) both.other.inner().crowded = true;
         return static_cast<bool>(there);
     }
@@ -151,11 +151,11 @@ TEST_CASE("without a helper a loop is its own thread's alone") {
     both.mine.run();
     CHECK(round.by_helper == 0);
     CHECK(round.by_owner == 200);
-    const detail::shift none(both.other);
+    const detail::progress_ticket none(both.other);
     CHECK_FALSE(static_cast<bool>(none));
 }
 
-TEST_CASE("a shift is on the loop while nobody else is") {
+TEST_CASE("a progress ticket is on the loop while nobody else is") {
     pair both;
     std::atomic<bool> on_it{false};
     struct check final : detail::runnable {
@@ -175,7 +175,7 @@ TEST_CASE("a shift is on the loop while nobody else is") {
         each.busy = &on_it;
         both.other.post(each);
         ++posted;
-        if (const detail::shift here(both.other); here) {
+        if (const detail::progress_ticket here(both.other); here) {
             on_it = true;
             CHECK(both.other.here());
             ++shifts;
@@ -250,7 +250,7 @@ TEST_CASE("calls are begun on a helped loop until the helper's should have a tur
         }
         int begin() {
             int count = 0;
-            for (int i = 0; i < 1000; ++i) count += detail::shift(both.other) ? 1 : 0;
+            for (int i = 0; i < 1000; ++i) count += detail::progress_ticket(both.other) ? 1 : 0;
             return count;
         }
         pair& both;

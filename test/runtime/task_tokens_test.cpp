@@ -1,6 +1,6 @@
 // Tasks that know their loop, as Asio's operations: on a guest loop, and on a loop that another thread runs.
 #include <tutti/asio.hpp>
-#include <tutti/detail/at_home.hpp>
+#include <tutti/detail/bound_task.hpp>
 #include <tutti/event.hpp>
 #include <tutti/sleep.hpp>
 
@@ -35,7 +35,7 @@
 
 using namespace tutti;
 using namespace std::chrono_literals;
-using detail::at_home;
+using detail::bind_to_loop;
 namespace asio = boost::asio;
 
 namespace {
@@ -60,7 +60,7 @@ task<> make_a_mistake() {
     throw std::runtime_error("a mistake");
 }
 task<> await_inside(event_loop& home) {
-    auto work = at_home(home, answer(home, 1));  // its awaiter's loop counts
+    auto work = bind_to_loop(home, answer(home, 1));  // its awaiter's loop counts
     event_loop& here = co_await this_loop;
     try {
         co_await std::move(work);
@@ -70,13 +70,13 @@ task<> await_inside(event_loop& home) {
 }
 
 asio::awaitable<int> await_all(event_loop& home) {
-    co_await at_home(home, nothing(home));
-    co_await at_home(home, nothing(home))(asio::use_awaitable);
-    int total = co_await at_home(home, answer(home, 1))(asio::use_awaitable);
-    auto kept = at_home(home, answer(home, 2));
+    co_await bind_to_loop(home, nothing(home));
+    co_await bind_to_loop(home, nothing(home))(asio::use_awaitable);
+    int total = co_await bind_to_loop(home, answer(home, 1))(asio::use_awaitable);
+    auto kept = bind_to_loop(home, answer(home, 2));
     total += co_await std::move(kept)(asio::use_awaitable);
     try {
-        co_await at_home(home, fail());
+        co_await bind_to_loop(home, fail());
     } catch (const failure& why) {
         if (why.code() == error::peer_died) total += 10;
     }
@@ -131,15 +131,15 @@ TEST_CASE("use_future, a deferred operation and a stackful coroutine wait for a 
     asio::io_context context;
     test::running_loop other;  // its thread ends before what it posts to
     event_loop& loop = other.loop;
-    CHECK(at_home(loop, answer(loop, 3))(asio::use_future).get() == 3);
-    auto later = at_home(loop, answer(loop, 4))(asio::deferred);
+    CHECK(bind_to_loop(loop, answer(loop, 3))(asio::use_future).get() == 3);
+    auto later = bind_to_loop(loop, answer(loop, 4))(asio::deferred);
     CHECK(std::move(later)(asio::use_future).get() == 4);
     int value = 0;
     asio::spawn(
         context,
         [&](asio::yield_context yield) {
-            at_home(loop, nothing(loop))(yield);
-            value = at_home(loop, answer(loop, 5))(yield);
+            bind_to_loop(loop, nothing(loop))(yield);
+            value = bind_to_loop(loop, answer(loop, 5))(yield);
         },
         asio::detached);
     context.run();
@@ -154,7 +154,7 @@ TEST_CASE("a future of the standard library starts no threads") {
         const auto before = threads();
         asio::io_context context;
         event_loop loop(host{context.get_executor()});
-        auto first = at_home(loop, answer(loop, 3))(asio::use_future);
+        auto first = bind_to_loop(loop, answer(loop, 3))(asio::use_future);
         auto second = async_run(loop, answer(loop, 4), asio::use_future);
         while (second.wait_for(0s) != std::future_status::ready) context.run_one();
         if (first.get() + second.get() != 7) throw failure(error::aborted, "other values came");
@@ -171,9 +171,9 @@ TEST_CASE("a callback hears once of a task's end, and what it was") {
         task<> work;
         std::error_code expected;
     } rows[] = {
-        {at_home(other.loop, nothing(other.loop)), {}},
-        {at_home(other.loop, fail()), error::peer_died},
-        {at_home(other.loop, make_a_mistake()), error::aborted},
+        {bind_to_loop(other.loop, nothing(other.loop)), {}},
+        {bind_to_loop(other.loop, fail()), error::peer_died},
+        {bind_to_loop(other.loop, make_a_mistake()), error::aborted},
         {fail(), error::invalid_argument},
     };
     for (auto& each : rows) {
@@ -199,7 +199,7 @@ TEST_CASE("the handler's cancellation slot cancels the task, before it begins an
         event_loop loop{host{context.get_executor()}};
         asio::cancellation_signal signal;
         ear told;
-        at_home(loop, nap())(asio::bind_cancellation_slot(signal.slot(), asio::bind_executor(context, told.handler())));
+        bind_to_loop(loop, nap())(asio::bind_cancellation_slot(signal.slot(), asio::bind_executor(context, told.handler())));
         for (int turn = 0; turn < turns; ++turn) context.poll_one();
         signal.emit(asio::cancellation_type::total);
         context.run();
@@ -209,7 +209,7 @@ TEST_CASE("the handler's cancellation slot cancels the task, before it begins an
     asio::cancellation_signal signal;
     ear told;
     test::running_loop other;
-    at_home(other.loop, nap())(asio::bind_cancellation_slot(signal.slot(), told.handler()));
+    bind_to_loop(other.loop, nap())(asio::bind_cancellation_slot(signal.slot(), told.handler()));
     signal.emit(asio::cancellation_type::total);
     CHECK(told.hear() == error::cancelled);
 }
@@ -222,7 +222,7 @@ TEST_CASE("a loop that goes before the task has ended, or begun, tells its handl
         ear told;
         auto alive = std::make_shared<int>(1);
         const auto hold = [](std::shared_ptr<int>) -> task<> { co_await sleep_for(1h); };
-        at_home(*loop, hold(alive))(told.handler());
+        bind_to_loop(*loop, hold(alive))(told.handler());
         if (begun) context.poll();
         loop.reset();
         CHECK(told.calls == 1);
@@ -235,7 +235,7 @@ TEST_CASE("in a forked process a handler is told that the task's loop is another
     event_loop loop;
     const auto child = test::in_a_fork([&] {
         ear told;
-        at_home(loop, nap())(told.handler());
+        bind_to_loop(loop, nap())(told.handler());
         if (told.code != error::closed) throw failure(error::aborted, "it was told something else");
     });
     CHECK(child.err == "");

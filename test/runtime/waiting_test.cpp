@@ -1,4 +1,4 @@
-#include "runtime/attempt.hpp"
+#include "runtime/poll_source.hpp"
 
 #include <doctest/doctest.h>
 #include <sched.h>
@@ -26,9 +26,9 @@ int sched_yield() noexcept {
 namespace {
 
 /// Is ready at its `needed`-th try, or once the kernel, which it plays itself, has been asked.
-class probe final : public detail::attempt {
+class probe final : public detail::poll_source {
 public:
-    probe(event_loop& loop, int needed) : attempt(loop), needed_(needed) {}
+    probe(event_loop& loop, int needed) : poll_source(loop), needed_(needed) {}
     ~probe() { stop_waiting(); }
 
     int tries = 0;
@@ -108,9 +108,9 @@ TEST_CASE("an expectation may come and go while one waits") {
 namespace {
 
 /// Expected soon, never ready, and each try makes work, as a coroutine does that looks for itself.
-class restless final : public detail::attempt {
+class restless final : public detail::poll_source {
 public:
-    explicit restless(event_loop& loop) : attempt(loop) {
+    explicit restless(event_loop& loop) : poll_source(loop) {
         expect(true);
         wait();
     }
@@ -141,9 +141,9 @@ TEST_CASE("tries that find nothing do not keep the loop from asking the kernel")
 namespace {
 
 /// Expected soon, and never ready.
-class in_vain final : public detail::attempt {
+class in_vain final : public detail::poll_source {
 public:
-    explicit in_vain(event_loop& loop) : attempt(loop) {
+    explicit in_vain(event_loop& loop) : poll_source(loop) {
         expect(true);
         wait();
     }
@@ -160,9 +160,9 @@ private:
 };
 
 /// Has so much to do, and leaves the loop to others after each part of it.
-class considerate final : public detail::attempt {
+class considerate final : public detail::poll_source {
 public:
-    considerate(event_loop& loop, int parts) : attempt(loop), parts_(parts) { wait_a_turn(); }
+    considerate(event_loop& loop, int parts) : poll_source(loop), parts_(parts) { wait_a_turn(); }
     ~considerate() { stop_waiting(); }
 
 private:

@@ -1,6 +1,6 @@
 #include "schedule/chain.hpp"
 
-#include "line.hpp"
+#include "support/line.hpp"
 
 #include <doctest/doctest.h>
 

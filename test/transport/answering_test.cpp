@@ -1,5 +1,5 @@
 // Payloads that are written into memory which was lent for them: where they lie afterwards, and when nobody may write there any more.
-#include "lending_road.hpp"
+#include "road_of_references.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,18 +9,18 @@
 namespace tutti::test {
 
 TEST_CASE("an answer is written into the memory that was lent for it, and its frame has no payload any more") {
-    lending_road on;
+    road_of_references on;
     const bytes what = random_bytes(40'001, 5), answer = random_bytes(40'001, 6);
     lent one(*on.mine, 0, what);
     one.answer = 17;
     on.send(one);
     on.settle();
     CHECK(one.times_sent == 1);
-    REQUIRE(on.way->there.loans.size() == 1);
-    CHECK(on.way->there.loans[0].place == 17);
+    REQUIRE(on.way->there.references.size() == 1);
+    CHECK(on.way->there.references[0].index == 17);
     CHECK(on.way->there.payloads == std::vector<bytes>{what});
     parcel back(1, answer, 3);
-    back.into = on.way->there.loans[0];
+    back.into = on.way->there.references[0];
     on.send_back(back);
     on.settle();
     CHECK(back.times_sent == 1);
@@ -31,7 +31,7 @@ TEST_CASE("an answer is written into the memory that was lent for it, and its fr
 }
 
 TEST_CASE("an answer that belongs elsewhere in the arena is written there, and what was lent stays as it is") {
-    lending_road on;
+    road_of_references on;
     const bytes what = random_bytes(40'001, 5), answer = random_bytes(40'001, 6);
     lent one(*on.mine, 0, what), elsewhere(*on.mine, 0, random_bytes(40'001, 7));
     one.answer = 17;
@@ -39,10 +39,10 @@ TEST_CASE("an answer that belongs elsewhere in the arena is written there, and w
     on.send(one);
     on.settle();
     CHECK(one.head.references == 2);
-    REQUIRE(on.way->there.loans.size() == 1);
+    REQUIRE(on.way->there.references.size() == 1);
     CHECK(on.way->there.payloads == std::vector<bytes>{what});
     parcel back(1, answer, 3);
-    back.into = on.way->there.loans[0];
+    back.into = on.way->there.references[0];
     on.send_back(back);
     on.settle();
     CHECK(back.head.in_place);
@@ -55,9 +55,9 @@ static std::ptrdiff_t answer_beyond(const lent& one, const bytes& elsewhere) {
     return static_cast<std::ptrdiff_t>(reinterpret_cast<std::uintptr_t>(elsewhere.data()) - reinterpret_cast<std::uintptr_t>(one.data()));
 }
 
-TEST_CASE("what is answered in memory of this process alone is lent without that where it is too long for slots") {
-    lending_road on;
-    const bytes what = random_bytes(most_references * slots::slot_bytes + 1, 5), elsewhere(what.size());
+TEST_CASE("what is answered in memory of this process alone is lent without that where it is too long for staging buffers") {
+    road_of_references on;
+    const bytes what = random_bytes(most_references * staging_buffers::buffer_bytes + 1, 5), elsewhere(what.size());
     lent one(*on.mine, 0, what);
     one.answer = 17;
     one.answer_beyond = answer_beyond(one, elsewhere);
@@ -66,12 +66,12 @@ TEST_CASE("what is answered in memory of this process alone is lent without that
     CHECK_FALSE(one.head.answered);
     on.settle();
     CHECK(one.times_sent == 1);
-    CHECK(on.way->there.loans.empty());
+    CHECK(on.way->there.references.empty());
     CHECK(on.way->there.payloads == std::vector<bytes>{what});
 }
 
 TEST_CASE("what is answered in memory of this process alone is not lent, but copied to where it can be answered") {
-    lending_road on;
+    road_of_references on;
     const bytes what = random_bytes(40'001, 5), elsewhere(what.size());
     lent one(*on.mine, 0, what);
     one.answer = 17;
@@ -80,11 +80,11 @@ TEST_CASE("what is answered in memory of this process alone is not lent, but cop
     on.settle();
     CHECK(one.staged);
     CHECK(one.head.answered);
-    REQUIRE(on.way->there.loans.size() == 1);
+    REQUIRE(on.way->there.references.size() == 1);
     CHECK(on.way->there.payloads == std::vector<bytes>{what});
     parcel back(0, random_bytes(40'001, 6), 3);
-    back.head.place = 17;
-    back.into = on.way->there.loans[0];
+    back.head.index = 17;
+    back.into = on.way->there.references[0];
     on.send_back(back);
     on.settle();
     CHECK(back.head.in_place);
@@ -95,16 +95,16 @@ TEST_CASE("what is answered in memory of this process alone is not lent, but cop
 TEST_CASE("memory that has been taken back, or has another length, is not written to, and the frame travels as others do") {
     for (const bool revoked : {false, true}) {
         CAPTURE(revoked);
-        lending_road on;
+        road_of_references on;
         const bytes what = random_bytes(40'001, 5);
         lent one(*on.mine, 0, what);
         one.answer = 17;
         on.send(one);
         on.settle();
-        REQUIRE(on.way->there.loans.size() == 1);
+        REQUIRE(on.way->there.references.size() == 1);
         if (revoked) on.near_end->near()->revoke();
         parcel back(1, random_bytes(revoked ? 40'001 : 40'000, 6), 3);
-        back.into = on.way->there.loans[0];
+        back.into = on.way->there.references[0];
         on.send_back(back);
         on.settle();
         CHECK_FALSE(back.head.in_place);
@@ -142,18 +142,18 @@ TEST_CASE("who takes memory back waits for a peer that is writing there, and aft
     }
 }
 
-TEST_CASE("a loan beyond the arena or the slots is not written to") {
-    constexpr std::uint64_t of_slots = std::uint64_t{1} << 63;
-    for (const std::uint64_t offset : {of_slots - 51, of_slots | (slots::all_bytes - 50), ~std::uint64_t{0} - 50}) {
+TEST_CASE("a remote reference beyond the arena or the staging buffers is not written to") {
+    constexpr std::uint64_t of_staging = std::uint64_t{1} << 63;
+    for (const std::uint64_t offset : {of_staging - 51, of_staging | (staging_buffers::all_bytes - 50), ~std::uint64_t{0} - 50}) {
         CAPTURE(offset);
-        lending_road on;
+        road_of_references on;
         lent one(*on.mine, 0, random_bytes(200'000, 1));
         one.answer = 1;
         on.send(one);
         on.settle();
-        REQUIRE(on.way->there.loans.size() == 1);
+        REQUIRE(on.way->there.references.size() == 1);
         parcel back(1, random_bytes(100, 6), 1);
-        back.into = on.way->there.loans[0];
+        back.into = on.way->there.references[0];
         back.into.count = 1;
         back.into.parts[0] = {offset, 100};
         on.send_back(back);

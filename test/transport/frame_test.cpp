@@ -14,7 +14,7 @@ frame sample() {
     frame what;
     what.kind = frame_kind::data;
     what.epoch = 0x01020304;
-    what.place = 0x05060708;
+    what.index = 0x05060708;
     what.sequence = 0x1112131415161718;
     what.slice = 0x21222324;
     what.payload_bytes = 0x333435363738;
@@ -34,7 +34,7 @@ frame random_frame(std::mt19937_64& random) {
     frame what;
     what.kind = static_cast<frame_kind>(1 + random() % 9);
     what.epoch = static_cast<std::uint32_t>(random());
-    what.place = static_cast<std::uint32_t>(random());
+    what.index = static_cast<std::uint32_t>(random());
     what.sequence = random();
     what.slice = static_cast<std::uint32_t>(random());
     what.references = static_cast<std::uint8_t>(random() % (most_references + 1));
@@ -87,17 +87,17 @@ TEST_CASE("what was encoded is decoded") {
 }
 
 TEST_CASE("a frame with any other magic, version or kind, or references that cannot be, is refused and leaves the target alone") {
-    for (std::size_t place = 0; place < 8; ++place)
+    for (std::size_t index = 0; index < 8; ++index)
         for (int value = 0; value < 256; ++value) {
             auto bytes = encode(sample());
-            const bool kind = place == 6 && value >= static_cast<int>(frame_kind::data) && value <= static_cast<int>(frame_kind::roll);
+            const bool kind = index == 6 && value >= static_cast<int>(frame_kind::data) && value <= static_cast<int>(frame_kind::roll);
             const int count = value & 0x1f;
             const int lending = value & ~0x20;  // without the bit of the memory that the caller speaks of
             const bool in_place = lending == 0x40, answered = (lending & 0xc0) == 0x80 && count > 0;
-            const bool references = place == 7 && (in_place || answered || lending == count) && count <= static_cast<int>(most_references);
-            if (bytes[place] == static_cast<std::byte>(value) || place == 5 || kind || references) continue;  // 5: of a label
-            bytes[place] = static_cast<std::byte>(value);
-            CAPTURE(place);
+            const bool references = index == 7 && (in_place || answered || lending == count) && count <= static_cast<int>(most_references);
+            if (bytes[index] == static_cast<std::byte>(value) || index == 5 || kind || references) continue;  // 5: of a label
+            bytes[index] = static_cast<std::byte>(value);
+            CAPTURE(index);
             CAPTURE(value);
             frame untouched;
             CHECK_FALSE(decode(bytes, untouched));

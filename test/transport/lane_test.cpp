@@ -1,7 +1,7 @@
 #include "road.hpp"
 #include "stage.hpp"
 
-#include "runtime/attempt.hpp"
+#include "runtime/poll_source.hpp"
 
 #include <doctest/doctest.h>
 
@@ -21,9 +21,9 @@ void send_mixed(road& way, int frames) {
 }
 
 /// Waits among the others, and looks how far counters move between two of its turns, until all have got as far as `end`.
-class bystander final : public tutti::detail::attempt {
+class bystander final : public tutti::detail::poll_source {
 public:
-    bystander(event_loop& loop, std::initializer_list<const std::size_t*> counters, std::size_t end) : attempt(loop), end_(end) {
+    bystander(event_loop& loop, std::initializer_list<const std::size_t*> counters, std::size_t end) : poll_source(loop), end_(end) {
         for (const auto* each : counters) counters_.push_back({each, 0});
         expect(true);
         wait();

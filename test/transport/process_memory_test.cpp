@@ -1,7 +1,7 @@
 // What is copied out of another process instead of through a ring; here the other process is this one.
 #include "transport/process_memory.hpp"
 
-#include "lending_road.hpp"
+#include "road_of_references.hpp"
 
 #include <doctest/doctest.h>
 
@@ -15,10 +15,10 @@ namespace {
 std::uint64_t address_of(const bytes& what) { return reinterpret_cast<std::uintptr_t>(what.data()); }
 
 /// Lanes whose near side has its long transfers fetched.
-struct fetching_road : lending_road {
+struct fetching_road : road_of_references {
     static constexpr std::size_t threshold = 100'000;
 
-    fetching_road() : lending_road(threshold) {
+    fetching_road() : road_of_references(threshold) {
         parcel first(0, random_bytes(10, 1), 1);
         send(first);
         settle();
@@ -103,7 +103,7 @@ TEST_CASE("long transfers that are only moved are fetched, and their frames are 
 }
 
 TEST_CASE("nothing is fetched from who does not want it") {
-    lending_road on;
+    road_of_references on;
     parcel first(0, random_bytes(10, 1), 1);
     on.send(first);
     on.settle();

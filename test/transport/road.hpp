@@ -106,7 +106,7 @@ public:
         payloads.push_back(arriving_);
         if (when_landed) when_landed();
     }
-    void lent(const frame&, const loan& what) noexcept override { loans.push_back(what); }
+    void lent(const frame&, const remote_reference& what) noexcept override { references.push_back(what); }
     bool awaits() const noexcept override { return awaited; }
     void lost(std::error_code why) noexcept override {
         ++losses;
@@ -123,7 +123,7 @@ public:
     std::error_code code;
     std::vector<frame> heads;
     std::vector<bytes> payloads;
-    std::vector<loan> loans;
+    std::vector<remote_reference> references;
     std::function<void()> when_landed;
 
 private:

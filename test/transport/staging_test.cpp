@@ -1,5 +1,5 @@
 // Payloads that cannot be lent, but are answered: they lie in memory of the link until the answer comes.
-#include "lending_road.hpp"
+#include "road_of_references.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,17 +7,17 @@ namespace tutti::test {
 namespace {
 
 /// A frame from ordinary memory, for the answer of a place.
-parcel asking(std::uint64_t sequence, std::uint32_t place, bytes what) {
+parcel asking(std::uint64_t sequence, std::uint32_t index, bytes what) {
     parcel made(sequence, std::move(what), 3);
-    made.answer = place;
+    made.answer = index;
     return made;
 }
 
 /// The answer to what the other side has lent last.
-parcel answering(const lending_road& on, std::uint64_t sequence, bytes what) {
+parcel answering(const road_of_references& on, std::uint64_t sequence, bytes what) {
     parcel made(sequence, std::move(what), 5);
-    made.into = on.way->there.loans.back();
-    made.head.place = made.into.place;
+    made.into = on.way->there.references.back();
+    made.head.index = made.into.index;
     return made;
 }
 
@@ -28,7 +28,7 @@ public:
         made.assign(head.payload_bytes, std::byte{});
         return landing::through;
     }
-    bool answers(const frame&, std::uint32_t place) noexcept override { return place == answered; }
+    bool answers(const frame&, std::uint32_t index) noexcept override { return index == answered; }
     std::size_t through(const frame&, std::uint64_t offset, std::span<const std::byte> part, std::byte* back) noexcept override {
         for (std::size_t index = 0; index < part.size(); ++index) {
             const std::byte next = sum_of(part[index]);
@@ -38,14 +38,14 @@ public:
         return part.size();
     }
     void landed(const frame&) noexcept override {}
-    void lent(const frame&, const loan& what) noexcept override { loans.push_back(what); }
+    void lent(const frame&, const remote_reference& what) noexcept override { references.push_back(what); }
     void lost(std::error_code) noexcept override { lost_it = true; }
 
     static std::byte sum_of(std::byte each) noexcept { return static_cast<std::byte>(std::to_integer<int>(each) + 1); }
 
     std::uint32_t answered = 0;
     bytes made;
-    std::vector<loan> loans;
+    std::vector<remote_reference> references;
     bool lost_it = false;
 };
 
@@ -54,15 +54,15 @@ public:
 TEST_CASE("a payload that cannot be lent is answered in the link's memory, and the answer lands where its frame belongs") {
     for (const std::size_t length : {8'192UL, 40'001UL, 131'072UL, 131'073UL, 300'001UL, 524'288UL}) {
         CAPTURE(length);
-        lending_road on;
-        for (std::uint64_t turn = 0; turn < 3 * slots::most_slots; ++turn) {
+        road_of_references on;
+        for (std::uint64_t turn = 0; turn < 3 * staging_buffers::buffer_count; ++turn) {
             const bytes what = random_bytes(length, 2 * turn + 1), answer = random_bytes(length, 2 * turn + 2);
             parcel one = asking(turn, 17, what);
             on.send(one);
-            CHECK(one.head.references == (length + slots::slot_bytes - 1) / slots::slot_bytes);
+            CHECK(one.head.references == (length + staging_buffers::buffer_bytes - 1) / staging_buffers::buffer_bytes);
             CHECK(one.times_sent == 1);  // nobody reads its own memory any more
             on.settle();
-            REQUIRE(on.way->there.loans.size() == turn + 1);
+            REQUIRE(on.way->there.references.size() == turn + 1);
             CHECK(on.way->there.payloads.back() == what);
             parcel back = answering(on, turn, answer);
             on.send_back(back);
@@ -74,15 +74,15 @@ TEST_CASE("a payload that cannot be lent is answered in the link's memory, and t
     }
 }
 
-TEST_CASE("an answer that is not written into the link's memory lands all the same, and its slots are free") {
-    lending_road on;
-    for (std::uint64_t turn = 0; turn < 3 * slots::most_slots; ++turn) {
+TEST_CASE("an answer that is not written into the link's memory lands all the same, and its staging buffers are free") {
+    road_of_references on;
+    for (std::uint64_t turn = 0; turn < 3 * staging_buffers::buffer_count; ++turn) {
         parcel one = asking(turn, 3, random_bytes(200'000, turn + 1));
         on.send(one);
         CHECK(one.head.references == 2);
         on.settle();
         parcel back(turn, random_bytes(200'000, turn + 100), 2);
-        back.head.place = 3;
+        back.head.index = 3;
         on.send_back(back);
         on.settle();
         CHECK_FALSE(back.head.in_place);
@@ -91,20 +91,20 @@ TEST_CASE("an answer that is not written into the link's memory lands all the sa
     }
 }
 
-TEST_CASE("where no slot is free a payload is copied as ever, and frames keep their order") {
-    lending_road on;
+TEST_CASE("where no staging buffer is free a payload is copied as ever, and frames keep their order") {
+    road_of_references on;
     std::deque<parcel> all;
-    for (std::uint64_t index = 0; index < 2 * slots::most_slots; ++index) {
+    for (std::uint64_t index = 0; index < 2 * staging_buffers::buffer_count; ++index) {
         all.push_back(asking(index, 1, random_bytes(50'000, index + 1)));
         on.send(all.back());
     }
     for (int turn = 0; turn < 200 && on.way->there.heads.size() < all.size(); ++turn) on.settle();
     REQUIRE(on.way->there.heads.size() == all.size());
-    CHECK(on.way->there.loans.size() == slots::most_slots);
+    CHECK(on.way->there.references.size() == staging_buffers::buffer_count);
     for (std::uint64_t index = 0; index < all.size(); ++index) {
         CHECK(on.way->there.heads[index].sequence == index);
         CHECK(on.way->there.payloads[index] == all[index].payload);
-        CHECK((all[index].head.references > 0) == (index < slots::most_slots));
+        CHECK((all[index].head.references > 0) == (index < staging_buffers::buffer_count));
     }
 }
 
@@ -116,19 +116,19 @@ static parcel summed(std::uint64_t sequence, bytes what) {
 }
 
 TEST_CASE(
-    "what is to be summed is lent in the link's memory until it is given back, where ranks share cores, and waits for slots that will be") {
+    "what is to be summed is lent in the link's memory until it is given back, where ranks share cores, and waits for staging buffers that will be") {
     for (const bool crowded : {false, true}) {
         CAPTURE(crowded);
-        lending_road on;
+        road_of_references on;
         on.near_end->alone = !crowded;
         std::deque<parcel> all;
-        for (std::uint64_t index = 0; index < 3 * slots::most_slots; ++index) {
+        for (std::uint64_t index = 0; index < 3 * staging_buffers::buffer_count; ++index) {
             all.push_back(summed(index, random_bytes(50'000, index + 1)));
             on.send(all.back());
         }
         for (int turn = 0; turn < 200 && on.way->there.heads.size() < all.size(); ++turn) on.settle();
         REQUIRE(on.way->there.heads.size() == all.size());
-        CHECK(on.way->there.loans.empty());
+        CHECK(on.way->there.references.empty());
         for (std::uint64_t index = 0; index < all.size(); ++index) {
             CHECK(on.way->there.heads[index].sequence == index);
             CHECK(on.way->there.payloads[index] == all[index].payload);
@@ -138,8 +138,8 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("what lies in slots is there still when who sent it has gone") {
-    lending_road on;
+TEST_CASE("what lies in staging buffers is there still when who sent it has gone") {
+    road_of_references on;
     on.near_end->alone = false;
     on.way->there.parks_from = 0;
     parcel one = summed(0, random_bytes(300'000, 1));
@@ -157,8 +157,8 @@ TEST_CASE("what lies in slots is there still when who sent it has gone") {
     CHECK(on.way->there.payloads == std::vector<bytes>{one.payload});
 }
 
-TEST_CASE("what is to be summed goes through the ring where it is short, fits no slots, or those are full of what is answered") {
-    lending_road on;
+TEST_CASE("what is to be summed goes through the ring where it is short, fits no staging buffers, or those are full of what is answered") {
+    road_of_references on;
     on.near_end->alone = false;
     const auto references = [&on](parcel one) {
         on.send(one);
@@ -168,13 +168,13 @@ TEST_CASE("what is to be summed goes through the ring where it is short, fits no
     };
     CHECK(references(summed(0, random_bytes(8'191, 1))) == 0);
     CHECK(references(summed(1, random_bytes(8'192, 2))) == 1);
-    CHECK(references(summed(2, random_bytes(slots::longest_stay, 3))) == most_references);
-    CHECK(references(summed(3, random_bytes(slots::longest_stay + 1, 4))) == 0);
-    for (std::uint32_t place = 0; place < slots::most_slots; ++place) CHECK(references(asking(4, place, random_bytes(8'192, 5))) == 1);
+    CHECK(references(summed(2, random_bytes(staging_buffers::longest_payload, 3))) == most_references);
+    CHECK(references(summed(3, random_bytes(staging_buffers::longest_payload + 1, 4))) == 0);
+    for (std::uint32_t index = 0; index < staging_buffers::buffer_count; ++index) CHECK(references(asking(4, index, random_bytes(8'192, 5))) == 1);
     CHECK(references(summed(5, random_bytes(8'192, 6))) == 0);
 }
 
-TEST_CASE("beside other lanes, which may bring the answer, and where none is wanted, nothing is copied to slots") {
+TEST_CASE("beside other lanes, which may bring the answer, and where none is wanted, nothing is copied to staging buffers") {
     for (const bool alone : {false, true}) {
         CAPTURE(alone);
         event_loop loop;
@@ -196,12 +196,12 @@ TEST_CASE("beside other lanes, which may bring the answer, and where none is wan
     }
 }
 
-TEST_CASE("an answer of another length than what lies in the slots is none") {
-    lending_road on;
+TEST_CASE("an answer of another length than what lies in the staging buffers is none") {
+    road_of_references on;
     parcel one = asking(4, 2, random_bytes(100'000, 1)), back(4, random_bytes(99'999, 2), 1);
     on.send(one);
     on.settle();
-    back.head.place = 2;
+    back.head.index = 2;
     on.send_back(back);
     on.settle();
     CHECK(on.way->here.losses == 1);
@@ -209,21 +209,21 @@ TEST_CASE("an answer of another length than what lies in the slots is none") {
 }
 
 TEST_CASE("an answer to what nobody has read yet is none") {
-    lending_road on;
+    road_of_references on;
     on.way->there.parks_from = 0;
     parcel one = asking(1, 4, random_bytes(50'000, 1));
     on.send(one);
     on.settle();
     parcel early(1, random_bytes(50'000, 2), 5);
-    early.head.place = 4;
+    early.head.index = 4;
     on.send_back(early);
     on.settle();
     CHECK(on.way->here.losses == 1);
     CHECK(on.way->here.code == error::protocol_error);
 }
 
-TEST_CASE("what has been taken back is not written to, in slots as elsewhere") {
-    lending_road on;
+TEST_CASE("what has been taken back is not written to, in staging buffers as elsewhere") {
+    road_of_references on;
     parcel one = asking(0, 17, random_bytes(100'000, 1));
     on.send(one);
     on.settle();
@@ -265,12 +265,12 @@ TEST_CASE("what becomes of a payload is written over it while it is read, where 
             }
             settle();
             CHECK(there.made == answer);
-            REQUIRE(there.loans.size() == 1);
-            CHECK(there.loans[0].answered == (asked == 5));
+            REQUIRE(there.references.size() == 1);
+            CHECK(there.references[0].answered == (asked == 5));
             if (in_arena) CHECK((shared.now() == answer) == (asked == 5));
             parcel back(0, there.made, 2);
-            back.head.place = asked;
-            back.into = there.loans[0];
+            back.head.index = asked;
+            back.into = there.references[0];
             {
                 const std::lock_guard lock(guard);
                 far.send(back);
@@ -290,14 +290,14 @@ TEST_CASE("what becomes of a payload is written over it while it is read, where 
 
 TEST_CASE("a turn writes no more answers than it may send bytes") {
     constexpr std::size_t length = 100'000, turn_bytes = 1 * MiB;
-    lending_road on;
+    road_of_references on;
     std::deque<lent> all;
     for (std::uint64_t index = 0; index < 3 * turn_bytes / length; ++index) {
         all.emplace_back(*on.mine, index, random_bytes(length, index + 1)).answer = 1;
         on.send(all.back());
     }
-    for (int turn = 0; turn < 200 && on.way->there.loans.size() < all.size(); ++turn) on.settle();
-    REQUIRE(on.way->there.loans.size() == all.size());
+    for (int turn = 0; turn < 200 && on.way->there.references.size() < all.size(); ++turn) on.settle();
+    REQUIRE(on.way->there.references.size() == all.size());
     std::deque<parcel> answers;
     const auto written = [&answers] {
         return std::count_if(answers.begin(), answers.end(), [](const parcel& each) { return each.head.in_place; });
@@ -305,7 +305,7 @@ TEST_CASE("a turn writes no more answers than it may send bytes") {
     {
         const std::lock_guard lock(on.way->guard);
         for (std::uint64_t index = 0; index < all.size(); ++index) {
-            answers.emplace_back(index, random_bytes(length, index + 1000), 1).into = on.way->there.loans[index];
+            answers.emplace_back(index, random_bytes(length, index + 1000), 1).into = on.way->there.references[index];
             on.way->far.send(answers.back());
         }
         on.way->far.flush();

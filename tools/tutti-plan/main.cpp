@@ -5,9 +5,9 @@
 #include "simulate.hpp"
 
 #include "algorithm/chooser.hpp"
-#include "algorithm/expected.hpp"
+#include "proof/expected.hpp"
 #include "schedule/cost.hpp"
-#include "schedule/print.hpp"
+#include "proof/print.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,7 +1,7 @@
 #include "simulate.hpp"
 
 #include "../standard_output.hpp"
-#include "algorithm/bound.hpp"
+#include "proof/bound.hpp"
 #include "names.hpp"
 
 #include <fmt/format.h>

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <tutti/detail/asio_host.hpp>
-#include <tutti/detail/at_home.hpp>
+#include <tutti/detail/bound_task.hpp>
 #include <tutti/detail/compiler.hpp>
 #include <tutti/detail/completion.hpp>
-#include <tutti/detail/family.hpp>
+#include <tutti/detail/task_group.hpp>
 #include <tutti/when_all.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -26,7 +26,7 @@ namespace [[gnu::visibility("default")]] tutti {
 namespace detail {
 
 /// Tasks started from outside of any task; they belong to the loop.
-TUTTI_API family& residents_of(event_loop& loop);
+TUTTI_API task_group& residents_of(event_loop& loop);
 /// Null, or why nothing can be started: the loop belongs to the process that forked this one.
 TUTTI_API std::exception_ptr foreignness_of(event_loop& loop);
 

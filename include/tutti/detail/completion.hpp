@@ -1,7 +1,7 @@
 // Futures and tasks as Asio's asynchronous operations: whatever a completion token does for a socket, it does for a collective.
 #pragma once
 
-#include <tutti/detail/at_home.hpp>
+#include <tutti/detail/bound_task.hpp>
 #include <tutti/future.hpp>
 
 #include <boost/asio/associated_allocator.hpp>
@@ -205,7 +205,7 @@ private:
 inline state_reference begun(state_reference state) { return state; }
 template <class T>
 state_reference begun(task<T> work) {
-    return begin_at_home(std::move(work)).take_state();
+    return begin_bound(std::move(work)).take_state();
 }
 
 template <class End>

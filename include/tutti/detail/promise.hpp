@@ -64,8 +64,8 @@ public:
 
     event_loop& loop() const noexcept { return *loop_; }
     /// Before it starts: where it runs when no task awaits it; null where that is not known.
-    event_loop* home() const noexcept { return started_ ? nullptr : loop_; }
-    void live_on(event_loop& loop) noexcept { loop_ = &loop; }
+    event_loop* bound_loop() const noexcept { return started_ ? nullptr : loop_; }
+    void bind_to(event_loop& loop) noexcept { loop_ = &loop; }
     cancel_token token() const noexcept { return token_; }
     void obey(cancel_token token) noexcept { token_ = token; }
     void resume_soon() noexcept { loop_->post(*this); }

@@ -12,13 +12,13 @@ class timer_heap;
 /// A place in the heap.
 class timer_node {
 public:
-    bool started() const noexcept { return place_ != not_started; }
+    bool started() const noexcept { return position_ != not_started; }
     time_point when() const noexcept { return when_; }
 
 private:
     friend class timer_heap;
     static constexpr std::size_t not_started = static_cast<std::size_t>(-1);
-    std::size_t place_ = not_started;
+    std::size_t position_ = not_started;
     std::uint32_t started_in_ = 0;  // by which process
     time_point when_{};
     std::uint64_t order_ = 0;  // of starting: of two timers with one date the elder fires first

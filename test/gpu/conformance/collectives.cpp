@@ -1,6 +1,6 @@
 #include "gpu/conformance/collectives.hpp"
 
-#include "communicator/gradients.hpp"
+#include "reducer/gradients.hpp"
 
 #include <tutti/gpu/reducer.hpp>
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "gpu/conformance/ranks.hpp"
-#include "gpu/device_call.hpp"
+#include "device/call.hpp"
 
 #include <cstring>
 #include <vector>

@@ -2,7 +2,7 @@
 // looks into where it is a device's.
 #pragma once
 
-#include "communicator/device_join.hpp"
+#include "device/join.hpp"
 #include "gpu/conformance/testbed.hpp"
 #include "support/threads.hpp"
 

@@ -1,0 +1,15 @@
+// Who may look into a communicator from outside.
+#pragma once
+
+#include "group/group.hpp"
+
+#include <tutti/communicator.hpp>
+
+namespace tutti::detail {
+
+class [[gnu::visibility("hidden")]] inside_of {
+public:
+    static group& get(communicator& which) noexcept { return *which.group_; }
+};
+
+}  // namespace tutti::detail

@@ -1,0 +1,92 @@
+#include "communicator/sibling.hpp"
+
+#include "base/bytes.hpp"
+#include "base/descriptors.hpp"
+#include "group/spawn.hpp"
+
+#include <tutti/event.hpp>
+#include <tutti/sleep.hpp>
+#include <tutti/when_all.hpp>
+
+#include <fmt/format.h>
+
+namespace tutti::detail {
+namespace {
+
+/// What fails the parent may break the links of the child, too, and be seen there first. The parent knows better why; wait for its word.
+task<> form_patiently(group& child, time_point deadline) {
+    std::optional<failure> why;
+    try {
+        auto forming = child.form(deadline);
+        co_await std::move(forming);
+    } catch (const failure& caught) {
+        why = caught;
+    }
+    if (!why) co_return;
+    co_await sleep_for(child.context().options().lost_link);
+    throw *why;
+}
+
+/// Only a failure ends the child. A parent that was closed leaves it alone.
+task<> fail_with(future<> parent, std::string child) {
+    std::optional<report> why;
+    try {
+        co_await std::move(parent);
+    } catch (const failure& caught) {
+        why = caught.details();
+    }
+    event never;
+    if (why->code == error::closed) co_await never.wait();
+    why->operation = fmt::format("join {}", child);
+    throw failure(std::move(*why));
+}
+
+task<> form_below(future<> parent, group& child, time_point deadline) {
+    auto either = when_any(fail_with(std::move(parent), child.who().name), form_patiently(child, deadline));
+    co_await std::move(either);
+}
+
+/// What only this rank knows, told over the links that there are, with the rank's number there.
+void tell_above(class engine& above, const group& child, const failure& why) {
+    if (why.code() != error::system || why.details().root != child.who().me) return;
+    const rank me = above.who().me;
+    report told;
+    told.code = error::system;
+    told.root = me;
+    told.peers = {me};
+    const auto code = std::make_error_code(std::errc::too_many_files_open);
+    told.cause = fmt::format("rank {} has {}", me, no_descriptor_left("the links of communicator " + child.who().name, code));
+    above.fail_and_tell(std::move(told));
+}
+
+task<std::unique_ptr<communicator>> form_here(std::shared_ptr<context_state> context, membership who, future<> parent,
+                                              std::shared_ptr<class engine> above) {
+    std::unique_ptr<group, group_deleter> formed(new group(context, std::move(who)));
+    const time_point deadline = later(context->loop().now(), context->options().rendezvous);
+    auto forming = parent.valid() ? form_below(std::move(parent), *formed, deadline) : formed->form(deadline);
+    std::optional<failure> why;
+    try {
+        co_await std::move(forming);
+    } catch (const failure& caught) {
+        why = caught;
+    }
+    if (why && above) tell_above(*above, *formed, *why);
+    if (why) throw *why;
+    co_return std::make_unique<communicator>(std::move(formed));
+}
+
+}  // namespace
+
+membership sibling(group& which, std::string_view what) {
+    membership child = which.who();
+    child.name += fmt::format(" {}", what);
+    child.id = digest_of(fmt::format("{}.{}", which.next_child(), what), child.id);
+    return child;
+}
+
+future<std::unique_ptr<communicator>> form(const std::shared_ptr<context_state>& context, membership who, future<> parent,
+                                           std::shared_ptr<class engine> above) {
+    return spawn_cancellable(*context, form_here(context, std::move(who), std::move(parent), std::move(above)));
+}
+
+}  // namespace tutti::detail

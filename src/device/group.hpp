@@ -1,0 +1,58 @@
+// What stands behind a gpu::communicator: the ranks, as a communicator of the host's, and the engine that works on their devices. What
+// fails in one fails in both.
+#pragma once
+
+#include "device/join.hpp"
+#include "communicator/inside_of.hpp"
+#include "group/group.hpp"
+#include "validation/list_check.hpp"
+#include "device/rank_access.hpp"
+#include "gpu/device_engine.hpp"
+#include "gpu/device_state.hpp"
+
+#include <tutti/communicator.hpp>
+#include <tutti/gpu/communicator.hpp>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace tutti::gpu {
+
+class [[gnu::visibility("hidden")]] device_group {
+public:
+    device_group(std::unique_ptr<tutti::communicator> made, tutti::detail::device_joining by)
+        : child(std::move(made)),
+          inside(tutti::detail::inside_of::get(*child)),
+          how(std::move(by)) {
+        if (how.card) card = *how.card;
+        over = how.over;
+        ranks->open(*child);
+    }
+    device_group(const device_group&) = delete;
+    device_group& operator=(const device_group&) = delete;
+    /// Whatever is pending ends with error::closed.
+    ~device_group();
+
+    rank me() const noexcept { return child->rank(); }
+    int size() const noexcept { return child->size(); }
+    /// As gpu::communicator's, of buffers that have been checked before, and after an event. `options.after` is not looked at.
+    operation all_reduce(std::span<const device_span> list, reduction op, event after, const call_options& options);
+
+    const std::shared_ptr<rank_access> ranks = std::make_shared<rank_access>();
+    std::unique_ptr<tutti::communicator> child;
+    tutti::detail::group& inside;
+    const tutti::detail::device_joining how;
+    std::optional<device> card;
+    std::optional<stream> over;  // where there is a device
+    std::shared_ptr<device_engine> engine;
+    tutti::detail::list_check lists;
+    std::uint8_t divides = 0;       // NCCL makes communicators of this one, on all ranks
+    // By who was left out: how often the others have met. Whoever tries again meets those who try for the first time.
+    const std::shared_ptr<std::map<std::vector<rank>, int>> shrunk = std::make_shared<std::map<std::vector<rank>, int>>();
+    std::shared_ptr<void> barrier;  // a byte on the device, where NCCL is used
+};
+
+}  // namespace tutti::gpu

@@ -1,0 +1,49 @@
+// What a rank tells the others of its device before they join, and what follows from all of it together.
+#pragma once
+
+#include <tutti/gpu/communicator.hpp>
+#include <tutti/result.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tutti::gpu {
+
+struct device_offer {
+    static constexpr std::size_t bytes = 1024;  // written
+
+    std::string no_device, no_nccl;  // why not; empty: there is one
+    engine_kind wanted = engine_kind::automatic;
+    std::uint64_t chunk_bytes = 0;
+    int window = group_options().window;
+    std::string uuid;
+    std::string host;    // as NCCL tells hosts apart
+    std::string chosen;  // what decided which device it is: "LOCAL_RANK=1, CUDA_VISIBLE_DEVICES=0"
+    int ordinal = 0;
+    int nccl_version = 0;
+    bool shared = false;  // NCCL has been told to let ranks share a device
+
+    void write(std::span<std::byte> into) const;
+    static device_offer read(std::span<const std::byte> from);
+};
+
+/// Of this process. `host` is the number of the rank's host.
+std::string nccl_host(int host);
+std::string device_choice();
+
+/// How the ranks' operations are carried out: never engine_kind::automatic.
+struct engine_choice {
+    engine_choice() = default;  // g++ 12 destroys aggregates twice in a co_await
+
+    engine_kind kind = engine_kind::nccl;
+    std::string why;    // where that is not what they would rather have
+    bool told = false;  // nobody has asked for it
+    std::size_t chunk_bytes = 0;
+};
+/// The same answer on all ranks, and the same failure.
+result<engine_choice> choose_engine(const std::vector<device_offer>& all);
+
+}  // namespace tutti::gpu

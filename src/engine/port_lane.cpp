@@ -1,0 +1,77 @@
+#include "engine/port_lane.hpp"
+
+#include "engine/port.hpp"
+
+#include <cstring>
+
+namespace tutti {
+
+void parcel::sent() noexcept { from->over->sent(*this); }
+
+landing port_lane::arrived(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept { return owner_.arrived(*this, head, runs); }
+bool port_lane::taken(const frame& head, std::span<const std::byte> payload) noexcept { return owner_.taken(head, payload); }
+void port_lane::landed(const frame& head) noexcept { owner_.landed(*this, head); }
+void port_lane::lent(const frame& head, const remote_reference& what) noexcept {
+    if (head.kind == frame_kind::data) owner_.lent(*this, what);
+}
+bool port_lane::awaits() const noexcept { return owner_.awaits(); }
+
+/// A user's operator may take long, and who revokes what it has lent would wait for it.
+bool port_lane::answers(const frame& head, std::uint32_t frame_place) noexcept {
+    if (met) return answered;
+    return head.kind == frame_kind::data && !at.of().asked.op.user() && at.of().sum_of(at.step(), at.slice()) == frame_place;
+}
+
+std::size_t port_lane::through(const frame&, std::uint64_t offset, std::span<const std::byte> part, std::byte* back) noexcept {
+    if (at.of().plan().reduces_together(at.step())) return owner_.combine_together(*this, offset, part, back);
+    const std::size_t element = at.of().asked.element_bytes();
+    if (reinterpret_cast<std::uintptr_t>(part.data()) % element == 0) return at.of().reduce(at.step(), at.slice(), offset, part, back);
+    // Behind data of smaller elements; the next long transfer is aligned again.
+    alignas(64) std::byte aligned[4 * KiB];
+    part = part.first(std::min(part.size(), sizeof aligned));
+    std::memcpy(aligned, part.data(), part.size());
+    return at.of().reduce(at.step(), at.slice(), offset, {aligned, part.size()}, back);
+}
+
+/// Whoever ends the operation waits until this is over. A user's operator is called with the guard held, one call at a time.
+void port_lane::settle(const frame& head) noexcept {
+    if (head.kind != frame_kind::data || !filling) return;
+    operation& of = at.of();
+    if (!of.reduces_at_once(at.step()) || of.asked.op.user()) return;
+    of.reduce(at.step(), at.slice(), filling->data.get());
+    filling->settled = true;
+}
+
+void port_lane::lost(std::error_code why) noexcept {
+    lost_link = true;
+    owner_.lost(*this, why);
+}
+
+bounce* port_lane::free_bounce(std::size_t bytes) {
+    for (bounce& each : bounces_) {
+        if (each.of) continue;
+        each.settled = false;
+        if (each.capacity < bytes) {
+            each.data = std::make_unique_for_overwrite<std::byte[]>(bytes);
+            each.capacity = bytes;
+        }
+        return &each;
+    }
+    return nullptr;
+}
+
+bounce* port_lane::bounce_of(const operation& whose, int step, std::size_t slice) noexcept {
+    for (bounce& each : bounces_)
+        if (each.holds(whose, step, slice)) return &each;
+    return nullptr;
+}
+
+void port_lane::stop() noexcept {
+    if (over) over->stop();  // first: then nobody looks at the rest
+    outgoing.from = nullptr;
+    into = nullptr;
+    met = false;
+    for (bounce& each : bounces_) each.of = nullptr;
+}
+
+}  // namespace tutti

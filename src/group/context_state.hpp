@@ -1,0 +1,126 @@
+// The inside of a context: loop, thread, transport, acceptor. Groups share it, so it outlives the last communicator.
+#pragma once
+
+#include "algorithm/catalogue.hpp"
+#include "base/process.hpp"
+#include "base/quiet_thread.hpp"
+#include "validation/borrowed_memory.hpp"
+#include "handshake/link_acceptor.hpp"
+#include "runtime/background.hpp"
+#include "runtime/dependent.hpp"
+#include "runtime/mailbox.hpp"
+#include "transport/arena.hpp"
+
+#include <tutti/context_options.hpp>
+#include <tutti/future.hpp>
+#include <tutti/shared_array.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace tutti::detail {
+
+/// A loop with a thread that runs it for as long as it lives.
+class progress_thread {
+public:
+    progress_thread() : thread_([this] { loop_.run(); }) {}
+    ~progress_thread() {
+        loop_.stop();
+        thread_.join();
+    }
+    event_loop& loop() noexcept { return loop_; }
+
+private:
+    event_loop loop_;
+    quiet_thread thread_;
+};
+
+class group;
+
+class [[gnu::visibility("hidden")]] context_state : public std::enable_shared_from_this<context_state> {
+public:
+    explicit context_state(context_options options);
+    context_state(event_loop& progress, std::unique_ptr<transport> network, context_options options);
+    ~context_state();
+
+    event_loop& loop() noexcept { return *loop_; }
+    /// Where it was made: in a process that was forked since, it is left alone.
+    const birthplace& made() const noexcept { return made_; }
+    void check_process() const {
+        if (!made_.here()) throw made_.foreign("context");
+    }
+    /// Of the further threads that were asked for; they run for as long as groups do.
+    std::vector<event_loop*> further_loops();
+    bool embedded() const noexcept { return !own_loop_; }
+    const context_options& options() const noexcept { return options_; }
+    /// In the checking mode: what calls under way have borrowed; else null.
+    const std::shared_ptr<borrowed_memory>& borrowed() const noexcept { return borrowed_; }
+    /// Before joining, the same on all ranks: algorithms that groups take whatever they cost.
+    void force(std::vector<const algorithm*> which) { forced_ = std::move(which); }
+    const std::vector<const algorithm*>& forced() const noexcept { return forced_; }
+    /// From any thread; runs on the loop, or says false.
+    bool send(std::function<void()> letter) { return made_.here() && letters_.send(std::move(letter)); }
+
+    /// From any thread: memory that ranks of this host can read, where they can.
+    arena_memory allocate(std::size_t bytes);
+
+    // On the loop.
+    /// The transport, listening at `address` if there is none yet.
+    transport& network(const std::string& address);
+    bool has_network() const noexcept { return network_ != nullptr; }
+    /// Whether it was made here, and not given.
+    bool own_network() const noexcept { return own_network_; }
+    link_acceptor& acceptor() noexcept { return *acceptor_; }
+    /// Whoever is to hear what works otherwise than it might.
+    void tell(const std::string& sentence) const;
+    background& work() noexcept { return work_; }
+    /// The last call of rank 0 that a join of this job has answered.
+    std::uint64_t& last_call(std::uint64_t job) { return last_calls_[job]; }
+    void add(group& which) { groups_.push_back(&which); }
+    void remove(group& which, link_destination& guest) noexcept;
+    const std::vector<group*>& groups() const noexcept { return groups_; }
+
+    /// Ends everything; blocks only until the loop's current turn is over. Any thread but the loop's own, unless embedded.
+    void stop() noexcept;
+    bool stopped() const noexcept { return stopped_; }
+
+private:
+    /// Stops a context whose loop, or the host of that, is destroyed first.
+    class end_with_loop final : dependent {
+    public:
+        end_with_loop(event_loop& loop, context_state& of) : dependent(loop), of_(of) {}
+
+    private:
+        void loop_goes() noexcept override { of_.stop(); }
+
+        context_state& of_;
+    };
+
+    void end_all() noexcept;
+
+    const birthplace made_;
+    const context_options options_;
+    const std::shared_ptr<borrowed_memory> borrowed_ = options_.check ? std::make_shared<borrowed_memory>() : nullptr;
+    const std::shared_ptr<arena> arena_;
+    std::atomic<bool> told_of_arena_{false};
+    std::vector<const algorithm*> forced_;
+    std::vector<std::unique_ptr<progress_thread>> further_;
+    std::unique_ptr<event_loop> own_loop_;
+    event_loop* loop_;
+    const bool own_network_ = true;
+    std::unique_ptr<transport> network_;
+    std::unique_ptr<link_acceptor> acceptor_;
+    std::vector<group*> groups_;
+    std::map<std::uint64_t, std::uint64_t> last_calls_;
+    mailbox letters_;
+    background work_;
+    std::atomic<bool> stopped_{false};
+    std::optional<end_with_loop> with_loop_;  // where the loop is that of its user
+    quiet_thread thread_;
+};
+
+}  // namespace tutti::detail

@@ -1,0 +1,328 @@
+#include "group/group.hpp"
+
+#include "base/descriptors.hpp"
+#include "handshake/greeting.hpp"
+#include "group/context_state.hpp"
+#include "group/spawn.hpp"
+
+#include <tutti/sleep.hpp>
+#include <tutti/when_all.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace tutti::detail {
+namespace {
+
+engine_settings with_warning(engine_settings all, duration stall_warning) {
+    all.stall_warning = stall_warning;
+    return all;
+}
+
+}  // namespace
+
+group::group(std::shared_ptr<context_state> context, membership who)
+    : context_(std::move(context)),
+      who_(std::move(who)),
+      engine_(new class engine(context_->loop(), engine_identity{who_.name, who_.epoch, who_.me, size(), who_.hosts},
+                               with_warning(who_.settings, context_->options().stall_warning), *this, context_->further_loops())),
+      control_(context_->loop(), who_.me, size(), who_.epoch, *this),
+      monitor_(context_->loop(), who_.me, size(), control_, *this),
+      passages_(who_.addresses.size() * static_cast<std::size_t>(lane_kinds - 1 + who_.settings.lanes)),
+      present_(who_.addresses.size()),
+      work_(context_->loop()) {
+    present_[static_cast<std::size_t>(who_.me)] = true;
+    context_->add(*this);
+    if (size() > 1) context_->acceptor().add(*this);
+}
+
+group::~group() {
+    if (context_->stopped()) return;  // ended already, and the loop may be gone
+    end();
+    context_->remove(*this, *this);
+}
+
+failure group::foreign() const {
+    report why = made().foreign("communicator").details();
+    why.local = who_.me;
+    why.communicator = who_.name;
+    return failure(std::move(why));
+}
+
+hello group::hello_to(rank peer, lane_id which) const noexcept { return {who_.job, who_.id, who_.epoch, who_.me, peer, static_cast<int>(who_.addresses.size()), which}; }
+
+/// Further bulk lanes stand behind the first of each kind.
+group::passage& group::passage_to(rank peer, lane_id which) noexcept {
+    const int index = which.index == 0 ? static_cast<int>(which.kind) : lane_kinds - 1 + which.index;
+    return passages_[static_cast<std::size_t>(peer * (lane_kinds - 1 + who_.settings.lanes) + index)];
+}
+
+/// Who is not there, and then who is heard by way of those.
+std::pair<std::string, std::string> group::missing(const std::vector<bool>& there) const {
+    std::vector<rank> gone, behind;
+    for (rank each = 0; each < size(); ++each)
+        if (!there[static_cast<std::size_t>(each)])
+            (there[static_cast<std::size_t>(control::next_towards(who_.me, each))] ? gone : behind).push_back(each);
+    return {name_ranks(gone), behind.empty() ? "" : fmt::format(", nor did {}, by way of others that are missing", name_ranks(behind))};
+}
+
+// ---- links
+
+/// Two ranks may dial each other for the same lane at once: the lower rank's call is the one that counts.
+reply group::admit(const hello& from) {
+    if (from.epoch != who_.epoch) return {answer::refused, fmt::format("epoch {} is over, this is epoch {}", from.epoch, who_.epoch)};
+    if (from.size != size()) return {answer::refused, fmt::format("you say {} ranks, here are {}", from.size, size())};
+    if (from.to != who_.me) return {answer::refused, fmt::format("you call rank {}, this is rank {}", from.to, who_.me)};
+    if (from.from < 0 || from.from >= size() || from.from == who_.me) return {answer::refused, fmt::format("there is no peer of rank {}", from.from)};
+    if (from.lane.index >= lanes_of(from.lane.kind, who_.settings.lanes)) return {answer::refused, fmt::format("lanes for bulk data are {} here", who_.settings.lanes)};
+    if (from.lane == lane_kind::control && from.from != 0 && !control::is_parent(who_.me, from.from))
+        return {answer::refused, fmt::format("rank {} is not the parent of rank {}", who_.me, from.from)};
+    if (closed_) return {answer::refused, fmt::format("rank {} has left", who_.me)};
+    if (failure_ && from.lane != lane_kind::control) return {answer::refused, failure_->cause};
+    passage& way = passage_to(from.from, from.lane);
+    if (way == passage::entering || way == passage::open)
+        return from.lane == lane_kind::control ? reply{answer::refused, fmt::format("there is a rank {} already", from.from)} : reply{answer::crossed, {}};
+    if (way == passage::dialling && who_.me < from.from) return {answer::crossed, {}};
+    way = passage::entering;
+    return {answer::welcome, {}};
+}
+
+void group::enter(const hello& from, std::unique_ptr<link> over) { admit(from.from, from.lane, std::move(over)); }
+
+void group::admit(rank peer, lane_id which, std::unique_ptr<link> over) {
+    passage_to(peer, which) = passage::open;
+    if (closed_) return;
+    if (which != lane_kind::control) {
+        engine_->attach(peer, which, std::move(over));
+        return;
+    }
+    control_.attach(peer, std::move(over));
+}
+
+void group::wanted(rank peer, lane_kind kind) noexcept {
+    if (has_left(peer)) {
+        heard_goodbye(peer);  // again: now somebody waits for it
+        return;
+    }
+    if (passage_to(peer, kind) == passage::none) work_.start(dial_all(peer, kind));
+}
+
+/// One after the other: a rank that many others call at once has one link of each of them in its handshake.
+task<> group::dial_all(rank peer, lane_kind kind) {
+    for (int index = 0; index < lanes_of(kind, who_.settings.lanes) && !failure_ && !closed_ && !has_left(peer); ++index)
+        if (const lane_id which(kind, index); passage_to(peer, which) == passage::none) {
+            auto dialling = dial(peer, which);
+            co_await std::move(dialling);
+        }
+}
+
+task<> group::dial(rank peer, lane_id which) {
+    passage_to(peer, which) = passage::dialling;
+    const time_point deadline = later(context_->loop().now(), context_->options().connect);
+    auto opened = co_await open_link(context_->network({}), who_.addresses[static_cast<std::size_t>(peer)], hello_to(peer, which), deadline);
+    if (failure_ || closed_) co_return;
+    if (opened && *opened) {
+        admit(peer, which, std::move(*opened));
+    } else if (!opened && out_of_descriptors(opened.failure().code())) {
+        fail_everywhere(without_descriptor(fmt::format("a link to rank {}", peer), opened.failure().code()));
+    } else if (!opened && passage_to(peer, which) == passage::dialling) {
+        // A peer that has died or left is reported by the control tree, which knows better why; wait for its word.
+        co_await sleep_for(context_->options().lost_link);
+        if (failure_ || closed_ || has_left(peer) || passage_to(peer, which) != passage::dialling) co_return;  // it may have called back
+        report why = opened.failure().details();
+        if (why.code == error::peer_died || why.code.category() != error_category()) why.code = error::refused;  // it lives, says the tree
+        fail_everywhere(std::move(why));
+    }
+}
+
+// ---- failure
+
+void group::note_failure(report why) noexcept {
+    failure_ = std::move(why);
+    changed_.notify_all();
+    tell_watchers();
+    monitor_.end_all(told());
+}
+
+void group::fail_everywhere(report why) noexcept {
+    if (failure_ || closed_) return;
+    if (auto known = engine_->failed()) why = std::move(*known);  // with which operations have ended
+    control_.spread(why);
+    engine_->fail(why);
+    note_failure(std::move(why));
+}
+
+void group::failed(const report& why) noexcept {
+    if (failure_) return;
+    control_.spread(why);
+    note_failure(why);
+}
+
+void group::heard_failure(report why) noexcept {
+    if (failure_ || closed_) return;
+    if (auto known = engine_->failed()) why = std::move(*known);  // with which operations have ended
+    engine_->fail(why);
+    note_failure(std::move(why));
+}
+
+future<> group::watch() {
+    if (!made().here()) return failed_future(foreign());
+    auto ends = std::make_shared<watcher>();
+    // Who no longer wants to know is told on the loop, like everybody else.
+    auto made = make_future<void>([context = context_, asked = std::weak_ptr(ends)] {
+        (void)context->send([asked] {
+            const auto known = asked.lock();
+            if (!known) return;
+            if (*known) (*known)->fail(tutti::failure(error::cancelled, "the watch was given up"));
+            known->reset();
+        });
+    });
+    ends->emplace(std::move(made.second));
+    const bool sent = context_->send([this, ends] {
+        std::erase_if(watchers_, [](const auto& each) { return !*each; });  // given up since
+        watchers_.push_back(ends);
+        if (failure_ || closed_) tell_watchers();
+    });
+    if (!sent) ends->reset();
+    return std::move(made.first);
+}
+
+future<> group::enter(duration deadline, const char* label) {
+    if (!made().here()) return failed_future(foreign());
+    auto call = std::make_shared<monitor::call>();
+    // Told on the loop, when the barrier may be over, and this group with it.
+    auto made = make_future<void>([context = context_, asked = std::weak_ptr(call)] {
+        (void)context->send([asked] {
+            const auto known = asked.lock();
+            if (known && known->ends && known->at) known->at->give_up(*known);
+        });
+    });
+    call->within = deadline == duration{} ? context_->options().operation : deadline;
+    if (label) call->label = label;
+    call->ends.emplace(std::move(made.second));
+    const bool sent = context_->send([this, call] {
+        call->at = &monitor_;
+        call->number = ++entered_;
+        call->since = context_->loop().now();
+        if (failure_ || closed_) monitor_.end(*call, told());
+        else monitor_.arrive(call);
+    });
+    if (!sent) call->ends.reset();
+    return std::move(made.first);
+}
+
+report group::without_descriptor(std::string_view for_what, const std::error_code& why) const {
+    report told;
+    told.code = error::system;
+    told.root = who_.me;
+    told.peers = {who_.me};
+    told.cause = fmt::format("rank {} has {}", who_.me, no_descriptor_left(for_what, why));
+    return told;
+}
+
+/// The failure as this rank tells it.
+report group::told() const {
+    report why = failure_.value_or(report{});
+    if (!failure_) {
+        why.code = error::closed;
+        why.cause = "the communicator was closed";
+    }
+    why.local = who_.me;
+    why.communicator = who_.name;
+    why.epoch = who_.epoch;
+    return why;
+}
+
+void group::tell_watchers() noexcept {
+    const tutti::failure why(told());
+    for (auto& each : std::exchange(watchers_, {})) {
+        if (*each) (*each)->fail(why);
+        each->reset();
+    }
+}
+
+/// A crashed process loses its control link too, and a failing one announces why before it goes. Only when neither is heard of in time
+/// is the link's end the cause.
+void group::link_lost(rank peer, lane_id which, std::error_code why) noexcept { work_.start(judge(peer, which, why)); }
+
+task<> group::judge(rank peer, lane_id which, std::error_code code) {
+    // What this rank lacks only it knows; the others may take it for dead soon.
+    if (code != error::system && !out_of_descriptors(code)) co_await sleep_for(context_->options().lost_link);
+    if (failure_ || closed_) co_return;
+    if (has_left(peer)) {  // before it had this lane, or the lane broke afterwards
+        engine_->peer_left(peer, which);
+        co_return;
+    }
+    report why;
+    if (out_of_descriptors(code)) {
+        fail_everywhere(without_descriptor(fmt::format("the memory that rank {} shares with it", peer), code));
+        co_return;
+    }
+    const bool ours = code == error::system;  // what the peer shares could not be taken
+    why.code = ours ? error::system : error::peer_died;
+    why.root = ours ? who_.me : peer;
+    why.peers = {why.root};
+    why.cause = ours ? fmt::format("rank {} cannot take the memory that rank {} shares with it ({})", who_.me, peer, code.message())
+                     : fmt::format("rank {} died: rank {} lost its link to it ({})", peer, who_.me, code.message());
+    fail_everywhere(std::move(why));
+}
+
+// ---- leaving
+
+/// A goodbye may be heard in the middle of a control lane's work, so the engine is told afterwards.
+void group::heard_goodbye(rank who) noexcept {
+    if (departing_.empty()) context_->loop().post(on_departure_);
+    departing_.push_back(who);
+}
+
+void group::announce_departures() noexcept {
+    // A lane that is there brings the goodbye in its place, behind the data; one that is being made has a while to do so.
+    const std::vector<rank> gone = std::exchange(departing_, {});
+    for (const rank who : gone)
+        for (const lane_kind kind : {lane_kind::bulk, lane_kind::small, lane_kind::point})
+            for (int index = 0; index < lanes_of(kind, who_.settings.lanes); ++index) {
+                const lane_id which(kind, index);
+                if (passage_to(who, which) == passage::none) engine_->peer_left(who, which);
+                else if (passage_to(who, which) != passage::open) work_.start(see_off(who, which));
+            }
+    for (const rank who : gone) monitor_.departed(who);
+    changed_.notify_all();
+}
+
+/// It may have sent its data and left while this lane was being made: then the lane comes later than the word of the tree, or never.
+task<> group::see_off(rank who, lane_id which) {
+    co_await sleep_for(context_->options().lost_link);
+    if (!failure_ && !closed_ && passage_to(who, which) != passage::open) engine_->peer_left(who, which);
+}
+
+void group::warn(const std::string& sentence) const {
+    const std::string name = who_.name == membership().name ? "" : fmt::format(" of '{}'", who_.name);
+    context_->tell(fmt::format("rank {}{}: {}", who_.me, name, sentence));
+}
+
+void group::shut() noexcept {
+    closed_ = true;
+    engine_->shut_down();
+    control_.close();
+    tell_watchers();
+    monitor_.end_all(told());
+}
+
+void group::end() noexcept {
+    leave();
+    work_.clear();
+    context_->loop().withdraw(on_departure_);
+    departing_.clear();
+    monitor_.end_all(told());
+    control_.let_go();
+}
+
+void group::leave() noexcept {
+    if (closed_) return;
+    engine_->drop();
+    if (auto why = engine_->failed()) failed(*why);
+    if (!failure_) engine_->say_goodbye();
+    shut();
+}
+
+}  // namespace tutti::detail

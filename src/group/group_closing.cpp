@@ -1,0 +1,103 @@
+// How a group closes: it waits for what is pending, says goodbye, and waits for the goodbyes of the others.
+#include "group/group.hpp"
+#include "group/context_state.hpp"
+#include "group/reminder.hpp"
+#include "group/spawn.hpp"
+
+#include <tutti/sleep.hpp>
+#include <tutti/when_all.hpp>
+
+#include <fmt/format.h>
+
+namespace tutti::detail {
+
+static constexpr duration idle_poll = std::chrono::microseconds(500);  // of a communicator that is being closed
+
+task<> group::until_idle(time_point limit) {
+    while ((!engine_->idle() || monitor_.pending()) && !failure_ && context_->loop().now() < limit) co_await sleep_for(idle_poll);
+}
+
+task<> group::until_all_left(time_point limit) {
+    while ((!control_.all_left() || adopting_ > 0) && !failure_) {
+        try {
+            co_await with_deadline(changed_.wait(), limit);
+        } catch (const failure& why) {
+            if (why.code() != error::timed_out) throw;
+            co_return;
+        }
+    }
+    while (!control_.flushed() && context_->loop().now() < limit) co_await sleep_for(idle_poll);  // others wait for what is passed on
+}
+
+future<> group::start_close(duration within) {
+    if (!made().here()) return failed_future(foreign());
+    closes_.store(true, std::memory_order_relaxed);
+    auto ends = make_future<void>();
+    auto closing = std::make_shared<task<>>(fulfil(close(within), std::move(ends.second)));
+    // In the group's own background: when the group goes first, the future ends.
+    (void)context_->send([this, closing] { work_.start(std::move(*closing)); });
+    return std::move(ends.first);
+}
+
+report group::about_closing(std::string cause) const {
+    report why;
+    why.code = error::timed_out;
+    why.operation = "close";
+    why.communicator = who_.name;
+    why.local = who_.me;
+    why.cause = std::move(cause);
+    return why;
+}
+
+/// A last call that waits for nobody ends well where others left it out, and nothing comes after it that would tell.
+std::optional<report> group::uneven_calls() const {
+    const auto first = control_.calls_of(0);
+    for (rank each = 1; each < size() && first; ++each)
+        if (const auto calls = control_.calls_of(each); calls && *calls != *first) {
+            report why = about_closing(fmt::format(
+                "rank 0 had called {} collectives, with those of splits and reducers, when it closed its communicator, rank {} {}", *first,
+                each, *calls));
+            why.code = error::mismatch;
+            why.peers = {0, each};
+            return why;
+        }
+    return {};
+}
+
+/// Who has something under way for too long fails with it on all ranks: a goodbye would say that nothing is missing.
+task<> group::close(duration within) {
+    if (closed_) co_return;
+    const time_point limit = later(context_->loop().now(), within);
+    const auto tell = [this](double seconds) { warn(fmt::format("close has waited {:.0f} s for {}", seconds, awaited_to_close())); };
+    const reminder slow(context_->loop(), context_->options().stall_warning, tell);
+    co_await until_idle(limit);
+    auto open = engine_->unfinished();
+    if (!open) open = monitor_.unfinished();
+    if (open && !failure_) {
+        report why = about_closing(fmt::format("rank {} closed its communicator, in which {} did not end in time", who_.me, *open));
+        why.root = who_.me;
+        why.peers = {who_.me};
+        fail_everywhere(std::move(why));
+    }
+    if (!failure_) {
+        engine_->say_goodbye();
+        control_.say_goodbye(engine_->calls());
+        co_await until_all_left(limit);
+    }
+    const bool left = control_.all_left();
+    const std::optional<report> unequal = uneven_calls();
+    shut();
+    if (failure_) throw failure(told());
+    if (unequal) throw failure(*unequal);
+    if (left) co_return;
+    const auto [who, behind] = missing(control_.left());
+    throw failure(about_closing(fmt::format("{} did not say goodbye in time{}", who, behind)));
+}
+
+std::string group::awaited_to_close() const {
+    if (auto open = engine_->unfinished()) return "the end of " + *open;
+    if (auto open = monitor_.unfinished()) return "the end of " + *open;
+    return missing(control_.left()).first;
+}
+
+}  // namespace tutti::detail

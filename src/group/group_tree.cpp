@@ -1,0 +1,141 @@
+// The control tree of a group: how it forms, and how rank 0 mends it when ranks leave without waiting for the others.
+#include "base/descriptors.hpp"
+#include "handshake/greeting.hpp"
+#include "group/group.hpp"
+#include "group/context_state.hpp"
+#include "group/reminder.hpp"
+
+#include <tutti/sleep.hpp>
+#include <tutti/when_all.hpp>
+
+#include <fmt/format.h>
+
+namespace tutti::detail {
+namespace {
+
+constexpr duration first_patience = std::chrono::milliseconds(10);  // with an orphan; most answer, or do not listen, at once
+
+}  // namespace
+
+task<> group::call_parent(time_point deadline) {
+    const rank parent = control::parent_of(who_.me);
+    passage_to(parent, lane_kind::control) = passage::dialling;
+    auto opened = co_await open_link(context_->network({}), who_.addresses[static_cast<std::size_t>(parent)],
+                                     hello_to(parent, lane_kind::control), deadline);
+    if (opened && *opened) {
+        admit(parent, lane_kind::control, std::move(*opened));
+        co_return;
+    }
+    report why = opened ? report{} : opened.failure().details();
+    if (why.code == error::peer_died) {  // or it lacks something, and says so elsewhere
+        co_await sleep_for(context_->options().lost_link);
+        if (failure_) throw failure(told());
+    }
+    if (out_of_descriptors(why.code)) why = without_descriptor(fmt::format("a link to rank {}", parent), why.code);
+    why.local = who_.me;
+    if (opened) why.code = error::protocol_error, why.cause = fmt::format("rank {} called rank {}, which is its child", parent, who_.me);
+    if (context_->loop().now() >= deadline) why.code = error::rendezvous_timeout;
+    why.operation = fmt::format("join {}", who_.name);
+    if (why.code != error::cancelled) control_.spread(why);  // to children that are here already
+    throw failure(std::move(why));
+}
+
+bool group::complete() const noexcept {
+    return who_.me == 0 ? std::find(present_.begin(), present_.end(), false) == present_.end() : formed_;
+}
+
+failure group::late() const {
+    report why;
+    why.code = error::rendezvous_timeout;
+    why.operation = fmt::format("join {}", who_.name);
+    why.local = who_.me;
+    why.communicator = who_.name;
+    if (who_.me != 0) {
+        why.cause = "rank 0 did not say in time that all ranks have come";
+        return failure(std::move(why));
+    }
+    const auto [who, behind] = missing(present_);
+    why.cause = fmt::format("{} of {} did not come in time{}", who, size(), behind);
+    return failure(std::move(why));
+}
+
+task<> group::until_formed(time_point deadline) {
+    while (!complete() && !failure_) {
+        try {
+            co_await with_deadline(changed_.wait(), deadline);
+        } catch (const failure& why) {
+            if (why.code() != error::timed_out) throw;
+            const failure mine = late();
+            if (who_.me == 0) control_.spread(mine.details());
+            throw mine;
+        }
+    }
+}
+
+std::string group::awaited_to_form() const {
+    return who_.me == 0 ? missing(present_).first : std::string("rank 0, which has not said that all ranks have come");
+}
+
+task<> group::form(time_point deadline) {
+    const auto tell = [this](double seconds) { warn(fmt::format("join has waited {:.0f} s for {}", seconds, awaited_to_form())); };
+    const reminder slow(context_->loop(), context_->options().stall_warning, tell);
+    if (who_.me != 0) {
+        control_.say_entered(0, {});
+        co_await call_parent(deadline);
+        deadline = later(deadline, std::chrono::seconds(1));  // to hear from rank 0 who is missing
+    }
+    co_await until_formed(deadline);
+    if (failure_ && !formed_) throw failure(told());  // one that has formed, and failed since, has formed on all ranks
+    if (who_.me == 0) control_.say_release(0);
+}
+
+void group::heard_entered(rank who, std::uint64_t number, duration within) noexcept {
+    if (failure_ || closed_) return;
+    if (number > 0) return monitor_.heard_entered(who, number, within);
+    present_[static_cast<std::size_t>(who)] = true;
+    changed_.notify_all();
+}
+
+void group::heard_release(std::uint64_t number) noexcept {
+    if (failure_ || closed_) return;
+    formed_ = true;
+    changed_.notify_all();
+    if (number > 0) monitor_.heard_release(number);
+}
+
+/// Its children hear of the others through rank 0 from now on.
+void group::heard_gone(rank who) noexcept {
+    for (const rank child : {2 * who + 1, 2 * who + 2}) {
+        if (child >= size() || control_.gone(child)) continue;
+        ++adopting_;
+        work_.start(adopt(child));
+    }
+}
+
+/// Whoever does not listen any more is gone, too. One that cannot be reached may be slow.
+task<> group::adopt(rank orphan) {
+    co_await yield();  // the control lanes are at work
+    if (passage& way = passage_to(orphan, lane_kind::control); way == passage::none && !closed_) {
+        way = passage::dialling;
+        const std::string& address = who_.addresses[static_cast<std::size_t>(orphan)];
+        const time_point limit = later(context_->loop().now(), context_->options().connect);
+        result<std::unique_ptr<link>> opened = failure(error::timed_out, "");
+        for (duration patience = first_patience;
+             !opened && opened.failure().code() == error::timed_out && context_->loop().now() < limit && !closed_; patience *= 2) {
+            const time_point connected = std::min(limit, later(context_->loop().now(), patience));
+            opened = co_await open_link(context_->network({}), address, hello_to(orphan, lane_kind::control), connected, limit);
+        }
+        if (opened && *opened) admit(orphan, lane_kind::control, std::move(*opened));
+        else if (!closed_) control_.note_gone(orphan);
+    }
+    --adopting_;
+    changed_.notify_all();
+}
+
+/// Rank 0 that does not call has left itself, and did not wait either: nobody will say now who else has.
+task<> group::await_adoption() {
+    co_await sleep_for(context_->options().connect);
+    if (!closed_ && control_.orphan()) control_.note_gone(0);
+}
+
+}  // namespace tutti::detail

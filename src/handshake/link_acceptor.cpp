@@ -1,0 +1,105 @@
+#include "handshake/link_acceptor.hpp"
+
+#include "base/descriptors.hpp"
+#include "handshake/greeting.hpp"
+
+#include <tutti/sleep.hpp>
+#include <tutti/when_all.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tutti {
+namespace {
+
+constexpr std::size_t ended_limit = 256;
+
+}  // namespace
+
+link_acceptor::link_acceptor(event_loop& loop, transport& network, duration handshake, duration patience)
+    : loop_(loop), network_(network), handshake_(handshake), patience_(patience), work_(loop) {
+    work_.start(serve());
+}
+
+void link_acceptor::add(link_destination& group) {
+    groups_.push_back(&group);
+    changed_.notify_all();
+}
+
+void link_acceptor::remove(link_destination& group) noexcept {
+    if (std::erase(groups_, &group) == 0) return;
+    ended_.push_back(group.id());
+    if (ended_.size() > ended_limit) ended_.pop_front();
+}
+
+/// A group whose lanes for data are opened has formed: it would be here. One that was here does not come again: no two have the same name.
+bool link_acceptor::is_over(const hello& who) const noexcept {
+    return who.lane != lane_kind::control || std::find(ended_.begin(), ended_.end(), who.group) != ended_.end();
+}
+
+link_destination* link_acceptor::find(std::uint64_t id) noexcept {
+    const auto found = std::find_if(groups_.begin(), groups_.end(), [id](const link_destination* each) { return each->id() == id; });
+    return found == groups_.end() ? nullptr : *found;
+}
+
+task<> link_acceptor::serve() {
+    for (;;) {
+        auto next = co_await network_.accept();
+        if (!next) {
+            if (next.failure().code() == error::closed) co_return;
+            if (out_of_descriptors(next.failure().code())) exhausted(next.failure().code());
+            co_await sleep_for(std::chrono::milliseconds(10));  // out of descriptors, say: others may end meanwhile
+            continue;
+        }
+        ++half_open_;
+        work_.start(greet(std::move(*next)));
+        while (half_open_ >= half_open_limit) co_await room_.wait();  // who comes meanwhile waits in the system's queue
+        co_await yield();                                             // however many come at once, others have their turns
+    }
+}
+
+/// For which group the link would have been is not known.
+void link_acceptor::exhausted(std::error_code why) noexcept {
+    const auto all = groups_;
+    for (link_destination* each : all)
+        if (std::find(groups_.begin(), groups_.end(), each) != groups_.end()) each->exhausted(why);
+}
+
+/// A stranger, or one who says nothing, costs a link and nothing else.
+task<> link_acceptor::greet(std::unique_ptr<link> over) {
+    try {
+        co_await listen_and_answer(over);
+    } catch (const failure&) {
+        ++turned_away_;
+    }
+    --half_open_;
+    room_.notify_all();
+}
+
+task<> link_acceptor::listen_and_answer(std::unique_ptr<link>& over) {
+    auto heard = co_await with_deadline(hear_hello(*over), handshake_);
+    if (!heard && out_of_descriptors(heard.failure().code())) exhausted(heard.failure().code());
+    const hello who = std::move(heard).value();
+    reply what{answer::refused, fmt::format("this is another job than yours")};
+    link_destination* group = nullptr;
+    if (jobs_.contains(who.job)) {
+        // The other side may be quicker to form a communicator.
+        const time_point limit = later(loop_.now(), patience_);
+        while (!(group = find(who.group)) && !is_over(who) && loop_.now() < limit) {
+            try {
+                co_await with_deadline(changed_.wait(), limit);
+            } catch (const failure& why) {
+                if (why.code() != error::timed_out) throw;
+            }
+        }
+        if (group) what = group->admit(who);
+        else what.why = "no such communicator here";
+    }
+    const bool welcome = what.what == answer::welcome;
+    if (!welcome) ++turned_away_;
+    (co_await with_deadline(send_reply(*over, what), handshake_)).value();
+    if (welcome && (group = find(who.group))) group->enter(who, std::move(over));
+}
+
+}  // namespace tutti

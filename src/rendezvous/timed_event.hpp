@@ -1,0 +1,57 @@
+// One task waits for one event, with a deadline: whoever makes the event happen rings.
+#pragma once
+
+#include <tutti/detail/timer.hpp>
+#include <tutti/detail/waiting.hpp>
+
+namespace tutti {
+
+/// `const bool rung = co_await bell;` once. False: the deadline came first. A local of the task, so nobody rings it after its scope.
+class timed_event final : detail::waiting {
+public:
+    explicit timed_event(time_point deadline) noexcept : deadline_(deadline) {}
+    ~timed_event() { give_up(); }
+
+    /// On the loop; from the second time on nothing happens.
+    void set() noexcept {
+        if (set_) return;
+        set_ = true;
+        if (!waits_) return;
+        give_up();
+        end();
+    }
+
+    bool await_ready() const noexcept { return set_; }
+    template <detail::task_promise Promise>
+    bool await_suspend(std::coroutine_handle<Promise> who) {
+        return start(who.promise());
+    }
+    bool await_resume() const {
+        throw_if_cancelled();
+        return set_;
+    }
+    void explain(detail::explanation& out) const { out.line("an answer of the store"); }
+
+private:
+    bool start(detail::promise_base& who) {
+        if (!begin(who)) return false;
+        waits_ = true;
+        if (deadline_ != no_deadline) loop().start_timer(alarm_, deadline_);
+        return true;
+    }
+    void due() noexcept {
+        waits_ = false;
+        end();
+    }
+    void give_up() noexcept override {
+        waits_ = false;
+        if (alarm_.started()) loop().stop_timer(alarm_);
+    }
+
+    time_point deadline_;
+    bool set_ = false;
+    bool waits_ = false;
+    detail::alarm<&timed_event::due> alarm_{*this};
+};
+
+}  // namespace tutti

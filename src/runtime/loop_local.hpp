@@ -1,0 +1,19 @@
+// What a loop keeps on behalf of somebody else, for as long as it lives itself.
+#pragma once
+
+#include <tutti/event_loop.hpp>
+
+#include <memory>
+
+namespace tutti::detail {
+
+struct loop_local_value {
+    std::weak_ptr<const void> whose;
+    std::shared_ptr<void> what;
+};
+
+/// The place that `whose` has in `loop`: null at first. What is put there is destroyed with the loop, or later than `whose` when somebody
+/// else asks for a place. On the loop, or when nobody runs it.
+std::shared_ptr<void>& loop_local(event_loop& loop, const std::shared_ptr<const void>& whose);
+
+}  // namespace tutti::detail

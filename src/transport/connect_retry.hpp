@@ -1,0 +1,69 @@
+// One connect call: it is tried again and again, and when that ends without a link it tells why.
+#pragma once
+
+#include "transport/backoff.hpp"
+#include "transport/wake_call.hpp"
+
+#include <tutti/error.hpp>
+#include <tutti/task.hpp>
+
+#include <set>
+#include <string>
+
+namespace tutti {
+
+class connect_retry;
+
+/// The connect calls of one transport that are under way, so that closing it ends them.
+class connects_under_way {
+public:
+    void close() noexcept;
+
+private:
+    friend class connect_retry;
+    std::set<connect_retry*> open_;
+    bool closed_ = false;
+};
+
+class connect_retry {
+public:
+    connect_retry(event_loop& loop, connects_under_way& all, std::string address, time_point deadline, std::uint64_t seed);
+    connect_retry(const connect_retry&) = delete;
+    connect_retry& operator=(const connect_retry&) = delete;
+    ~connect_retry() { all_.open_.erase(this); }
+
+    /// Whether it is worth trying at all.
+    bool open() const noexcept { return !ended_; }
+    /// The last attempt failed because of `reason`. Waits; false when there is no other attempt.
+    task<bool> again(std::string reason, bool nobody_listens);
+    task<bool> pause(duration length);
+    /// The last attempt failed because of `reason`, as every other one would.
+    void give_up(std::string reason);
+
+    /// For an attempt that waits itself, until its work is done (true), its own time is up, or that of this call.
+    detail::runnable& work() noexcept { return call_; }
+    task<bool> worked(time_point limit);
+
+    /// Why there is no link.
+    failure why() const;
+
+private:
+    friend class connects_under_way;
+    void end(error code) noexcept {
+        if (open()) ended_ = code;
+    }
+
+    event_loop& loop_;
+    connects_under_way& all_;
+    const std::string address_;
+    const time_point begin_;
+    const time_point deadline_;
+    backoff pauses_;
+    wake_call call_;
+    int count_ = 0;
+    std::string reason_;
+    bool nobody_listens_ = false;
+    std::error_code ended_;
+};
+
+}  // namespace tutti
