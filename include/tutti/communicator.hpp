@@ -1,4 +1,4 @@
-// A group of ranks, and what they can do together.
+// A communicator: a group of ranks and the operations between them.
 #pragma once
 
 #include <tutti/detail/build.hpp>
@@ -37,7 +37,7 @@ struct group_deleter {
 
 }  // namespace detail
 
-/// Parts of communicator::exchange, of typed memory.
+/// Makes a part of communicator::exchange from typed memory.
 template <detail::offered Data>
 transfer send_to(Data&& from, rank peer, message_tag tag = 0) noexcept {
     return send_to(detail::reading<Data>(from), peer, tag);
@@ -47,73 +47,71 @@ transfer recv_from(Data&& to, rank peer, message_tag tag = 0, received* told = n
     return recv_from(detail::writing<Data>(to), peer, tag, told);
 }
 
-/// How one call differs from the others of its communicator.
+/// Options of one call.
 struct call_options {
-    duration deadline{};          // until the end, from the call, kept to 10 ms or so; 0: the communicator's default
-    const char* label = nullptr;  // told in messages; of a collective compared, see communicator; outlives the operation
-    bool allocated = false;       // a hint, the same on all ranks: the memory of every rank's buffers comes from `allocate`
-    places* place = nullptr;      // of a collective: it takes the next of these places in the order, instead of the one behind all calls
-    persistent* keep = nullptr;   // for the library: where the call is kept, instead of being issued; see persistent.hpp
+    duration deadline{};          // from the call to its end, kept to about 10 ms; 0: the communicator's default
+    const char* label = nullptr;  // appears in messages; of a collective, ranks compare it (see communicator). Outlives the operation
+    bool allocated = false;       // a hint, equal on all ranks: the buffers of every rank come from `allocate`
+    places* place = nullptr;      // of a collective: takes the next of these reserved places in the order of calls
+    persistent* keep = nullptr;   // for the library: the call is kept there and not issued (persistent.hpp)
 };
 
-/// The counts of a gather_v or scatter_v of which only the root has a list: `counts_at_root(counts)` there, `counts_at_root()` elsewhere.
+/// The counts of a gather_v or scatter_v that only the root knows: `counts_at_root(counts)` there, `counts_at_root()` elsewhere.
 struct counts_at_root {
     counts_at_root() = default;
     explicit counts_at_root(std::span<const std::size_t> all) noexcept : counts(all) {}
     std::span<const std::size_t> counts;
 };
 
-/// For `communicator::split`: this rank takes part in the call, and in no child.
+/// For `communicator::split`: this rank takes part in the call, but joins no child.
 inline constexpr std::nullopt_t no_color = std::nullopt;
 
-/// Ranks 0 to size - 1 and their collectives. Made by tutti::run, by context::join, or by split; closed with `close`.
+/// Ranks 0 to size() - 1 and their operations. tutti::run, context::join and split make one; `close` ends it.
 ///
-/// Order. All ranks call the collectives of a communicator in the same order. A call takes its place in that order when it returns, not
-/// when its future is awaited. When ranks disagree about an operation the communicator fails with error::mismatch on all of them: in that
-/// call, or, where a rank's part of it is done already, in the next one or in `close`.
+/// Order. All ranks call the collectives of a communicator in the same order. A call takes its place in that order before it returns, not
+/// when its future is awaited. Ranks that disagree about an operation fail the communicator with error::mismatch on all ranks. A rank that
+/// has already done its part sees that failure in its next call or in `close`.
 ///
-/// Labels. All ranks give a collective the same call_options::label, or all give none: two calls that agree in everything but that are
-/// error::mismatch as well, which names both labels. An empty label is none. Messages and monitored_barrier only tell their labels.
+/// Labels. All ranks give a collective the same call_options::label, or none does; an empty label is none. A difference is error::mismatch,
+/// which names both labels. Messages and monitored_barrier do not compare their labels.
 ///
-/// Memory. Buffers, and operators of the user's, are borrowed: they stay alive and untouched until the future ends. Counts are elements.
-/// An output may be the very memory of the input where a function says so; any other overlap is error::invalid_argument.
+/// Memory. Buffers and user-defined operators are borrowed: they stay alive and untouched until the future ends. Counts are elements. An
+/// output may be exactly the memory of the input where a function says so. Any other overlap is error::invalid_argument.
 ///
-/// Failure. The first failure on any rank fails the communicator on all of them: what is pending and what is called later ends with that
-/// cause. The content of outputs is then indeterminate; inputs are as they were. That holds for a call with wrong arguments too, because
-/// the other ranks wait for it. Cancelling an operation, or dropping its future before the end, fails the communicator as well; but a
-/// receive or a probe ends alone.
+/// Failure. The first failure on any rank fails the communicator on all ranks. Pending and later operations end with that cause. Outputs
+/// are then indeterminate; inputs are unchanged. Wrong arguments fail the communicator too, because the other ranks wait for the call. So
+/// does cancelling an operation, or dropping its future before the end; but a receive or a probe ends alone.
 ///
-/// Threads. Every function may be called from any thread; calls that race are put into some order, which the ranks must then share.
+/// Threads. Any thread may call any function. Calls that race are put into some order, which must be the same on all ranks.
 class communicator {
 public:
     communicator(const communicator&) = delete;
     communicator& operator=(const communicator&) = delete;
-    /// Does not block. Without a close() before, the other ranks are told: that this rank has left, or, when operations were pending (other
-    /// than probes), that it aborted them.
+    /// Does not block. Without a close() before, the other ranks learn that this rank has left or, if operations other than probes were
+    /// pending, that it aborted them.
     ~communicator();
 
     int rank() const noexcept;
     int size() const noexcept;
-    /// Hosts that its ranks are on, as the ranks say; the same number on all of them. Where several ranks share one of several hosts, some
-    /// algorithms combine within hosts first.
+    /// Returns the number of hosts that the ranks are on, equal on all ranks. If several hosts have several ranks each, some algorithms
+    /// combine within hosts first.
     int hosts() const noexcept;
     const std::string& name() const noexcept;
-    /// How this rank reaches another for collectives: "shm..." through shared memory, "address:port" over TCP. Empty for itself, and before
-    /// the first transfer between the two.
+    /// Returns how this rank reaches `peer` for collectives: "shm..." through shared memory, "address:port" over TCP. Empty for this rank
+    /// itself, and before the first transfer between the two.
     std::string route(tutti::rank peer) const;
 
-    /// `count` zeros in memory that the ranks of this host can read where it is: what is sent from there is not copied first. Any buffer may
-    /// be given to any operation; this one costs less, the least where all ranks' buffers are of this kind and call_options::allocated says
-    /// so. Where ranks share no memory it is ordinary memory, as is what a rank has of it beyond 256 GiB. Throws std::bad_alloc.
+    /// Returns `count` zeros in memory that all ranks of this host can read, so that sending from it saves a copy. Every operation takes
+    /// any buffer. This kind costs least when every rank uses it and sets call_options::allocated. Without shared memory, and beyond 256
+    /// GiB per rank, the memory is ordinary. Throws std::bad_alloc.
     template <element T>
     shared_array<T> allocate(std::size_t count) {
         return shared_array<T>(allocate_bytes(count, sizeof(T)), count);
     }
 
-    /// What `co_await` would give or throw, for an operation of this communicator; but this thread does nothing else until the end, not even
-    /// for its loop's other work: it makes the progress itself where it may, and neither yields nor sleeps. For few small operations, on a core
-    /// of one's own. Throws error::invalid_argument on the loop that makes this communicator's progress, where the future stays as it was, and
-    /// for an empty future.
+    /// Returns or throws what `co_await` would, but busy-waits: this thread makes the progress itself where it may. It neither yields,
+    /// sleeps, nor does other work of its loop. For few small operations on a core of one's own. Throws error::invalid_argument for an
+    /// empty future, and on the loop that makes this communicator's progress; there the future stays as it was.
     template <class T>
     T spin(future<T>&& started) {
         check_spin();
@@ -122,85 +120,84 @@ public:
         return detail::take<T>(*state.get());
     }
 
-    /// Combines `data` over all ranks, in place, on all ranks: the same bits everywhere.
+    /// Combines `data` over all ranks, in place. All ranks get the same bits.
     future<> all_reduce(buffer data, reduction op, call_options options = {});
-    /// The same out of place. `to` has as many elements as `from`, and may be `from`.
+    /// Combines out of place. `to` has as many elements as `from`, and may be `from`.
     future<> all_reduce(const_buffer from, buffer to, reduction op, call_options options = {});
-    /// Combines the buffers of `list` over all ranks, in place, as if they lay behind each other in one: one operation. They have one
-    /// element type and do not overlap; their number and sizes are the same on all ranks, and none, or an empty one, is as good as any
-    /// other. The list itself is copied by the call.
+    /// Combines the buffers of `list` in place, in one operation, as if they were one buffer. They have one element type and do not
+    /// overlap. Their number and sizes are the same on all ranks; the list and its buffers may be empty. The call copies the list.
     future<> all_reduce(std::span<const buffer> list, reduction op, call_options options = {});
-    /// For `all_reduce({one, other}, sum)` with buffers or spans; of vectors and arrays `buffers` makes a list. To be awaited in a statement of its
-    /// own: GCC before 13 does not compile a list in braces within a co_await, but does compile `buffers` there.
+    /// For `all_reduce({one, other}, sum)` with buffers or spans; `buffers` makes a list of vectors and arrays. Await it in a statement of
+    /// its own: GCC before 13 does not compile a braced list within a co_await. It does compile `buffers` there.
     future<> all_reduce(std::initializer_list<buffer> list, reduction op, call_options options = {}) {
         return all_reduce(std::span<const buffer>(list.begin(), list.size()), op, options);
     }
     /// Copies the root's `data` to all ranks.
     future<> broadcast(buffer data, tutti::rank root, call_options options = {});
-    /// Combines `data` over all ranks, in place on the root; on the other ranks it is only read.
+    /// Combines `data` over all ranks, in place on the root. The other ranks' `data` is only read.
     future<> reduce(buffer data, reduction op, tutti::rank root, call_options options = {});
-    /// `to` is used on the root only, where it may be `from`; elsewhere it may be empty.
+    /// Combines out of place. `to` is used on the root only, where it may be `from`; elsewhere it may be empty.
     future<> reduce(const_buffer from, buffer to, reduction op, tutti::rank root, call_options options = {});
-    /// Puts every rank's `from` behind each other into `to`, which has size() times as many elements. `from` may be this rank's part of `to`.
+    /// Concatenates all ranks' `from`, in rank order, into `to` of size() times as many elements. `from` may be this rank's part of `to`.
     future<> all_gather(const_buffer from, buffer to, call_options options = {});
-    /// Combines `from`, of size() parts, over all ranks; rank r gets part r. `to` may be this rank's part of `from`.
+    /// Combines `from`, of size() equal parts, over all ranks; rank r gets part r. `to` may be this rank's part of `from`.
     future<> reduce_scatter(const_buffer from, buffer to, reduction op, call_options options = {});
-    /// Part p of `from` goes to rank p, and part p of `to` comes from rank p. No overlap.
+    /// Sends part p of `from` to rank p, and receives part p of `to` from rank p. They do not overlap.
     future<> all_to_all(const_buffer from, buffer to, call_options options = {});
-    /// Puts every rank's `from` behind each other into the root's `to`, which has size() times as many elements. Elsewhere `to` is not used
-    /// and may be empty. On the root `from` may be its part of `to`.
+    /// Concatenates all ranks' `from`, in rank order, into the root's `to` of size() times as many elements. `to` is used on the root only,
+    /// and may be empty elsewhere. On the root `from` may be its part of `to`.
     future<> gather(const_buffer from, buffer to, tutti::rank root, call_options options = {});
-    /// Part r of the root's `from`, of size() parts, goes to rank r. Elsewhere `from` is not used and may be empty. On the root `to` may be
-    /// its part of `from`.
+    /// Sends part r of the root's `from`, of size() equal parts, to rank r. `from` is used on the root only, and may be empty elsewhere. On
+    /// the root `to` may be its part of `from`.
     future<> scatter(const_buffer from, buffer to, tutti::rank root, call_options options = {});
-    /// Combines `data` over the ranks up to and including this one, in place. There is no `avg` of some ranks: error::unsupported.
+    /// Combines `data` over the ranks up to and including this one, in place. `avg` is error::unsupported.
     future<> scan(buffer data, reduction op, call_options options = {});
-    /// The same out of place. `to` has as many elements as `from`, and may be `from`.
+    /// Combines out of place. `to` has as many elements as `from`, and may be `from`.
     future<> scan(const_buffer from, buffer to, reduction op, call_options options = {});
-    /// Combines `data` over the ranks before this one. Rank 0, which has none before it, gets what changes nothing: 0 for sum, bor, bxor and
-    /// premul, 1 for prod, all bits for band, the type's largest value for min and its smallest for max, which of floating types are the
-    /// infinities. A custom_op or an untyped_op says what its own is, on all ranks; without one the call is error::unsupported.
+    /// Combines `data` over the ranks before this one. Rank 0 gets the neutral element: 0 for sum, bor, bxor and premul, 1 for prod, all
+    /// bits for band, the type's largest value for min and its smallest for max (for floating types, the infinities). A custom_op or
+    /// untyped_op defines its own, on all ranks; without one the call is error::unsupported.
     future<> exclusive_scan(buffer data, reduction op, call_options options = {});
-    /// The same out of place. `to` has as many elements as `from`, and may be `from`.
+    /// Combines out of place. `to` has as many elements as `from`, and may be `from`.
     future<> exclusive_scan(const_buffer from, buffer to, reduction op, call_options options = {});
     /// Ends when every rank has called it.
     future<> barrier(call_options options = {});
-    /// A barrier that names in error::timed_out, on all ranks, all those who have not come within the shortest deadline of those who have. It
-    /// also says who does not even answer, as a stopped process, and whose word would come by way of it: of these nothing is known. A plain
-    /// barrier names only those this rank waits for itself. Independent of the order of collectives: the n-th call on one rank meets the
-    /// n-th on the others. Passes through rank 0 and allocates, so it is no barrier for inner loops.
+    /// Barrier whose error::timed_out names, on all ranks, every rank that is missing at the shortest deadline of those that came. It also
+    /// names ranks that do not answer at all, such as a stopped process, and ranks reached only through those; nothing is known of them. (A
+    /// plain barrier names only the ranks that this rank itself waits for.) It is independent of the order of collectives: the n-th call on
+    /// each rank belongs together. It passes through rank 0 and allocates, so do not use it in inner loops.
     future<> monitored_barrier(call_options options = {});
 
-    // With a count for each rank, in elements; 0 is one too. Parts lie behind each other without gaps, in the order of ranks. Counts are
-    // read during the call only. Where there is one list, all ranks give all of it, and lists that differ are error::mismatch.
+    // Collectives with a count of elements for each rank, which may be 0. Parts lie in rank order without gaps. Counts are read during the
+    // call only. Where there is one list, it is the same on all ranks; different lists are error::mismatch.
 
-    /// Puts every rank's `from`, of counts[rank()] elements, behind each other into `to`. `from` may be this rank's part of `to`.
+    /// Concatenates all ranks' `from`, of counts[rank()] elements, into `to`. `from` may be this rank's part of `to`.
     future<> all_gather_v(const_buffer from, buffer to, std::span<const std::size_t> counts, call_options options = {});
     /// Combines `from` over all ranks; rank r gets part r, of counts[r] elements. `to` may be this rank's part of `from`.
     future<> reduce_scatter_v(const_buffer from, buffer to, std::span<const std::size_t> counts, reduction op, call_options options = {});
     /// Like gather and scatter.
     future<> gather_v(const_buffer from, buffer to, std::span<const std::size_t> counts, tutti::rank root, call_options options = {});
     future<> scatter_v(const_buffer from, buffer to, std::span<const std::size_t> counts, tutti::rank root, call_options options = {});
-    /// The same where the root alone knows the counts; they are not used elsewhere. Another rank gives its own part only: `from` of a gather_v,
-    /// `to` of a scatter_v. Where the root's list has another count for it, that is error::mismatch, which names both ranks and counts. All
-    /// ranks call this form, or all call the other. Here a part travels as a whole, over one connection.
+    /// For counts that only the root knows; elsewhere `counts` is not used. Another rank gives its own part: `from` of a gather_v, `to` of
+    /// a scatter_v. If the root has another count for it, that is error::mismatch, naming both ranks and counts. All ranks call this form,
+    /// or all the other. A part travels as a whole, over one connection.
     future<> gather_v(const_buffer from, buffer to, counts_at_root counts, tutti::rank root, call_options options = {});
     future<> scatter_v(const_buffer from, buffer to, counts_at_root counts, tutti::rank root, call_options options = {});
-    /// Part p of `from`, of send_counts[p] elements, goes to rank p; part p of `to`, of recv_counts[p], comes from rank p. Where one rank
-    /// sends another number than the other receives, that is error::mismatch. No overlap.
+    /// Sends part p of `from`, of send_counts[p] elements, to rank p, and receives part p of `to`, of recv_counts[p], from rank p. If a
+    /// pair's counts differ, that is error::mismatch. `from` and `to` do not overlap.
     future<> all_to_all_v(const_buffer from, buffer to, std::span<const std::size_t> send_counts, std::span<const std::size_t> recv_counts,
                           call_options options = {});
 
-    // With a list of buffers, one for each rank, instead of parts that lie behind each other: made by `buffers`, or any span, vector or array of
-    // tutti::buffer. All have one type and the same count. Nothing is copied. A buffer that is written overlaps no other, but where a part may
-    // be the very memory of the other argument above, the list's buffer may. Lists are read during the call only. On the wire it is the same
-    // operation, so other ranks may call the other form.
+    // With a list of buffers, one for each rank, in place of adjacent parts: made by `buffers`, or a span, vector or array of
+    // tutti::buffer. All have one type and one count. Nothing is copied. A written buffer overlaps no other, but a list's buffer may be the
+    // other argument's memory where the part above may. Lists are read during the call only. Other ranks may call the other form: on the
+    // wire it is the same operation.
 
     template <class From, detail::buffer_list Parts>
     future<> all_gather(From&& from, const Parts& to, call_options options = {}) {
         return all_gather_parts(detail::input<From>(from), to, options);
     }
-    /// Elsewhere than on the root the list is not used and may be empty, here and in scatter.
+    /// Here and in scatter, the list is used on the root only, and may be empty elsewhere.
     template <class From, detail::buffer_list Parts>
     future<> gather(From&& from, const Parts& to, tutti::rank root, call_options options = {}) {
         return gather_parts(detail::input<From>(from), to, root, options);
@@ -215,29 +212,29 @@ public:
     }
     future<> all_to_all(std::span<const buffer> from, std::span<const buffer> to, call_options options = {});
 
-    // Messages, independent of collectives and of their order. A receive takes the first message that has its source and tag: messages
-    // with the same source and tag are received in the order of their sends, others stay until they are asked for. The receiver keeps
-    // short messages that nobody has asked for yet, so their sends end early; long ones wait with their sender.
+    // Messages are independent of collectives and their order. A receive takes the first message with its source and tag. Messages with one
+    // source and tag arrive in the order of their sends; a message waits until a receive asks for it. A short one waits at the receiver, so
+    // its send ends early; a long one waits at its sender.
 
-    /// To any rank, this one included. Ends when `data` is free again, which says nothing about the receiver. A send that is cancelled, is
-    /// dropped, or meets its deadline fails the communicator, because the receiver counts on the message.
+    /// Sends `data` to any rank, this one included. Ends when `data` is free again, which says nothing about the receiver. Cancelling or
+    /// dropping a send, or its deadline, fails the communicator, because the receiver counts on the message.
     future<> send(const_buffer data, tutti::rank to, message_tag tag = 0, call_options options = {});
-    /// The message may have fewer elements than `data`, and the result tells how many. One that has more is error::truncated, and one of
-    /// another element type error::mismatch. Either ends this receive alone: `data` stays as it was, the message is thrown away, and its
-    /// send ends well. A receive that is cancelled, is dropped, or meets its deadline also ends alone: `data` is not written any more, and
-    /// the message goes to the next receive that fits it, unless it is a long one that had been asked for, whose bytes are thrown away.
+    /// Receives a message of at most as many elements as `data`; the result has its count. A longer one is error::truncated, and one of
+    /// another element type error::mismatch. Either ends this receive alone: `data` stays as it was, the message is discarded, and its send
+    /// ends well. Cancelling or dropping a receive, or its deadline, also ends it alone. `data` is then no longer written, and the message
+    /// goes to the next receive that fits. But a long message that had been asked for is discarded.
     future<received> recv(buffer data, tutti::rank from, message_tag tag = 0, call_options options = {});
-    /// The same when a message has come already, and nothing otherwise. A short one ends at once; a long one is on its way.
+    /// Receives a message that has already come; otherwise returns nullopt. A short one ends at once; a long one is on its way.
     std::optional<future<received>> try_recv(buffer data, tutti::rank from, message_tag tag = 0, call_options options = {});
     /// Ends when a message is there that a receive with the same arguments would take, and leaves it there. Cancelling or dropping a probe,
-    /// or its deadline, ends nothing but the probe; so does error::peer_left, when no rank is left that could send.
+    /// its deadline, or error::peer_left (no rank is left that could send) ends the probe alone.
     future<received> probe(tutti::rank from, message_tag tag = 0, call_options options = {});
-    /// The same for a message that has come already. Throws `failure` when the communicator has failed.
+    /// Returns such a message if it has already come. Throws `failure` when the communicator has failed.
     std::optional<received> try_probe(tutti::rank from, message_tag tag = 0);
-    /// Starts all `parts` at once, made by send_to and recv_from; ends when all have. Their order matters only among sends to one rank with
-    /// one tag, and among receives that fit the same message. What a part receives into overlaps no other part. A receive that gets a message
-    /// which does not fit it fails the exchange, alone, when all other parts have ended. An exchange that ends early ends alone where only
-    /// receives of it are left, and fails the communicator where a send is.
+    /// Starts all `parts`, made by send_to and recv_from, at once; ends when all have ended. Their order matters only among sends to one
+    /// rank with one tag, and among receives that fit the same message. What a part receives into overlaps no other part. A message that
+    /// does not fit its receive fails the exchange alone, after all other parts have ended. An exchange cut short ends alone if only
+    /// receives are left; with a send left it fails the communicator.
     future<> exchange(std::span<const transfer> parts, call_options options = {});
     template <std::same_as<transfer>... Parts>
     future<> exchange(const Parts&... parts) {
@@ -245,38 +242,39 @@ public:
         return exchange(std::span<const transfer>(all));
     }
 
-    /// A communicator of the ranks that give the same `color`, ordered by `key` and then by rank here; a null pointer for those that give
-    /// `no_color`. All ranks call it; its exchange is under way when the call returns. The child works beside its parent and may outlive it.
-    /// Throws the parent's failure, and the child's, which ranks that have it already may have made fail; ranks in that are the child's. Its
-    /// name is "world/2.7" for color 7 in the second split of "world" (communicators of devices count, too).
+    /// Makes a communicator of the ranks that give the same `color`, ordered by `key`, then by rank here; null for ranks that give
+    /// `no_color`. All ranks call it; its exchange starts before the call returns. The child is independent of its parent and may outlive
+    /// it. Throws the parent's failure, or the child's if a rank that has it already has made it fail; that failure's ranks are the
+    /// child's. Color 7 in the second split of "world" is named "world/2.7" (device() counts as a split).
     task<std::unique_ptr<communicator>> split(std::optional<int> color, int key);
 
 #if TUTTI_GPU
-    /// The same ranks, for collectives on memory of devices: include <tutti/gpu/communicator.hpp>. All ranks call it; one without a device gives
-    /// the failure instead, and takes part with memory of the host. Throws, on all ranks, error::unsupported where NCCL was insisted on, naming
-    /// the rank that cannot use it and why, and error::invalid_argument naming two ranks that have the same device.
+    /// Returns the same ranks for collectives on device memory: include <tutti/gpu/communicator.hpp>. All ranks call it. A rank without a
+    /// device gives the failure, and takes part with host memory. Throws, on all ranks, error::unsupported if NCCL is required (naming the
+    /// rank that cannot use it and why), and error::invalid_argument if two ranks have one device (naming both).
     task<std::unique_ptr<gpu::communicator>> device(result<gpu::device> card);
     task<std::unique_ptr<gpu::communicator>> device(result<gpu::device> card, gpu::group_options options);
 #endif
 
-    /// The next `count` places in the order of collectives, at most 2^20, for calls that come later. All ranks reserve as many, in that order.
+    /// Reserves the next `count` places in the order of collectives, at most 2^20, for later calls. All ranks reserve as many, in that
+    /// order.
     places reserve(std::size_t count);
-    /// Ends when all collectives and messages that this rank has called before have ended, but for probes and monitored barriers. Not collective.
+    /// Ends when this rank's earlier collectives and messages have ended, except probes and monitored barriers. Not a collective.
     future<> sync();
-    /// Ends when the communicator has failed, with that failure, whether or not an operation is under way; or with error::closed when it is
-    /// closed. May be dropped.
+    /// Ends when the communicator fails, with that failure, even without a pending operation; or with error::closed when it is closed. May
+    /// be dropped.
     future<> watch();
-    /// Ends every operation on every rank with error::aborted and `reason`. Does not block; the second call changes nothing.
+    /// Ends every operation on every rank with error::aborted and `reason`. Does not block. A second call changes nothing.
     void abort(std::string reason);
-    /// Waits for what is pending, but for probes, says goodbye, and waits until all ranks have. Throws error::timed_out, naming who has not, when
-    /// that takes longer than `within`, error::mismatch where some ranks have called more collectives than others, and the failure of a
-    /// communicator that has failed; it is closed then too. What is pending here for so long fails it, on all ranks. Cancelling does
-    /// nothing; `within` is its limit.
+    /// Waits for this rank's pending operations except probes, then for all ranks to close. Closes in any case. Throws error::timed_out
+    /// after `within`, naming the missing ranks; an operation pending here for so long fails the communicator on all ranks. Throws
+    /// error::mismatch if some ranks have called more collectives, and the failure of a failed communicator. Cancelling has no effect;
+    /// `within` is the limit.
     task<> close(duration within = std::chrono::seconds(30));
 
-    // The same for typed memory: vectors, arrays and spans. Mixed types do not compile, nor does an operator that is known by its type
-    // (`sum`, premul_sum, a custom_op; not a reduce_op) and is not defined for the elements; the compiler says why in a sentence. Elements
-    // without a data_type of their own, such as structs, are moved as they are; a custom_op combines them.
+    // Overloads for typed memory: vectors, arrays and spans. Mixed types do not compile. Nor does an operator known by its type (`sum`,
+    // premul_sum, a custom_op; not a reduce_op) that is not defined for the elements; the compiler says why. Elements without a data_type,
+    // such as structs, are moved as they are; a custom_op combines them.
     template <detail::offered Data, class Op>
     future<> all_reduce(Data&& data, Op&& op, call_options options = {}) {
         return all_reduce(detail::writing<Data>(data), detail::reducing<Data>(std::forward<Op>(op)), options);

@@ -1,4 +1,4 @@
-// Work that goes on at the same time, and a place it cannot outlive.
+// Concurrent work, and a scope that it cannot outlive.
 #pragma once
 
 #include <tutti/detail/task_group.hpp>
@@ -15,26 +15,26 @@ namespace detail {
 class children_first;
 }
 
-/// The only way to start concurrent work: `scope nursery; nursery.start(child()); ...; co_await nursery.join();`
-/// The first error asks the other tasks to end; `join` waits for all and throws it. Leaving a scope whose tasks still run, or one of which
-/// has failed without a `join`, stops the program, so nothing may throw between `start` and `join`: where something can, use `with_scope`.
+/// Runs concurrent tasks; the only way to start them: `scope nursery; nursery.start(child()); ...; co_await nursery.join();` The first
+/// error cancels the other tasks; `join` waits for all and throws it. Leaving a scope that has running tasks, or an error and no `join`,
+/// stops the program. So nothing may throw between `start` and `join`; where something can, use `with_scope`.
 class scope {
 public:
-    /// On the loop this thread runs.
+    /// Uses the loop that this thread runs.
     scope();
     explicit scope(event_loop& loop) noexcept : children_(loop, detail::task_group::frames::owned) {}
 
-    /// Runs after what is queued now.
+    /// Starts `child` after the work that is queued on the loop.
     void start(task<> child);
-    /// Asks all tasks to end; `join` does not throw on that account.
+    /// Cancels all tasks; `join` does not throw because of that.
     void cancel() noexcept { children_.cancel(); }
-    /// Asks all tasks to end when `parent` is cancelled. `join` does this for the token of the task that joins.
+    /// Cancels all tasks when `parent` is cancelled. `join` does this for the token of the task that joins.
     void follow(cancel_token parent) noexcept { children_.follow(parent); }
-    /// `co_await nursery.join()`: when it ends, every task has ended. It may be called again after more were started.
+    /// Waits until every task has ended: `co_await nursery.join()`. More tasks may be started afterwards, and joined by another call.
     auto join() noexcept { return children_.join(); }
 
     std::size_t running() const noexcept { return children_.running(); }
-    /// The first is what `join` throws; the others came while the tasks were ending.
+    /// The first is the error that `join` throws; the others came while the tasks were ending.
     const std::vector<std::exception_ptr>& errors() const noexcept { return children_.errors(); }
     cancel_token token() noexcept { return children_.token(); }
     /// Adds an error from outside, as if a task had thrown it.
@@ -46,7 +46,8 @@ private:
 };
 
 namespace detail {
-/// Behind a body: where the frame of both is destroyed before they have ended, the children go first, which may use the body's parameters.
+/// Stands behind a body in its frame. If the frame is destroyed before body and children have ended, it destroys the children first,
+/// because they may use the body's parameters.
 class children_first {
 public:
     explicit children_first(scope& of) noexcept : of_(of) {}
@@ -61,7 +62,7 @@ private:
 };
 }  // namespace detail
 
-/// `co_await with_scope(body, arguments...)` runs `task<T> body(scope& nursery, arguments...)` and joins the scope however the body ends.
+/// Runs `task<T> body(scope& nursery, arguments...)` and joins the scope however the body ends: `co_await with_scope(body, arguments...)`.
 /// An error in a task cancels the body too. `body` is a function or a lambda without captures.
 template <class Body, class... Arguments>
 auto with_scope(Body body, Arguments... arguments) -> std::invoke_result_t<Body&, scope&, Arguments...> {

@@ -1,4 +1,4 @@
-// A piece of asynchronous work written as a coroutine: it starts when it is awaited, and ends before its awaiter goes on.
+// A piece of asynchronous work, written as a coroutine. It starts when it is awaited, and ends before its awaiter continues.
 #pragma once
 
 #include <tutti/detail/compiler.hpp>
@@ -13,11 +13,11 @@
 
 namespace [[gnu::visibility("default")]] tutti {
 
-/// Lazy: nothing happens before `co_await std::move(t)`, which is done exactly once. Exceptions come out of that await.
-/// A task runs on the loop of its awaiter and obeys its awaiter's cancellation.
+/// A lazy coroutine: it starts at `co_await std::move(t)`, which happens exactly once and throws the task's exceptions. A task runs on its
+/// awaiter's loop and obeys its awaiter's cancellation.
 ///
 /// The library's own tasks, such as communicator::close and context::join, are Asio operations too: `co_await world.close()` in a
-/// boost::asio::awaitable, or `world.close()(token)`. They run on the context's progress loop then. Include <tutti/asio.hpp>.
+/// boost::asio::awaitable, or `world.close()(token)`. They then run on the context's progress loop. Include <tutti/asio.hpp>.
 template <class T = void>
 class [[nodiscard]] task {
 public:
@@ -35,9 +35,9 @@ public:
 
     auto operator co_await() && noexcept { return awaiter(promise_); }
 
-    /// Starts the task from outside of any task, on any thread, and calls `token` at its end as a future does. The handler is told
-    /// error::invalid_argument by a task that does not know its loop (async_run names one), error::aborted when the task throws something
-    /// else than a failure, and error::cancelled when the loop goes before the task has ended.
+    /// Starts the task from outside of any task, on any thread, and calls `token` at its end as a future does. The handler gets
+    /// error::invalid_argument if the task does not know its loop (async_run names one), error::aborted if the task throws an exception
+    /// other than `failure`, and error::cancelled if the loop is destroyed before the task has ended.
     template <detail::served_token<detail::ends_with_exception<T>> Token>
     decltype(auto) operator()(Token&& token) {
         return detail::completion<detail::ends_with_exception<T>, Token>::start(std::move(*this), static_cast<Token&&>(token));
@@ -49,7 +49,7 @@ public:
     }
 
     void explain(detail::explanation& out) const { promise_->explain(out); }
-    /// For those who start tasks; null after a move.
+    /// For code that starts tasks; null after a move.
     promise_type* inner() const noexcept { return promise_; }
     promise_type* release() noexcept { return std::exchange(promise_, nullptr); }
 
@@ -85,7 +85,7 @@ task<T&> promise<T&>::get_return_object() noexcept {
 }
 inline task<void> promise<void>::get_return_object() noexcept { return task<void>(*this); }
 
-/// Returns when the task has ended; throws when that can never be.
+/// Runs `loop` until the task has ended. Throws if it can never end.
 TUTTI_API void run_to_end(event_loop& loop, promise_base* main);
 
 template <class T>
@@ -93,13 +93,13 @@ inline constexpr bool is_task = false;
 template <class T>
 inline constexpr bool is_task<task<T>> = true;
 
-/// What `as_task` takes: a value that a task can await.
+/// A value that a task can await, as `as_task` takes it.
 template <class Awaitable>
 concept awaitable_value = awaitable_by<std::remove_cvref_t<Awaitable>, promise_base>;
 template <class Awaitable>
 using value_awaited = awaited<std::remove_cvref_t<Awaitable>>;
 
-/// Coroutines that users call by the same names in tutti, and read by those where it is told who waits for what.
+/// Coroutines with the names that users call in tutti: explanations of waiting tasks show these names.
 namespace tasks {
 template <class Awaitable>
 task<awaited<Awaitable>> as_task(Awaitable what) {
@@ -109,7 +109,7 @@ task<awaited<Awaitable>> as_task(Awaitable what) {
 
 }  // namespace detail
 
-/// A task that awaits `what`: a future, sleep_for(...), an event's wait(), an operation on a device. A task stays as it is.
+/// Returns a task that awaits `what`: a future, sleep_for(...), an event's wait(), a device operation. A task is returned as it is.
 template <detail::awaitable_value Awaitable>
 task<detail::value_awaited<Awaitable>> as_task(Awaitable&& what) {
     using value = std::remove_cvref_t<Awaitable>;
@@ -121,7 +121,7 @@ task<detail::value_awaited<Awaitable>> as_task(Awaitable&& what) {
     else return detail::tasks::as_task<value>(static_cast<Awaitable&&>(what));
 }
 
-/// Runs `loop` until `main` has ended. Throws what it threw, or a failure that names all who wait when nothing can run any more.
+/// Runs `loop` until `main` has ended. Throws what `main` threw, or, if nothing can run any more, a failure that names all waiting tasks.
 template <class T>
 T run(event_loop& loop, task<T> main) {
     detail::run_to_end(loop, main.inner());
