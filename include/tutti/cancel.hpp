@@ -1,4 +1,4 @@
-// Asking for the end of work: a source is asked, its tokens tell, and whoever waits under a token stops waiting.
+// Cancellation: a source is asked to cancel, and work that waits under one of its tokens stops waiting.
 #pragma once
 
 #include <tutti/detail/compiler.hpp>
@@ -15,7 +15,7 @@ namespace detail {
 class cancel_callback;
 }
 
-/// Says whether the end was asked for. A reference to its source, which must outlive it. An empty token is never cancelled.
+/// A reference to a cancel_source, which must outlive it. An empty token is never cancelled.
 class cancel_token {
 public:
     cancel_token() = default;
@@ -45,7 +45,7 @@ public:
 
 protected:
     ~cancel_callback() { unwatch(); }
-    /// False when it is cancelled already; `cancelled` is not called then.
+    /// Returns false if the token is cancelled already; `cancelled` is not called then.
     bool watch(cancel_token token) noexcept;
 
 private:
@@ -56,23 +56,23 @@ private:
 
 }  // namespace detail
 
-/// Where the end is asked for: a request, which those who wait answer by ending once, with error::cancelled or with their result.
+/// Requests cancellation. Work under its tokens answers by ending once, with error::cancelled or with its result.
 class cancel_source final : private detail::cancel_callback, private detail::runnable {
 public:
-    /// Belongs to the loop this thread runs; outside of any, `request` must be called where the loop is.
+    /// Belongs to the loop that this thread runs; if none, call `request` on the tasks' loop.
     cancel_source() noexcept;
     explicit cancel_source(event_loop& loop) noexcept;
     ~cancel_source();
 
-    /// From any thread: off the loop it takes effect there soon. Asking twice, or too late, does nothing.
+    /// Cancels all tokens. Any thread; off the loop it takes effect there soon. A repeated or late call does nothing.
     void request() noexcept;
     /// On the loop only.
     bool requested() const noexcept { return requested_; }
     cancel_token token() noexcept { return cancel_token(*this); }
-    /// For the library: whether it was made by the process that forked this one, where its watchers are.
+    /// For the library: returns whether the source was made before a fork, in the parent process; its watchers are there.
     bool foreign() const noexcept;
 
-    /// Also asks when `parent` is cancelled. Replaces the parent it had.
+    /// Cancels also when `parent` is cancelled. Replaces an earlier parent.
     void follow(cancel_token parent) noexcept;
     void unfollow() noexcept { unwatch(); }
 
@@ -86,7 +86,7 @@ private:
     std::atomic<bool> posted_{false};
     bool requested_ = false;
     const std::uint32_t process_;
-    detail::cancel_callback* first_ = nullptr;  // the longest watcher, announced first
+    detail::cancel_callback* first_ = nullptr;  // the longest watcher, cancelled first
     detail::cancel_callback* last_ = nullptr;
 };
 

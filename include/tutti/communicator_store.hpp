@@ -1,4 +1,4 @@
-// A store whose keys ride on a communicator.
+// A store whose keys travel over a communicator.
 #pragma once
 
 #include <tutti/detail/compiler.hpp>
@@ -9,10 +9,10 @@
 
 namespace [[gnu::visibility("default")]] tutti {
 
-/// For ranks that are joined already, and want to leave each other values out of turn, or to join others: no server, port or file of its own. All
-/// ranks of `ranks` call it, in the order of its splits: the keys' messages travel on a child of it, which may outlive it. Rank 0 keeps the
-/// keys, and its context answers, on its progress loop, whatever the rank itself does. When a rank dies, every operation of the others ends with
-/// error::peer_died. Used like any store, on one loop.
+/// Makes a store for ranks that are joined already, to exchange values outside the order of calls or to join others. It needs no server,
+/// port or file. All ranks of `ranks` call it, in the order of their splits: its messages use a child of `ranks`, which may outlive it.
+/// Rank 0 keeps the keys; its context answers on its progress loop, whatever the rank itself does. When a rank dies, every operation of the
+/// others ends with error::peer_died. Used like any store, on one loop.
 TUTTI_API task<std::unique_ptr<store>> store_over(communicator& ranks);
 
 }  // namespace tutti

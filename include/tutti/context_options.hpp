@@ -39,7 +39,7 @@ struct context_options {
     // For experts: the wire. All ranks use rank 0's values.
     std::size_t slice_bytes = 0;  // bytes sent at once, roughly; 0: 512 KiB, or a value that suits how the ranks are connected
     std::size_t small_bytes = 64 * KiB;
-    int lanes = 1;  // links for bulk data between two ranks, 1 to 8; several if one stream, or one thread, does not use the whole bandwidth
+    int lanes = 1;  // links for bulk data between two ranks, 1 to 8; several if one stream, or one thread, is slower than the network
 
     // For experts: the choice of algorithms. Rank 0's values hold for all ranks, and for communicators split from theirs. Without costs:
     // the defaults for shared memory if all ranks of a host share it, else for TCP, with as many cores as the ranks of rank 0's host may
@@ -67,8 +67,8 @@ struct context_options {
     // are read are written past it. 0: as the system says, which may be unknown in a virtual machine. tutti::run takes it from TUTTI_CACHE,
     // if set.
     std::size_t cache_bytes = 0;
-    int host = 0;  // for users: different numbers simulate hosts on one machine, connected over TCP; tutti::run takes it from TUTTI_HOST, if set
-    void (*notice)(const std::string& sentence) = nullptr;  // for users: called on the loop about degraded service and long waits; null: standard error
+    int host = 0;  // for users: other numbers play other hosts on this one, over TCP; tutti::run takes it from TUTTI_HOST
+    void (*notice)(const std::string& sentence) = nullptr;  // for users: gets fallbacks and long waits, on the loop; null: standard error
 };
 
 /// Options of one join.

@@ -1,4 +1,4 @@
-// How tasks of one loop tell each other: an event has happened, a condition has changed.
+// Signals between tasks of one loop: an event has happened, a condition has changed.
 #pragma once
 
 #include <tutti/detail/waiting.hpp>
@@ -8,7 +8,7 @@ namespace detail {
 
 class line_awaiter;
 
-/// Tasks that wait for the same, in the order in which they came.
+/// Tasks that wait for one event or condition, in the order of arrival.
 class line {
 public:
     explicit line(const char* what) noexcept : what_(what) {}
@@ -16,7 +16,7 @@ public:
     line& operator=(const line&) = delete;
 
     bool open() const noexcept { return open_; }
-    /// Open, it lets every task pass.
+    /// Sets whether every task passes without waiting.
     void open(bool passes) noexcept { open_ = passes; }
     void let_first_go() noexcept;
     void let_all_go() noexcept;
@@ -54,7 +54,7 @@ private:
     bool stands_ = false;
 };
 
-/// A wait as a value: it may be kept, copied, and awaited as often as one likes, while the line lives.
+/// A wait as a value: it may be kept, copied, and awaited any number of times, while the line lives.
 class [[nodiscard]] wait_in_line {
 public:
     explicit wait_in_line(line& where) noexcept : line_(&where) {}
@@ -66,43 +66,43 @@ private:
 
 }  // namespace detail
 
-/// A flag that tasks can wait for: `co_await done.wait();`. Set, it stays set and lets every task pass, until it is reset.
-/// It outlives the tasks that wait for it. Used on one loop only: another thread posts to that loop (event_loop::post) what sets it.
+/// A flag that tasks can wait for: `co_await done.wait();`. Once set it lets every task pass, until it is reset. It outlives the tasks that
+/// wait for it. Used on one loop only: to set it, another thread posts work to that loop (event_loop::post).
 class event {
 public:
     event() noexcept = default;
 
     bool is_set() const noexcept { return line_.open(); }
-    /// The tasks that wait go on after the caller, in the order in which they came.
+    /// Sets the flag. Waiting tasks resume after the caller, in the order of arrival.
     void set() noexcept {
         line_.open(true);
         line_.let_all_go();
     }
     void reset() noexcept { line_.open(false); }
 
-    /// Throws error::cancelled when the task is cancelled while it waits.
+    /// Waits until the flag is set. Throws error::cancelled if the task is cancelled meanwhile.
     detail::wait_in_line wait() noexcept { return detail::wait_in_line(line_); }
 
 private:
     detail::line line_{"an event"};
 };
 
-/// Tells tasks that wait that something has changed, and remembers nothing. So they look for themselves, before and after:
+/// Notifies waiting tasks of a change, and remembers nothing. So a task tests its condition before and after it waits:
 ///
 ///     while (queue.empty()) co_await changed.wait();      // in one task
 ///     queue.push(job), changed.notify_one();              // in another task of the same loop
 ///
-/// It outlives the tasks that wait for it. Used on one loop only: another thread posts to that loop (event_loop::post) what notifies.
+/// It outlives the tasks that wait for it. Used on one loop only: to notify, another thread posts work to that loop (event_loop::post).
 class condition {
 public:
     condition() noexcept = default;
 
-    /// The task that has waited longest goes on after the caller. Nothing happens when none waits.
+    /// Resumes the task that has waited longest, after the caller. Does nothing if none waits.
     void notify_one() noexcept { line_.let_first_go(); }
-    /// All that wait now go on after the caller, in the order in which they came.
+    /// Resumes all waiting tasks, after the caller, in the order of arrival.
     void notify_all() noexcept { line_.let_all_go(); }
 
-    /// Throws error::cancelled when the task is cancelled while it waits; one that was notified before returns.
+    /// Waits for a notification. Throws error::cancelled if the task is cancelled meanwhile; a task that was notified before returns.
     detail::wait_in_line wait() noexcept { return detail::wait_in_line(line_); }
 
 private:

@@ -1,4 +1,4 @@
-// A call stack that can wait: for code that cannot be a coroutine, such as a callback deep inside a C library.
+// A call stack that can wait, for code that cannot be a coroutine, such as a callback deep inside a C library.
 #pragma once
 
 #include <tutti/future.hpp>
@@ -19,23 +19,25 @@ task<awaited<Awaitable>> await_one(Awaitable& what) {
 
 }  // namespace detail
 
+/// Runs code that waits without co_await:
+///
 ///     auto work = [&] { c_library_sort(items, compare); };         // named first: g++ 12 miscompiles it inside the co_await
 ///     co_await fiber::run(work);                                    // in a task
-///     int compare(...) { return fiber::await(std::move(f)); }       // any depth below, no coroutine in sight
+///     int compare(...) { return fiber::await(std::move(f)); }       // at any depth below
 ///
-/// Waiting suspends the whole stack and never blocks the loop. A fiber stays on its task's loop, and is cancelled with its task.
-/// When the task is destroyed in the middle of a wait, the wait throws something that is no std::exception to unwind the stack:
-/// a `catch (...)` below fiber::run must throw it on, and no noexcept function may stand in its way.
+/// Waiting suspends the whole stack and never blocks the loop. A fiber stays on its task's loop, and is cancelled with its task. If the
+/// task is destroyed during a wait, the wait throws an object that is no std::exception, to unwind the stack. A `catch (...)` below
+/// fiber::run must rethrow it, and it must not meet a noexcept function.
 class fiber final {
 public:
     static constexpr std::size_t default_stack_bytes = 256 * KiB;
 
-    /// Runs `body()` on a stack of its own; the task ends with what it returns or throws. Below the stack lies a page that may not be
-    /// touched, so an overflow ends the program instead of corrupting it.
+    /// Runs `body()` on a stack of its own; the task ends with its result or exception. A guard page below the stack ends the program on
+    /// overflow.
     template <class Body, class T = std::invoke_result_t<Body&>>
     static task<T> run(Body body, std::size_t stack_bytes = default_stack_bytes);
 
-    /// Inside a fiber only (else it throws error::invalid_argument): what `co_await what` would give or throw in the fiber's task.
+    /// Returns or throws what `co_await what` would in the fiber's task. Outside a fiber it throws error::invalid_argument.
     template <class T>
     static T await(task<T> what);
     template <class T>
@@ -43,9 +45,9 @@ public:
     template <class Awaitable>
     static detail::awaited<Awaitable> await(Awaitable&& what);
 
-    /// Whether the caller's stack is a fiber's, so that it may await.
+    /// Returns whether the caller runs in a fiber and may call `await`.
     static bool inside() noexcept { return current() != nullptr; }
-    /// The fiber whose stack this is, or null.
+    /// Returns the fiber that the caller runs in, or null.
     static const fiber* current() noexcept;
 
 private:
@@ -53,7 +55,7 @@ private:
     friend class detail::fiber_body;
     class parts;
 
-    /// What runs on the stack.
+    /// The code that runs on the stack.
     class entry {
     public:
         virtual void run() = 0;
@@ -65,10 +67,10 @@ private:
     fiber(entry& body, std::size_t stack_bytes);
     /// Unwinds a stack that still waits.
     ~fiber();
-    /// Lets the stack run until it waits for the task it returns, or, when it is at its end, null. Throws what left the body.
+    /// Lets the stack run until it waits, and returns the task that it waits for; null at its end. Throws what left the body.
     detail::promise_base* resume();
     void switch_over() noexcept;
-    /// On the stack: comes back when the task has ended.
+    /// Called on the stack: returns when the task has ended.
     static void wait_for(detail::promise_base* task);
     static void check_inside();
 
@@ -77,7 +79,7 @@ private:
 
 namespace detail {
 
-/// Waits for a task whose result the fiber will take.
+/// Waits for a task whose result the fiber takes.
 class fiber_wait {
 public:
     explicit fiber_wait(promise_base& task) noexcept : task_(task) {}

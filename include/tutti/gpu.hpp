@@ -1,4 +1,4 @@
-// Memory of devices. Whether this library was built with it is TUTTI_GPU; what this host has of it, availability() says.
+// Device memory. TUTTI_GPU says whether the library was built with it; availability() says what this host has.
 #pragma once
 
 #include <tutti/detail/build.hpp>

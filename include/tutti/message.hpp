@@ -1,16 +1,16 @@
-// Messages between two ranks: how they are told apart, and what their receiver hears about them.
+// Messages between two ranks: their tags, and what a receiver learns about them.
 #pragma once
 
 #include <tutti/types.hpp>
 
 namespace [[gnu::visibility("default")]] tutti {
 
-/// What a receiver chooses messages by, beside their source: any number but any_tag.
+/// The number by which, together with the source, a receiver chooses messages. Any number except any_tag.
 using message_tag = std::uint64_t;
 
-/// Receives from whichever rank, this one included.
+/// Receives from any rank, this one included.
 inline constexpr rank any_source = -1;
-/// Receives whatever the tag.
+/// Receives any tag.
 inline constexpr message_tag any_tag = ~message_tag{0};
 
 /// A message as its receiver sees it.
@@ -19,13 +19,13 @@ struct received {
     message_tag tag = 0;
     std::size_t count = 0;  // elements
     data_type type = data_type::f32;
-    std::size_t opaque_bytes = 0;  // of one element, where the type is opaque
+    std::size_t opaque_bytes = 0;  // of one element, if the type is opaque
 
     std::size_t bytes() const noexcept { return count * (type == data_type::opaque ? opaque_bytes : size_of(type)); }
     friend bool operator==(const received&, const received&) = default;
 };
 
-/// A send or a receive that has not begun: a part of communicator::exchange. The memory is borrowed from then on.
+/// A send or receive that has not begun: a part of communicator::exchange, which borrows the memory.
 struct transfer {
     constexpr transfer() = default;
 
@@ -34,7 +34,7 @@ struct transfer {
     message_tag tag = 0;
     const_buffer from;         // of a send
     buffer to;                 // of a receive
-    received* told = nullptr;  // where a receive tells what came, before the exchange ends; null: nowhere
+    received* told = nullptr;  // where a receive writes what came, before the exchange ends; null: nowhere
 };
 
 inline transfer send_to(const_buffer from, rank peer, message_tag tag = 0) noexcept {

@@ -1,4 +1,4 @@
-// A call that is made once and started again and again.
+// Persistent operations: a call that is made once and started many times.
 #pragma once
 
 #include <tutti/communicator.hpp>
@@ -17,21 +17,21 @@ struct repeated_call_deleter {
 };
 }  // namespace detail
 
-/// A collective of any kind, but for monitored_barrier, with its arguments checked, its plan chosen and its memory laid out, for programs
-/// that repeat it:
+/// A collective of any kind except monitored_barrier, for programs that repeat it. Its arguments are checked, its plan is chosen and its
+/// memory laid out in advance:
 ///
 ///     tutti::persistent step([&](tutti::call_options how) { return world.all_reduce(gradients, tutti::sum, how); });
 ///     for (...) co_await step.start();
 ///
-/// The call's buffers are borrowed while a start is under way, as in any call; between starts they may be read and written, and they stay
-/// where they are. Deadline and label of `how` hold for every start. Wrong arguments fail the communicator when the call is made, as in any
-/// call, and each start then ends with that failure.
+/// The buffers are borrowed during a start, as in any call. Between starts they may be read and written, but stay where they are. The
+/// deadline and label of `how` hold for every start. Wrong arguments fail the communicator when the call is made, as in any call, and each
+/// start then ends with that failure.
 class persistent {
 public:
     /// Empty; only to be assigned to.
     persistent() noexcept = default;
-    /// Makes `call`, which hands on the options it gets to one call of a communicator. Nothing is sent, and no place in the order taken.
-    /// Throws error::invalid_argument for a call that is no collective, and does not make it.
+    /// Makes `call`, which passes its options to one call of a communicator. Sends nothing, and takes no place in the order. Throws
+    /// error::invalid_argument for a call that is no collective, and does not make it.
     template <class Call>
         requires(!std::same_as<std::remove_cvref_t<Call>, persistent> && std::same_as<std::invoke_result_t<Call, call_options>, future<>>)
     explicit persistent(Call&& call) {
@@ -40,15 +40,14 @@ public:
         check(std::forward<Call>(call)(how));
     }
 
-    /// Whether there is something to start.
+    /// Returns whether there is something to start.
     bool valid() const noexcept { return static_cast<bool>(call_); }
-    /// The same as making the call: takes its place in the order of the communicator, and its future is any other. One start at a time: the
-    /// next one before the end of this one is error::invalid_argument and fails the communicator, because other ranks may take it for
-    /// good. Any thread. The future may outlive this object, and the communicator's failure ends it. After the first few starts nothing is
-    /// allocated.
+    /// Starts the call: takes its place in the order of the communicator, and returns a future like any other. Any thread. A start before
+    /// the previous one has ended is error::invalid_argument and fails the communicator, because other ranks may count on it. The future
+    /// may outlive this object, and ends with the communicator's failure. After the first few starts nothing is allocated.
     future<> start();
 
-    /// For the library: a call that was made.
+    /// For the library: takes over a call that was made.
     explicit persistent(detail::repeated_call& made) noexcept : call_(&made) {}
 
 private:
@@ -65,18 +64,19 @@ private:
     /// Throws error::invalid_argument when the call was issued, or none was made.
     void check(future<> made) const;
 
-    std::unique_ptr<communicator> apart_;  // that the call alone uses, if it does
+    std::unique_ptr<communicator> apart_;  // used by this call alone; null: the call uses the caller's
     std::unique_ptr<detail::repeated_call, detail::repeated_call_deleter> call_;
 };
 
-/// A persistent call whose starts match those of the same call on the other ranks, in whatever order each rank starts it and calls others:
+/// Makes a persistent call on a communicator of its own. Its starts match those of this call on the other ranks, in any order relative to
+/// other calls:
 ///
 ///     auto making = persistent_apart(world, [&](communicator& own, call_options how) { return own.all_reduce(gradients, sum, how); });
 ///     persistent step = co_await std::move(making);
 ///
-/// All ranks of `of` make their calls in the same order, which is that of its splits: each is a call of a child of its own, with links of its
-/// own. An object that is destroyed leaves its child without waiting for the other ranks, so wait for the last start before. The objects that
-/// `call` refers to outlive the task.
+/// All ranks of `of` call this in the same order, which is also the order of their splits: each call gets a child with links of its own.
+/// Destroying the object leaves the child without waiting for the other ranks, so wait for the last start before. Objects that `call`
+/// refers to outlive the task.
 template <class Call>
 task<persistent> persistent_apart(communicator& of, Call call) {
     auto splitting = of.split(0, of.rank());

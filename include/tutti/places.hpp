@@ -1,4 +1,4 @@
-// Places in the order of a communicator's calls, taken before the calls that use them.
+// Reserved places in the order of a communicator's calls.
 #pragma once
 
 #include <tutti/detail/compiler.hpp>
@@ -18,8 +18,8 @@ struct reserved_places_deleter {
 };
 }  // namespace detail
 
-/// For a function that calls several collectives, one after the other, and stands in the order of calls like one. Made by communicator::reserve,
-/// where the function is called; each of its collectives then takes the next place:
+/// Lets a function that calls several collectives in sequence count as one call in the order. communicator::reserve makes it, at the point
+/// where the function is called. Each collective of the function then takes the next place:
 ///
 ///     task<> sparse_all_reduce(communicator& world, ..., places mine) {
 ///         co_await world.all_gather(count, counts, {.place = &mine});
@@ -28,15 +28,15 @@ struct reserved_places_deleter {
 ///     auto sparse = sparse_all_reduce(world, ..., world.reserve(2));
 ///     auto dense = world.all_reduce(gradients, sum);  // behind both, on all ranks, whenever the task runs
 ///
-/// Calls behind reserved places begin when all of these have been used, so whatever a function awaits between two of its calls was called
-/// before it; communicator::sync may wait for more. Places that are given up unused fail the communicator with error::aborted, since other ranks
-/// may have used theirs. One thread at a time.
+/// Calls behind reserved places begin after all of these have been used. So between two of its calls the function may only await operations
+/// that were called before it; communicator::sync may wait for later ones. Giving up unused places fails the communicator with
+/// error::aborted, since other ranks may have used theirs. One thread at a time.
 class places {
 public:
-    /// None; only to be assigned to.
+    /// No places; only to be assigned to.
     places() noexcept = default;
 
-    /// Places that are still to be used.
+    /// Returns the number of unused places.
     std::size_t left() const noexcept;
 
     /// For the library.

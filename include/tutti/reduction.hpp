@@ -1,4 +1,4 @@
-// What a reducing call does to two elements: an operator of the library, a sum of scaled elements, or a function of the user's.
+// Operators of reducing calls: one of the library, a sum of scaled elements, or a user-defined function.
 #pragma once
 
 #include <tutti/types.hpp>
@@ -16,7 +16,7 @@
 
 namespace [[gnu::visibility("default")]] tutti {
 
-/// The sum of every rank's elements, each multiplied by its own rank's factor before. For floating and complex types; see docs/numerics.md.
+/// Sums the ranks' elements, each multiplied before by its own rank's factor. For floating and complex types; see docs/numerics.md.
 class premul_sum {
 public:
     explicit constexpr premul_sum(double factor) noexcept : factor_(factor) {}
@@ -26,29 +26,29 @@ private:
     double factor_;
 };
 
-/// Whether `f(a, b)` is `f(b, a)`, bit for bit. `no` keeps the order of ranks, f(f(0, 1), 2) or f(0, f(1, 2)), and costs speed in large
-/// vectors. Either way the operator must be associative, as far as its rounding lets it be.
+/// Says whether `f(a, b)` equals `f(b, a)`, bit for bit. `no` keeps the order of ranks, f(f(0, 1), 2) or f(0, f(1, 2)), and is slower for
+/// large vectors. In both cases the operator must be associative, as far as its rounding allows.
 enum class commutes : bool { no, yes };
 
 namespace detail {
 
-/// What the engine knows of a custom_op or an untyped_op.
+/// The engine's view of a custom_op or untyped_op.
 class user_op {
 public:
     user_op(const user_op&) = delete;
     user_op& operator=(const user_op&) = delete;
 
     const std::string& name() const noexcept { return name_; }
-    /// Of name and order: what the ranks must have alike.
+    /// Hash of name and order, which must be equal on all ranks.
     std::uint64_t digest() const noexcept { return digest_; }
     bool commutes() const noexcept { return commutes_ == tutti::commutes::yes; }
     data_type type() const noexcept { return type_; }
     std::size_t element_bytes() const noexcept { return element_bytes_; }
     std::size_t alignment() const noexcept { return alignment_; }
-    /// The bytes of an element that changes nothing, as far as the user has said which: else none.
+    /// Returns the bytes of the neutral element; empty if the user has not given one.
     std::span<const std::byte> identity() const noexcept { return identity_; }
 
-    /// target[i] = first[i] op second[i]; `target` may be `first` or `second`. Throws what the user's function throws.
+    /// Sets target[i] = first[i] op second[i]; `target` may be `first` or `second`. Throws what the user's function throws.
     virtual void combine(void* target, const void* first, const void* second, std::size_t count) const = 0;
 
 protected:
@@ -59,7 +59,7 @@ protected:
             std::span<const std::byte> identity);
     ~user_op() = default;
 
-    /// What `combine` does, by such a function.
+    /// Does what `combine` does, by means of such a function.
     void combine_by(const onto_right& function, void* target, const void* first, const void* second, std::size_t count) const;
 
 private:
@@ -74,20 +74,20 @@ private:
 
 }  // namespace detail
 
-/// An operator of the user's, made once and used in many calls. It is borrowed, like a buffer: it lives until the futures of its calls end.
+/// A user-defined operator, made once and used in many calls. Like a buffer it is borrowed: it lives until the futures of its calls end.
 ///
 ///     const tutti::custom_op<extreme> largest("largest", tutti::commutes::yes, [](const extreme& a, const extreme& b) { ... });
 ///     co_await world.all_reduce(mine, largest);
 ///
-/// The function is `T(const T& left, const T& right)`, or `void(std::span<const T> left, std::span<T> inout)`, which sets each inout[i] to
-/// left[i] op inout[i] and sees any piece of a vector. It is called as const, on the thread that makes progress, and from several such
-/// threads when contexts share it. It must not call the communicator, which waits for it. When it throws, the communicator fails on all
-/// ranks with error::aborted, naming the rank and what().
+/// The function is `T(const T& left, const T& right)`, or `void(std::span<const T> left, std::span<T> inout)`. The second form sets each
+/// inout[i] to left[i] op inout[i], and gets arbitrary pieces of a vector. The function is called as const, on the thread that makes
+/// progress, and on several such threads if contexts share it. It must not call the communicator, which waits for it. If it throws, the
+/// communicator fails on all ranks with error::aborted, naming the rank and what().
 ///
-/// `identity` is an element that changes nothing, on either side. Only exclusive_scan needs it, for rank 0.
+/// `identity` is a neutral element, on both sides. Only exclusive_scan needs it, for rank 0.
 ///
-/// The name, the order and the type are the same on all ranks, otherwise the call is error::mismatch; that the functions and identities
-/// are the same too is the user's promise.
+/// Name, order and type are the same on all ranks; otherwise the call is error::mismatch. The user guarantees that functions and identities
+/// are the same too.
 template <transferable T>
     requires(!std::is_const_v<T> && alignof(T) <= alignof(std::max_align_t))
 class custom_op final : public detail::user_op {
@@ -101,7 +101,7 @@ public:
         };
     }
     template <std::copy_constructible Combine>
-        requires(!std::is_invocable_r_v<T, const Combine&, const T&, const T&> &&  // which may be all that its body compiles with
+        requires(!std::is_invocable_r_v<T, const Combine&, const T&, const T&> &&  // tested first: its body may compile with elements only
                  std::is_invocable_v<const Combine&, std::span<const T>, std::span<T>>)
     custom_op(std::string name, tutti::commutes order, Combine function, std::optional<T> identity = std::nullopt)
         : custom_op(std::move(name), order, identity) {
@@ -125,19 +125,19 @@ private:
     std::function<void(T*, const T*, const T*, std::size_t)> pieces_;
 };
 
-/// The same for elements whose type is known at run time only, as in bindings for other languages: for calls with a buffer of that type or
-/// size, and for typed ones.
+/// An operator for elements whose type is known at run time only, as in bindings for other languages. It serves calls with a buffer of that
+/// type or size, and typed calls.
 ///
 ///     const tutti::untyped_op longest("longest", tutti::commutes::yes, 12, 4, [](const void* left, void* inout, std::size_t count) { ... });
 ///     co_await world.all_reduce(tutti::buffer(data, count, 12), longest);
 ///
-/// The function sets each of `count` elements of `inout` to that of `left` op that of `inout`. All else is as with custom_op.
+/// The function sets each of the `count` elements of `inout` to (that of `left`) op (that of `inout`). All else is as in custom_op.
 class untyped_op final : public detail::user_op {
 public:
     using function = std::function<void(const void* left, void* inout, std::size_t count)>;
 
-    /// For elements of so many bytes, at addresses that are multiples of `alignment`. `identity`, when it is given, is one element; it is
-    /// copied. Throws error::invalid_argument for sizes that no element of C++ has, and when there is no function.
+    /// For elements of `element_bytes` bytes, at addresses that are multiples of `alignment`. `identity`, if given, is one element, and is
+    /// copied. Throws error::invalid_argument for sizes that no C++ element has, and for an empty function.
     untyped_op(std::string name, tutti::commutes order, std::size_t element_bytes, std::size_t alignment, function combine,
                std::span<const std::byte> identity = {});
     /// For elements of a data_type other than `opaque`.
@@ -153,7 +153,7 @@ private:
     function function_;
 };
 
-/// Any of these, as a small value: `sum`, a reduce_op, premul_sum(0.25), a custom_op, an untyped_op.
+/// Any operator, as a small value: `sum`, a reduce_op, premul_sum(0.25), a custom_op, an untyped_op.
 class reduction {
 public:
     constexpr reduction(reduce_op op) noexcept : kind_(op) {}
@@ -164,12 +164,12 @@ public:
     constexpr reduction(const Op& op) noexcept : kind_(reduce_op::custom),
                                                  user_(&op) {}
     template <std::derived_from<detail::user_op> Op>
-    reduction(const Op&&) = delete;  // it would be gone before the operation ends
+    reduction(const Op&&) = delete;  // it would be destroyed before the operation ends
 
     constexpr reduce_op kind() const noexcept { return kind_; }
     constexpr double factor() const noexcept { return factor_; }              // of premul
     constexpr const detail::user_op* user() const noexcept { return user_; }  // of custom
-    /// Whether contributions must be combined in the order of ranks.
+    /// Returns whether contributions must be combined in the order of ranks.
     constexpr bool ordered() const noexcept { return user_ && !user_->commutes(); }
     constexpr std::uint64_t digest() const noexcept { return user_ ? user_->digest() : 0; }
 
@@ -183,7 +183,7 @@ private:
 
 namespace detail {
 
-/// Whether Op, as far as its type tells, combines elements of T.
+/// Is true unless the type of Op shows that it does not combine elements of T.
 template <class T, class Op>
 inline constexpr bool combines = true;
 template <class T>
@@ -195,7 +195,7 @@ inline constexpr bool combines<T, premul_sum> = defined(reduce_op::premul, type_
 template <class T, class Other>
 inline constexpr bool combines<T, custom_op<Other>> = std::same_as<T, Other>;
 
-/// Whether there are prefixes of Op, as far as its type tells.
+/// Is true unless the type of Op shows that it has no scans.
 template <class Op>
 inline constexpr bool has_prefixes = !std::same_as<Op, op_constant<reduce_op::avg>>;
 

@@ -1,4 +1,4 @@
-// A value or the failure that came instead of it.
+// A value, or the failure that came in its place.
 #pragma once
 
 #include <tutti/error.hpp>
@@ -15,7 +15,7 @@ template <class T = void>
 class [[nodiscard]] result {
 public:
     result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
-    /// What becomes a T: a pointer to a class of one's own, say, where T is one to its interface.
+    /// Takes a value that converts to T: for example a pointer to a derived class, where T points to its base.
     template <class U>
         requires(!std::same_as<std::remove_cvref_t<U>, T> && !std::same_as<std::remove_cvref_t<U>, result> && std::convertible_to<U, T> &&
                  !std::convertible_to<U, tutti::failure>)
@@ -25,7 +25,7 @@ public:
     bool has_value() const noexcept { return state_.index() == 0; }
     explicit operator bool() const noexcept { return has_value(); }
 
-    /// The value; throws the failure when there is none.
+    /// Returns the value; throws the failure if there is none.
     T& value() & {
         if (!has_value()) throw std::get<1>(state_);
         return std::get<0>(state_);
@@ -39,7 +39,7 @@ public:
     const T& operator*() const noexcept { return *std::get_if<0>(&state_); }
     T* operator->() noexcept { return std::get_if<0>(&state_); }
     const T* operator->() const noexcept { return std::get_if<0>(&state_); }
-    /// Only when there is no value.
+    /// Returns the failure. Only if there is no value.
     const tutti::failure& failure() const noexcept { return *std::get_if<1>(&state_); }
 
 private:

@@ -1,4 +1,4 @@
-// Elements in memory that the other ranks of this host can read where they are.
+// Arrays in memory that the other ranks of this host can read in place.
 #pragma once
 
 #include <tutti/types.hpp>
@@ -22,8 +22,8 @@ using arena_memory = std::unique_ptr<std::byte[], arena_deleter>;
 
 }  // namespace detail
 
-/// An array of `size()` elements, made by communicator::allocate. May outlive its communicator and context. Like any buffer it stays alive
-/// until the futures of its operations have ended.
+/// An array of `size()` elements, made by communicator::allocate. It may outlive its communicator and context. Like any buffer it stays
+/// alive until the futures of its operations have ended.
 template <element T>
 class shared_array {
 public:

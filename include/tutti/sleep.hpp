@@ -1,4 +1,4 @@
-// Time and order for tasks: wait for a date, let others run, and ask where one is.
+// Time and order for tasks: wait for a date, let other work run, and find the task's loop and token.
 #pragma once
 
 #include <tutti/detail/timer.hpp>
@@ -33,7 +33,7 @@ private:
     alarm<&sleep_awaiter::due> alarm_{*this};
 };
 
-/// A wait as a value: it may be kept, copied, and awaited as often as one likes.
+/// A wait as a value: it may be kept, copied, and awaited any number of times.
 template <class Date>
 class [[nodiscard]] pause {
 public:
@@ -91,16 +91,16 @@ struct this_token_t {
 
 }  // namespace detail
 
-/// `event_loop& loop = co_await this_loop;`
+/// Gives a task its loop: `event_loop& loop = co_await this_loop;`
 inline constexpr detail::this_loop_t this_loop{};
-/// `cancel_token token = co_await this_token;`: what the task must obey. It has no token when nobody can cancel it.
+/// Gives a task the token that it obeys: `cancel_token token = co_await this_token;`. The token is empty if nothing can cancel the task.
 inline constexpr detail::this_token_t this_token{};
 
-/// `co_await` of it waits at least so long; timers on a real clock may be a millisecond late.
+/// Waits for at least `length`; timers on a real clock may be a millisecond late.
 inline detail::pause<duration> sleep_for(duration length) noexcept { return detail::pause<duration>(length); }
-/// A date that has passed still lets others run first.
+/// Waits until `when`. Even a date in the past lets other work run first.
 inline detail::pause<time_point> sleep_until(time_point when) noexcept { return detail::pause<time_point>(when); }
-/// Lets everything that is queued run first.
+/// Lets all queued work run first.
 inline detail::yield_awaiter yield() noexcept { return {}; }
 
 }  // namespace tutti

@@ -1,4 +1,4 @@
-// All of Tutti, but for Asio completion tokens (asio.hpp), fibers (fiber.hpp) and CUDA devices (gpu.hpp).
+// All of Tutti except Asio completion tokens (asio.hpp), fibers (fiber.hpp) and CUDA devices (gpu.hpp).
 #pragma once
 
 #include <tutti/communicator.hpp>

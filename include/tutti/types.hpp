@@ -1,4 +1,4 @@
-// The vocabulary every other header shares: ranks, element types, operators, sizes, borrowed buffers.
+// Types that all other headers share: ranks, element types, operators, sizes, borrowed buffers.
 #pragma once
 
 #include <tutti/detail/compiler.hpp>
@@ -18,35 +18,36 @@
 
 namespace [[gnu::visibility("default")]] tutti {
 
-/// A process of a group, 0 to size - 1.
+/// A process of a group, numbered from 0 to size - 1.
 using rank = int;
 
 inline constexpr std::size_t KiB = 1024;
 inline constexpr std::size_t MiB = 1024 * KiB;
 inline constexpr std::size_t GiB = 1024 * MiB;
 
-/// IEEE 754 binary16, as storage. Arithmetic is done in float; conversion rounds to nearest even and keeps subnormals and NaN.
+/// IEEE 754 binary16, as storage. Arithmetic uses float; conversion rounds to nearest even and keeps subnormals and NaN.
 struct float16 {
     std::uint16_t bits = 0;
 
     float16() = default;
     explicit float16(float value) noexcept;
     explicit operator float() const noexcept;
-    friend bool operator==(float16, float16) = default;  // of the bits
+    friend bool operator==(float16, float16) = default;  // compares bits
 };
 
-/// The upper half of a float (bfloat16), as storage; same rules as float16.
+/// The upper half of a float (bfloat16), as storage, with the rules of float16.
 struct bfloat16 {
     std::uint16_t bits = 0;
 
     bfloat16() = default;
     explicit bfloat16(float value) noexcept;
     explicit operator float() const noexcept;
-    friend bool operator==(bfloat16, bfloat16) = default;  // of the bits
+    friend bool operator==(bfloat16, bfloat16) = default;  // compares bits
 };
 
-/// `boolean` is bool, one byte. `cf32` and `cf64` are std::complex of float and double. `opaque` elements, of any size, are moved as they
-/// are; only a custom_op or an untyped_op combines them. The numbers go over the wire and into files: new types are only appended.
+/// Element types. `boolean` is bool, one byte; `cf32` and `cf64` are std::complex of float and double. `opaque` elements have any size and
+/// are moved unchanged; only a custom_op or untyped_op combines them. The numbers go over the wire and into files: new types are only
+/// appended.
 enum class data_type : std::uint8_t {
     f32 = 0,
     f64 = 1,
@@ -67,9 +68,9 @@ enum class data_type : std::uint8_t {
 };
 inline constexpr int data_type_count = 16;
 
-/// How two elements become one. `avg` is the sum divided by the number of ranks, once, at the end; `premul` is made by premul_sum (alone it
-/// has the factor 1) and `custom` by custom_op and untyped_op (reduction.hpp). docs/numerics.md has the rules. The numbers go over the wire
-/// and into files: new operators are only appended.
+/// Operators, which combine two elements into one. `avg` is the sum, divided once, at the end, by the number of ranks. premul_sum makes
+/// `premul` (alone it has the factor 1); custom_op and untyped_op make `custom` (reduction.hpp). The rules are in docs/numerics.md. The
+/// numbers go over the wire and into files: new operators are only appended.
 enum class reduce_op : std::uint8_t {
     sum = 0,
     prod = 1,
@@ -84,7 +85,7 @@ enum class reduce_op : std::uint8_t {
 };
 inline constexpr int reduce_op_count = 10;
 
-/// An operator as a type, so that one which is not defined for an element type does not compile. Becomes a reduce_op where one is wanted.
+/// An operator as a type, so that an operator not defined for an element type does not compile. Converts to a reduce_op.
 template <reduce_op Op>
 struct op_constant {
     constexpr operator reduce_op() const noexcept { return Op; }
@@ -98,7 +99,7 @@ inline constexpr op_constant<reduce_op::band> band{};
 inline constexpr op_constant<reduce_op::bor> bor{};
 inline constexpr op_constant<reduce_op::bxor> bxor{};
 
-/// Bytes of one element; 0 for `opaque`, whose size is the caller's business.
+/// Returns the bytes of one element; 0 for `opaque`, whose size only the caller knows.
 constexpr std::size_t size_of(data_type type) noexcept {
     constexpr std::size_t sizes[data_type_count] = {4, 8, 2, 2, 1, 1, 4, 4, 8, 8, 2, 2, 1, 8, 16, 0};
     return static_cast<int>(type) < data_type_count ? sizes[static_cast<int>(type)] : 0;
@@ -117,7 +118,7 @@ constexpr bool is_floating(data_type type) noexcept { return type <= data_type::
 constexpr bool is_complex(data_type type) noexcept { return type == data_type::cf32 || type == data_type::cf64; }
 constexpr bool is_integer(data_type type) noexcept { return type >= data_type::i8 && type <= data_type::u16; }
 
-/// Whether an operator of the library combines elements of this type. What `custom` combines, its object knows.
+/// Returns whether an operator of the library combines elements of this type; false for `custom`, whose object knows.
 constexpr bool defined(reduce_op op, data_type type) noexcept {
     switch (op) {
         case reduce_op::sum:
@@ -162,7 +163,7 @@ struct const_buffer;
 struct transfer;
 
 namespace detail {
-/// An address of this process, in whatever dress.
+/// Is true of types that hold an address of this process, in any form.
 template <class T>
 inline constexpr bool names_memory =
     std::is_pointer_v<T> || std::is_member_pointer_v<T> || std::is_reference_v<T> || std::ranges::enable_view<T>;
@@ -178,8 +179,8 @@ template <class Promise>
 inline constexpr bool names_memory<std::coroutine_handle<Promise>> = true;
 }  // namespace detail
 
-/// A C++ type whose bytes mean the same on another rank as far as its declaration tells: no pointer, view or buffer. One that is no `element`
-/// travels as `opaque`.
+/// A C++ type whose bytes mean the same on another rank, as far as its declaration shows: no pointer, view or buffer. One that is no
+/// `element` is sent as `opaque`.
 template <class T>
 concept transferable = element<T> ||(std::is_trivially_copyable_v<T> && !detail::names_memory<std::remove_cv_t<T>> &&
                                      sizeof(T) <= std::numeric_limits<std::uint32_t>::max());
@@ -192,11 +193,11 @@ struct const_buffer {
     const void* data = nullptr;
     std::size_t count = 0;
     data_type type = data_type::f32;
-    std::size_t opaque_bytes = 0;  // of one element, where the type is opaque
+    std::size_t opaque_bytes = 0;  // of one element, if the type is opaque
 
     constexpr const_buffer() = default;
     constexpr const_buffer(const void* where, std::size_t elements, data_type what) noexcept : data(where), count(elements), type(what) {}
-    /// Of opaque elements.
+    /// For opaque elements of `element_bytes` bytes each.
     constexpr const_buffer(const void* where, std::size_t elements, std::size_t element_bytes) noexcept
         : data(where),
           count(elements),
@@ -244,8 +245,9 @@ using duration = std::chrono::nanoseconds;
 /// Time on an event loop: steady, and virtual in tests.
 using time_point = std::chrono::time_point<std::chrono::steady_clock, duration>;
 inline constexpr time_point no_deadline = time_point::max();
-/// `within` after `when`; `no_deadline` where that is beyond all dates.
+/// Returns twice `time`, at most duration::max().
 constexpr duration twice(duration time) noexcept { return time <= duration::max() / 2 ? 2 * time : duration::max(); }
+/// Returns `when` plus `within`; `no_deadline` if that is beyond all dates.
 constexpr time_point later(time_point when, duration within) noexcept { return within < no_deadline - when ? when + within : no_deadline; }
 
 }  // namespace tutti

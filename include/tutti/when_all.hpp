@@ -1,4 +1,4 @@
-// Several waits as one: wait for all, wait for the first, or wait no longer than a deadline or a token allows.
+// Combinations of waits: wait for all, for the first, or no longer than a deadline or a token allows.
 #pragma once
 
 #include <tutti/detail/compiler.hpp>
@@ -14,7 +14,7 @@
 
 namespace [[gnu::visibility("default")]] tutti {
 
-/// Which of several ended first, and its value.
+/// The index of the task that ended first, and its value.
 template <class T>
 struct winner {
     std::size_t index;
@@ -49,7 +49,7 @@ std::size_t index_of(const promise_base* winner, const std::vector<task<T>>& tas
 
 [[noreturn]] TUTTI_API void throw_no_tasks();
 
-/// Cancels the task it is made in, and so whatever that awaits, at a date.
+/// Cancels the enclosing task, and so whatever the task awaits, at a date.
 class deadline {
 public:
     deadline(promise_base& who, time_point when);
@@ -57,7 +57,7 @@ public:
     deadline(const deadline&) = delete;
     deadline& operator=(const deadline&) = delete;
 
-    /// Whether `why` is the answer to this deadline: then throws error::timed_out instead.
+    /// Throws error::timed_out if `why` is the result of this deadline.
     void translate(const failure& why) const;
 
 private:
@@ -69,7 +69,7 @@ private:
     alarm<&deadline::pass> alarm_{*this};
 };
 
-/// Cancels the task it is made in when either of two tokens is.
+/// Cancels the enclosing task when either of two tokens is cancelled.
 class second_token {
 public:
     second_token(promise_base& who, cancel_token token);
@@ -199,7 +199,7 @@ task<T> without_cancel(task<T> child) {
 
 }  // namespace tasks
 
-/// A task for each.
+/// Returns a task for each awaitable.
 template <class Awaitable>
 std::vector<task<awaited<Awaitable>>> as_tasks(std::vector<Awaitable> all) {
     if constexpr (is_task<Awaitable>) {
@@ -214,38 +214,38 @@ std::vector<task<awaited<Awaitable>>> as_tasks(std::vector<Awaitable> all) {
 
 }  // namespace detail
 
-// What follows takes everything that a task can await, as in `co_await when_all(world.barrier(), work(), sleep_for(1s))`: tasks, futures,
-// sleep_for and sleep_until, the wait() of an event or a condition, operations on devices. What can be awaited once is moved in.
+// The functions below take everything that a task can await, as in `co_await when_all(world.barrier(), work(), sleep_for(1s))`: tasks,
+// futures, sleep_for and sleep_until, the wait() of an event or a condition, device operations. Move in what can be awaited only once.
 
-/// Awaits all at the same time and gives a tuple of their values, `std::monostate` for void, or nothing when all are void. The first error
-/// cancels the others and is thrown after all have ended.
+/// Awaits all concurrently. Returns a tuple of their values, with `std::monostate` for void; nothing if all are void. The first error
+/// cancels the others, and is thrown after all have ended.
 template <detail::awaitable_value... Awaitables>
 auto when_all(Awaitables&&... all) {
     return detail::tasks::when_all(as_task(static_cast<Awaitables&&>(all))...);
 }
 
-/// The same of a vector, with a vector of their values.
+/// Awaits all of a vector concurrently. Returns a vector of their values.
 template <detail::awaitable_value Awaitable>
 auto when_all(std::vector<Awaitable>&& all) {
     return detail::tasks::when_all(detail::as_tasks(std::move(all)));
 }
 
-/// Awaits all at the same time. The first to end decides, with its value (a variant, whose index tells which it was) or its error; the
-/// others are cancelled and awaited. An error one of those still makes, other than error::cancelled, is thrown: it is not lost.
+/// Awaits all concurrently, until the first has ended. Returns its value (a variant whose index says which one it was) or throws its error.
+/// The others are cancelled and awaited; an error of theirs, other than error::cancelled, is thrown too, so that it is not lost.
 template <detail::awaitable_value... Awaitables>
     requires(sizeof...(Awaitables) > 0)
 auto when_any(Awaitables&&... all) {
     return detail::tasks::when_any(as_task(static_cast<Awaitables&&>(all))...);
 }
 
-/// The same of a vector that is not empty, with a `winner`, or for void with the index of the first.
+/// Awaits the first of a vector that is not empty. Returns a `winner`, or for void the index of the first.
 template <detail::awaitable_value Awaitable>
 auto when_any(std::vector<Awaitable>&& all) {
     return detail::tasks::when_any(detail::as_tasks(std::move(all)));
 }
 
-/// Cancels `child` at `when`, or when it has been awaited for `length`, and throws error::timed_out once it has ended. A child that ends
-/// with a result or an error of its own all the same is believed.
+/// Cancels `child` at `when`, or after awaiting it for `length`, and throws error::timed_out once it has ended. If the child still ends
+/// with a result or an error of its own, that counts.
 template <detail::awaitable_value Awaitable>
 task<detail::value_awaited<Awaitable>> with_deadline(Awaitable&& child, time_point when) {
     return detail::tasks::with_deadline(as_task(static_cast<Awaitable&&>(child)), when);
@@ -255,13 +255,13 @@ task<detail::value_awaited<Awaitable>> with_deadline(Awaitable&& child, duration
     return detail::tasks::with_deadline(as_task(static_cast<Awaitable&&>(child)), length);
 }
 
-/// `child` is cancelled by `token` too.
+/// Awaits `child`, which `token` cancels too.
 template <detail::awaitable_value Awaitable>
 task<detail::value_awaited<Awaitable>> with_cancel(Awaitable&& child, cancel_token token) {
     return detail::tasks::with_cancel(as_task(static_cast<Awaitable&&>(child)), token);
 }
 
-/// `child` does not hear of its awaiter's cancellation: for the clean-up that must go on.
+/// Awaits `child` without passing on the awaiter's cancellation: for clean-up that must finish.
 template <detail::awaitable_value Awaitable>
 task<detail::value_awaited<Awaitable>> without_cancel(Awaitable&& child) {
     return detail::tasks::without_cancel(as_task(static_cast<Awaitable&&>(child)));

@@ -1,4 +1,4 @@
-// Who this process is among the ranks of its job, as the launcher tells it. Nothing is guessed, and nothing is read unless asked.
+// This process's rank and job, as the launcher gives them. Nothing is guessed, and nothing is read before the call.
 #pragma once
 
 #include <tutti/detail/compiler.hpp>
@@ -13,32 +13,32 @@ namespace [[gnu::visibility("default")]] tutti {
 struct world {
     rank me = 0;
     int size = 1;
-    rank local_rank = -1;                // among the ranks of this host; -1: the launcher does not tell
-    int local_size = 0;                  // ranks on this host; 0: the launcher does not tell
-    std::string master_address{};        // where rank 0 can be reached; empty: the launcher does not tell
-    std::uint16_t master_port = 0;       // where rank 0 keeps the store; 0: the launcher does not tell
-    int store_descriptor = -1;           // rank 0: a listening socket that tutti-run has bound to master_port
-    std::string store_path{};            // a file store instead, for ranks of one host
-    std::string job{};                   // tells this job's keys in a store from another's
-    std::uint32_t epoch = 0;             // how often the launcher has started the job again
-    std::string source = "one process";  // whose variables said so
+    rank local_rank = -1;                // among the ranks of this host; -1: unknown to the launcher
+    int local_size = 0;                  // ranks on this host; 0: unknown to the launcher
+    std::string master_address{};        // where rank 0 can be reached; empty: unknown to the launcher
+    std::uint16_t master_port = 0;       // where rank 0 keeps the store; 0: unknown to the launcher
+    int store_descriptor = -1;           // rank 0: a listening socket that tutti-run has bound to master_port; -1: none
+    std::string store_path{};            // use this file as the store, for ranks of one host
+    std::string job{};                   // separates this job's keys in a store from another job's
+    std::uint32_t epoch = 0;             // how often the launcher has restarted the job
+    std::string source = "one process";  // the launcher whose variables were read
 };
 
-/// The value of an environment variable, if it is set.
+/// Returns the value of an environment variable, if it is set.
 using environment = std::function<std::optional<std::string>(const std::string& variable)>;
 
-/// Reads the variables of tutti-run, torchrun, Open MPI, MPICH and Intel MPI (Hydra), Flux, Slurm (in a step), an indexed Kubernetes
-/// job, or plain RANK and WORLD_SIZE; a launcher started inside another one wins. Without any of them: one process, rank 0 of 1.
-/// error::bad_launch when they contradict each other, or when one that is needed is missing or is not a number.
+/// Reads the variables of tutti-run, torchrun, Open MPI, MPICH and Intel MPI (Hydra), Flux, Slurm (in a step), an indexed Kubernetes job,
+/// or plain RANK and WORLD_SIZE. A launcher started inside another one takes precedence. Without any of them: rank 0 of 1.
+/// error::bad_launch if variables contradict each other, or a required one is missing or not a number.
 TUTTI_API result<world> world_from(const environment& variables);
 TUTTI_API result<world> world_from_environment();
 
-/// Whether all ranks are on this host, as far as the launcher tells.
+/// Returns whether all ranks are on this host, as far as the launcher tells.
 TUTTI_API bool on_one_host(const world& all) noexcept;
 
-/// The address this rank should listen on for its peers, when no connection tells (store::local_address): loopback when all ranks are on this
-/// host, otherwise the one from which this host reaches the master, or, where its name means nothing or only this host, the first one that is
-/// not for this host alone. Empty when there is none. Blocks while the name is looked up.
+/// Returns the address to listen on for peers when no connection gives one (store::local_address). It is loopback if all ranks are on this
+/// host, otherwise the address from which this host reaches the master. If the master's name is unknown, or means only this host, it is the
+/// first address that is not local to this host; empty if there is none. Blocks during the name look-up.
 TUTTI_API std::string listen_address(const world& all);
 
 }  // namespace tutti
