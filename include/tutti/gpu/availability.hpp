@@ -1,4 +1,4 @@
-// What this program finds of CUDA and NCCL on this host, in values and in words.
+// Reports the CUDA and NCCL that this program finds on this host, in values and in words.
 #pragma once
 
 #include <tutti/detail/compiler.hpp>
@@ -13,7 +13,7 @@ struct library_report {
     bool usable = false;
     std::string path, version;
     std::string origin;                // how it was found
-    std::vector<std::string> missing;  // what it could offer and does not
+    std::vector<std::string> missing;  // features that it lacks
     std::string reason;                // why it is not usable
 };
 
@@ -23,16 +23,16 @@ struct device_report {
 };
 
 struct availability_report {
-    bool built = false;  // with device memory; otherwise nothing was looked for
+    bool built = false;  // with device memory; otherwise nothing was searched
     library_report driver, nccl;
     std::vector<device_report> devices;
 };
 
-/// Looks, and loads what it finds, at the first call; a program that never asks loads nothing. TUTTI_CUDA_LIBRARY and TUTTI_NCCL_LIBRARY
-/// name other files than libcuda.so.1 and libnccl.so.2, by absolute paths.
+/// Finds and loads the libraries at the first call; a program that never calls it loads nothing. TUTTI_CUDA_LIBRARY and TUTTI_NCCL_LIBRARY
+/// name replacements of libcuda.so.1 and libnccl.so.2, by absolute paths.
 TUTTI_API availability_report availability();
 
-/// Some lines for people.
+/// Formats the report for people, in some lines.
 TUTTI_API std::string to_string(const availability_report& what);
 
 }  // namespace gpu

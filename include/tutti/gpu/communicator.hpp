@@ -1,4 +1,4 @@
-// A group of ranks with devices, and what they can do together with memory there; some may have none, and take part with memory of the host.
+// A group of ranks and their collectives on device memory. Ranks without a device take part with host memory.
 #pragma once
 
 #include <tutti/gpu/device_span.hpp>
@@ -26,28 +26,28 @@ namespace gpu {
 
 class device_group;
 
-/// How one call differs from the others of its communicator. What is pointed to is read during the call only.
+/// Options of one call. What they point to is read during the call only.
 struct call_options {
-    const stream* after = nullptr;     // what has been enqueued there comes before; null: nothing does
-    const keep_alive* keep = nullptr;  // held until the operation is completed, with what the buffers bring themselves
-    duration deadline{};               // until it is completed, from the call; 0: the communicator's default
-    const char* label = nullptr;       // told in messages; outlives the operation
+    const stream* after = nullptr;     // the operation comes after the work already enqueued there; null: after nothing
+    const keep_alive* keep = nullptr;  // held until the operation is completed, besides the buffers' own keep-alives
+    duration deadline{};               // from the call to completion; 0: the communicator's default
+    const char* label = nullptr;       // appears in messages; outlives the operation
 };
 
-/// Who carries operations out, for all ranks of a communicator.
+/// Selects what carries out the operations, for all ranks of a communicator.
 enum class engine_kind : std::uint8_t {
-    automatic,  // NCCL; or staged where a rank has no device or no NCCL, and context_options::notice on rank 0 hears which
-    nccl,       // or nobody: error::unsupported where a rank cannot
-    staged,     // chunks go through memory of the hosts and over their links; several ranks may share a device
+    automatic,  // NCCL; staged if a rank has no device or no NCCL, which context_options::notice on rank 0 then names
+    nccl,       // NCCL only: error::unsupported if a rank cannot use it
+    staged,     // chunks pass through host memory and the host's links; several ranks may share a device
 };
 
-/// Of a communicator.
+/// Options of a communicator.
 struct group_options {
-    const stream* over = nullptr;  // the caller's, of the same device, as the communication stream; null: the library's, of high priority
-    engine_kind engine = engine_kind::automatic;  // who says automatic goes along with the others
+    const stream* over = nullptr;  // the caller's communication stream, on this device; null: the library's, of high priority
+    engine_kind engine = engine_kind::automatic;  // a rank with automatic accepts the choice of the others
     // Used when staged.
-    std::size_t chunk_bytes = 2 * MiB;  // from 4 KiB to 1 GiB; the smallest of all ranks counts
-    int window = 4;  // chunks under way at once, so many times chunk_bytes are pinned on this rank; other than 2 to 64 is refused always
+    std::size_t chunk_bytes = 2 * MiB;  // 4 KiB to 1 GiB; all ranks use the smallest value
+    int window = 4;  // 2 to 64 chunks under way at once; pins window * chunk_bytes on this rank. Other values are refused with any engine
 };
 
 static_assert(std::is_trivially_destructible_v<call_options> && std::is_trivially_destructible_v<group_options>,
@@ -72,56 +72,58 @@ private:
 inline transfer send_to(const const_device_span& from, rank peer) noexcept { return {from, peer, true}; }
 inline transfer recv_from(const device_span& to, rank peer) noexcept { return {to, peer, false}; }
 
-/// Made by tutti::communicator::device, on all its ranks; closed with `close`. Works beside the one it was made from.
+/// Collectives on device memory. tutti::communicator::device makes it, on all its ranks; `close` ends it. It is independent of the
+/// communicator that it was made from.
 ///
-/// Without a device. A rank that gave the failure of device::open takes part all the same: its buffers are memory of the host, and `after`
-/// and wait_on have no meaning there. Enqueued is completed then.
+/// Without a device. A rank that gave the failure of device::open takes part with host memory as its buffers. `after` and wait_on have no
+/// meaning there, and enqueued means completed.
 ///
-/// Order. All ranks call in the same order, and a call takes its place when it returns. Operations are done in that order on one stream, the
-/// communication stream. Several communicators on one device do theirs in the order in which this process calls them, so that order must be
-/// the same on all ranks, too; they are made with handles of one device::open.
+/// Order. All ranks call in the same order; a call takes its place before it returns. Operations run in that order on one stream, the
+/// communication stream. Several communicators on one device run theirs in the order of this process's calls, which must then be the same
+/// on all ranks, too. These communicators are made with handles of one device::open.
 ///
-/// Memory. Buffers are of this communicator's device, or of the host on a rank without one. They are used until the operation is completed,
-/// whoever waits or does not: its keep-alives are held until then. So is an operator of the user's, even when the futures were dropped; `keep`
-/// may hold it. Counts are elements. An output may be the very memory of the input where tutti::communicator allows it.
+/// Memory. Buffers belong to this communicator's device, or to the host on a rank without one. They are used until the operation is
+/// completed, even if nothing waits for it; their keep-alives are held until then. A user-defined operator must live as long, even if the
+/// futures were dropped; `keep` may hold it. Counts are elements. An output may be exactly the memory of the input where
+/// tutti::communicator allows it.
 ///
-/// Failure. The first failure on any rank ends everything pending, and everything called later, on all of them with that cause, when this
-/// rank's device has let go of the buffers. A wrong argument is such a failure, since the others wait.
+/// Failure. The first failure on any rank ends all pending and later operations on all ranks with that cause, after this rank's device has
+/// released the buffers. A wrong argument is such a failure, because the other ranks wait.
 ///
-/// Threads. Every function may be called from any thread; none blocks for the device or for other ranks.
+/// Threads. Any thread may call any function; none blocks for the device or for other ranks.
 class communicator {
 public:
     communicator(const communicator&) = delete;
     communicator& operator=(const communicator&) = delete;
-    /// Does not block. Without a close() before, what is pending here is aborted.
+    /// Does not block. Without a close() before, operations pending here are aborted.
     ~communicator();
 
     int rank() const noexcept;
     int size() const noexcept;
     const std::string& name() const noexcept;
-    /// None on a rank that has none, whose buffers are memory of the host.
+    /// Returns the device; nullopt on a rank without one, whose buffers are host memory.
     const std::optional<device>& on() const noexcept;
-    /// The communication stream; none on a rank without a device. What one puts there oneself is in order with operations that are enqueued,
-    /// and may hold up others.
+    /// Returns the communication stream; nullopt on a rank without a device. Work that the caller enqueues there is in order with enqueued
+    /// operations, and may delay others.
     const std::optional<stream>& over() const noexcept;
-    /// What carries operations out, and why: "NCCL 2.28.9", "staged through memory of the hosts: rank 1 has no device: ...".
+    /// Returns what carries out the operations, and why: "NCCL 2.28.9", "staged through memory of the hosts: rank 1 has no device: ...".
     std::string engine() const;
-    /// NCCL's own communicator, to ask it things. Nothing may be called on it while an operation is not yet enqueued, nor from other threads
-    /// than that which NCCL is called from, unless nothing is pending; null once it has failed or was closed, and where NCCL is not used.
+    /// Returns NCCL's own communicator, for queries. Do not use it while an operation is not yet enqueued. Other threads than the one that
+    /// calls NCCL may use it only while nothing is pending. Null after a failure or close, and where NCCL is not used.
     ncclComm* native() const noexcept;
 
-    /// Combines `data` over all ranks, in place: `sum`, `prod`, `min`, `max`, `avg` of numbers that NCCL has, premul_sum of floating ones. A
-    /// staged engine has all operators and types of tutti::communicator::all_reduce, but none of the small floats.
+    /// Combines `data` over all ranks, in place. Operators: `sum`, `prod`, `min`, `max`, `avg` of numbers that NCCL has, and premul_sum of
+    /// floating ones. A staged engine has all operators and types of tutti::communicator::all_reduce, but not e4m3 and e5m2.
     operation all_reduce(const device_span& data, reduction op, call_options options = {});
     operation all_reduce(const const_device_span& from, const device_span& to, reduction op, call_options options = {});
-    /// Each buffer in place, all of one type, as one operation; their number and sizes are the same on all ranks.
+    /// Combines each buffer in place, in one operation. All have one type; their number and sizes are the same on all ranks.
     operation all_reduce(std::span<const device_span> list, reduction op, call_options options = {});
-    /// As tutti::communicator says of lists in braces: to be awaited in a statement of its own.
+    /// Takes lists in braces. Await it in a statement of its own, like tutti::communicator::all_reduce.
     operation all_reduce(std::initializer_list<device_span> list, reduction op, call_options options = {}) {
         return all_reduce(std::span<const device_span>(list.begin(), list.size()), op, options);
     }
     operation broadcast(const device_span& data, tutti::rank root, call_options options = {});
-    /// In place on the root; on the other ranks `data` is only read.
+    /// Combines in place on the root; the other ranks' `data` is only read.
     operation reduce(const device_span& data, reduction op, tutti::rank root, call_options options = {});
     operation reduce(const const_device_span& from, const device_span& to, reduction op, tutti::rank root, call_options options = {});
     operation all_gather(const const_device_span& from, const device_span& to, call_options options = {});
@@ -129,33 +131,34 @@ public:
     operation all_to_all(const const_device_span& from, const device_span& to, call_options options = {});
     operation gather(const const_device_span& from, const device_span& to, tutti::rank root, call_options options = {});
     operation scatter(const const_device_span& from, const device_span& to, tutti::rank root, call_options options = {});
-    /// Completed when the streams of all ranks have come to it: behind what was called before, and behind `after`.
+    /// Is completed when the streams of all ranks have reached it, after earlier calls and after `after`.
     operation barrier(call_options options = {});
 
-    /// A message and its receive have the same count. They have places in the order like everything else: of two ranks that send to each
-    /// other, both use exchange, which does all its parts at once.
+    /// Sends or receives a message; both sides have the same count. Messages have places in the order like all calls. Two ranks that send
+    /// to each other use exchange, which does all its parts at once.
     operation send(const const_device_span& data, tutti::rank to, call_options options = {});
     operation recv(const device_span& data, tutti::rank from, call_options options = {});
     operation exchange(std::span<const transfer> parts, call_options options = {});
-    /// The same of this one.
+    /// Exchanges a list in braces.
     operation exchange(std::initializer_list<transfer> parts, call_options options = {}) {
         return exchange(std::span<const transfer>(parts.begin(), parts.size()), options);
     }
 
-    /// A communicator of the ranks that give the same color, on the same devices, ordered by key and then by rank here. All ranks call it.
+    /// Makes a communicator of the ranks that give the same color, on the same devices, ordered by key, then by rank here. All ranks call
+    /// it.
     task<std::unique_ptr<communicator>> split(int color, int key);
-    /// A communicator of all ranks but these, in their order here, on the same devices. Those who stay call it with the same ranks, the others
-    /// do not. Also when this one has failed: it is how the ranks that are left go on. Here nothing is pending then, nor called until it has
-    /// ended. error::invalid_argument, on this rank, when it is among them or they are no ranks.
+    /// Makes a communicator of all ranks except `without`, in their order here, on the same devices. The remaining ranks call it with the
+    /// same list; the others do not. It works after a failure, so that the remaining ranks can continue; then nothing is pending here, nor
+    /// called until it has ended. error::invalid_argument, on this rank, if `without` holds this rank or a number that is no rank.
     task<std::unique_ptr<communicator>> shrink(std::vector<tutti::rank> without);
 
-    /// Ends when it has failed, with that failure, or with error::closed when it is closed. May be dropped.
+    /// Ends when the communicator fails, with that failure, or with error::closed when it is closed. May be dropped.
     future<> watch();
     /// Ends every operation on every rank with error::aborted and `reason`.
     void abort(std::string reason);
-    /// Waits for what is pending, gives everything back, and waits for the other ranks. What is pending here for longer than `within` fails
-    /// with it on all ranks, and who has not closed it by then is named; what is given back may take device_options::stuck besides. Throws the
-    /// failure of one that has failed; it is closed then too.
+    /// Waits for pending operations, frees everything, and waits for the other ranks. Closes in any case. An operation pending here for
+    /// longer than `within` fails the communicator on all ranks. The error names ranks that have not closed by then. Freeing may take
+    /// device_options::stuck more. Throws the failure of a failed communicator.
     task<> close(duration within = std::chrono::seconds(30));
 
     /// For the library.

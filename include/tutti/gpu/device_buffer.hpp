@@ -1,4 +1,4 @@
-// Memory of a device, owned. The host cannot look into it.
+// Owned device memory. The host cannot access it.
 #pragma once
 
 #include <tutti/detail/compiler.hpp>
@@ -14,10 +14,10 @@
 namespace [[gnu::visibility("default")]] tutti {
 namespace gpu {
 
-/// Uninitialized. Null for no elements; error::invalid_argument for more than memory can hold.
+/// Allocates uninitialized device memory. Null for no elements; error::invalid_argument for more than memory can hold.
 TUTTI_API result<std::shared_ptr<void>> allocate_device_memory(const device& where, std::size_t count, std::size_t element_bytes = 1);
 
-/// Given back when this and all that is under way with it is gone, by a thread of the device's.
+/// Owned device memory. A thread of the device's frees it when this object and all operations with it are gone.
 template <transferable T>
 class device_buffer {
 public:
@@ -27,13 +27,13 @@ public:
         return device_buffer(std::move(*memory), count);
     }
 
-    /// An address on the device.
+    /// Returns an address on the device.
     T* data() const noexcept { return static_cast<T*>(memory_.get()); }
     std::size_t size() const noexcept { return count_; }
     std::size_t bytes() const noexcept { return count_ * sizeof(T); }
     keep_alive keep() const noexcept { return memory_; }
 
-    /// All of it, or some elements; they are not looked at.
+    /// All of it, or some elements; they are not accessed.
     operator device_part() const { return {memory_.get(), bytes(), memory_}; }
     device_part part(std::size_t first, std::size_t count) const { return {data() + first, count * sizeof(T), memory_}; }
 

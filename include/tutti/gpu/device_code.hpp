@@ -1,4 +1,4 @@
-// Code that runs on devices, and calling it on a stream. Programs that use the CUDA runtime have `<<<>>>` for that; this needs the driver only.
+// Device code, and its launch on a stream. Programs with the CUDA runtime have `<<<>>>` for that; this needs the driver only.
 #pragma once
 
 #include <tutti/gpu/device.hpp>
@@ -21,28 +21,28 @@ namespace gpu {
 
 class device_code_state;
 
-/// What the build made of a file for devices and put into the program. Without bytes it was built without a compiler for them.
+/// Compiled device code that the build put into the program. No bytes: the build had no device compiler.
 struct device_image {
     const char* name;  // of the file
     std::span<const std::byte> bytes;
 };
 
-/// In up to three directions.
+/// A size in up to three directions.
 struct kernel_extent {
     unsigned x = 1, y = 1, z = 1;
 };
 
-/// How many blocks a kernel runs on, of how many threads each, and how many bytes of memory these share besides what the kernel declares.
+/// The number of blocks of a kernel, of threads in each, and of shared bytes of each block besides those that the kernel declares.
 struct kernel_shape {
     kernel_extent blocks, threads;
     unsigned shared_bytes = 0;
 };
 
-/// A function of loaded code. A handle that copies share; the code stays loaded as long as one is left.
+/// A function of loaded code. A handle that copies share; the code stays loaded while a handle is left.
 class kernel {
 public:
-    /// Enqueued when it returns. The arguments are copied; they have the very types of the kernel's parameters, which nobody can check. What
-    /// they point to lives until the device has done with it.
+    /// Launches the kernel: enqueued when the call returns. The arguments are copied. Their types must be exactly those of the kernel's
+    /// parameters, which cannot be checked. What they point to lives until the device has finished with it.
     template <class... Parameters>
     result<> launch(const stream& on, const kernel_shape& shape, const Parameters&... parameters) const {
         static_assert((std::is_trivially_copyable_v<Parameters> && ...), "a device gets the bytes of its parameters");
@@ -71,11 +71,11 @@ private:
 /// An image, loaded into one device. A handle that copies share.
 class device_code {
 public:
-    /// May block while the driver compiles for a device that the image has no code for. error::unsupported where the program was built without
-    /// device code, or the driver cannot load any.
+    /// Loads an image. May block while the driver compiles for a device that the image has no code for. error::unsupported if the program
+    /// was built without device code, or the driver cannot load any.
     static result<device_code> load(const device& where, const device_image& image);
 
-    /// error::invalid_argument where the image has no kernel of this name, which is that of an `extern "C"` function.
+    /// Returns the kernel of an `extern "C"` name; error::invalid_argument if the image has none.
     result<kernel> find(const std::string& name) const;
 
 private:

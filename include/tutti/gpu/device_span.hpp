@@ -1,4 +1,4 @@
-// Borrowed memory of a device whose element type is known only at run time, and the types that devices alone compute with.
+// Borrowed device memory whose element type is known only at run time, and the types that only devices compute with.
 #pragma once
 
 #include <tutti/gpu/device_buffer.hpp>
@@ -13,7 +13,7 @@
 namespace [[gnu::visibility("default")]] tutti {
 namespace gpu {
 
-/// Floating numbers of 8 bits, as storage: named after their bits of exponent and mantissa.
+/// Floating numbers of 8 bits, as storage, named after their bits of exponent and mantissa.
 struct e4m3 {
     std::uint8_t bits = 0;
     friend bool operator==(e4m3, e4m3) = default;
@@ -23,7 +23,7 @@ struct e5m2 {
     friend bool operator==(e5m2, e5m2) = default;
 };
 
-/// Those of tutti::data_type, with the same numbers, and the two above.
+/// The types of tutti::data_type, with the same numbers, and the two above.
 enum class device_type : std::uint8_t {
     f32,
     f64,
@@ -47,7 +47,7 @@ enum class device_type : std::uint8_t {
 inline constexpr int device_type_count = data_type_count + 2;
 
 constexpr device_type of_device(data_type type) noexcept { return static_cast<device_type>(type); }
-/// What the host calls it; the small floats are bytes there.
+/// Returns the host's type; the 8-bit floats are bytes there.
 constexpr data_type of_host(device_type type) noexcept { return type > device_type::opaque ? data_type::u8 : static_cast<data_type>(type); }
 static_assert(of_device(data_type::opaque) == device_type::opaque);
 
@@ -63,12 +63,13 @@ inline constexpr device_type device_type_of<e4m3> = device_type::e4m3;
 template <>
 inline constexpr device_type device_type_of<e5m2> = device_type::e5m2;
 
-/// `count` elements, not bytes. With what keeps the memory alive, where that is known: an operation then holds it until it is completed.
+/// Borrowed device memory of `count` elements (not bytes). `kept` may hold what keeps the memory alive; an operation then holds it until
+/// completion.
 struct const_device_span {
     const void* data = nullptr;
     std::size_t count = 0;
     device_type type = device_type::f32;
-    std::size_t opaque_bytes = 0;  // of one element, where the type is opaque
+    std::size_t opaque_bytes = 0;  // of one element, if the type is opaque
     keep_alive kept;
 
     const_device_span() noexcept = default;
@@ -79,7 +80,7 @@ struct const_device_span {
           kept(std::move(keep)) {}
     const_device_span(const void* where, std::size_t elements, data_type what, keep_alive keep = {}) noexcept
         : const_device_span(where, elements, of_device(what), std::move(keep)) {}
-    /// Of an address range on the device.
+    /// For an address range on the device.
     template <transferable T>
     const_device_span(std::span<T> elements, keep_alive keep = {}) noexcept
         : const_device_span(elements.data(), elements.size(), device_type_of<std::remove_cv_t<T>>, std::move(keep)) {
@@ -123,7 +124,7 @@ struct device_span {
     }
     std::size_t element_bytes() const noexcept { return type == device_type::opaque ? opaque_bytes : size_of(type); }
     std::size_t bytes() const noexcept { return count * element_bytes(); }
-    /// Some of the elements; they are not looked at.
+    /// Returns some of the elements, without accessing them.
     device_span part(std::size_t first, std::size_t elements) const noexcept {
         device_span some = *this;
         some.data = static_cast<std::byte*>(data) + first * element_bytes();

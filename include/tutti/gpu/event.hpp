@@ -1,4 +1,4 @@
-// A place in a stream: when the device has come there, all that was enqueued before has been done.
+// A point in a stream: when the device has reached it, all work enqueued before is done.
 #pragma once
 
 #include <tutti/future.hpp>
@@ -12,10 +12,10 @@ namespace gpu {
 
 class event_state;
 
-/// Whatever must stay as it is until the device has done with it.
+/// Keeps something alive until the device has finished with it.
 using keep_alive = std::shared_ptr<const void>;
 
-/// What stream::record gives; copies are the same event. Its part of the driver comes out of a pool and returns there.
+/// The result of stream::record; copies are the same event. The driver's event comes from a pool and returns there.
 class event {
 public:
     event() noexcept = default;
@@ -29,15 +29,15 @@ public:
 
     bool valid() const noexcept { return state_ != nullptr; }
 
-    /// `co_await done;` goes on when the device has come there; throws error::device_failed when it never will.
+    /// Waits until the device has reached the event: `co_await done;`. Throws error::device_failed if it never will.
     auto operator co_await() const { return detail::future_awaiter<void>(completed().take_state()); }
-    /// The same as a future, on the loop that this thread runs, or on the device's. `what` is kept until the device has come there, also when
-    /// the future was cancelled or dropped long before.
+    /// Returns that wait as a future, on the loop that this thread runs, or on the device's. `what` is kept until the device has reached
+    /// the event, even if the future is cancelled or dropped long before.
     future<> completed(keep_alive what = {}) const;
 
-    /// Asks the driver, once.
+    /// Asks the driver once.
     result<bool> ready() const;
-    /// Blocks this thread until then; error::invalid_argument on the thread of an event loop.
+    /// Blocks this thread until then; error::invalid_argument on an event loop's thread.
     result<> synchronize() const;
 
     void explain(detail::explanation& out) const;

@@ -1,4 +1,4 @@
-// Some bytes of a buffer, with what keeps it alive: what copies go between.
+// Parts of buffers, with a keep-alive: sources and targets of copies.
 #pragma once
 
 #include <tutti/gpu/event.hpp>
@@ -9,9 +9,9 @@
 namespace [[gnu::visibility("default")]] tutti {
 namespace gpu {
 
-// With constructors, as g++ 12 destroys aggregates in co_await expressions twice.
+// With constructors, because g++ 12 destroys aggregates in co_await expressions twice.
 
-/// Of a device_buffer.
+/// A part of a device_buffer. `bytes` long.
 struct device_part {
     device_part(void* where, std::size_t length, keep_alive what) noexcept : data(where), bytes(length), kept(std::move(what)) {}
 
@@ -20,7 +20,7 @@ struct device_part {
     keep_alive kept;
 };
 
-/// Of a pinned_buffer. Other memory of the host works, too, but slowly, and the call may block.
+/// A part of a pinned_buffer, `bytes` long. Other host memory works too, but slowly, and the call may block.
 struct host_part {
     host_part(void* where, std::size_t length, keep_alive what) noexcept : data(where), bytes(length), kept(std::move(what)) {}
 

@@ -1,4 +1,4 @@
-// A collective of devices that is under way, and the three ways in which it can be over.
+// A device collective under way, and three ways to wait for it.
 #pragma once
 
 #include <tutti/future.hpp>
@@ -11,14 +11,14 @@ namespace gpu {
 
 class operation_state;
 
-/// What a call of gpu::communicator gives. The operation has its place in the order when you get this; it is then
+/// The result of a call of gpu::communicator. The operation has its place in the order before the call returns. Three waits:
 ///
 ///     co_await sum.enqueued();         *enqueued*: it is on the communication stream
-///     co_await sum.wait_on(compute);   *ordered*: what is put on `compute` from now on comes after it; no thread waits for the device
+///     co_await sum.wait_on(compute);   *ordered*: later work on `compute` comes after it; no thread waits for the device
 ///     co_await std::move(sum);         *completed*: the device has done it; its buffers may be read, and freed
 ///
-/// All three throw the failure that the operation ended with instead. Dropping or cancelling any of them gives up waiting, and nothing
-/// else: the operation goes on, and holds what keeps its buffers alive until the device has done with them.
+/// Each throws the failure that the operation ended with. Dropping or cancelling a wait ends only the wait. The operation continues, and
+/// holds its buffers' keep-alives until the device has finished with them.
 class [[nodiscard]] operation {
 public:
     operation() noexcept = default;
@@ -31,13 +31,13 @@ public:
     ~operation();
 
     bool valid() const noexcept { return state_ != nullptr; }
-    /// Whether it is completed, or has failed.
+    /// Returns whether it is completed or has failed.
     bool ready() const noexcept { return completed_.ready(); }
 
-    /// May be asked for at any time, and more than once.
+    /// At any time, any number of times.
     future<> enqueued() const;
     future<> wait_on(const stream& which) const;
-    /// Once. Of the plain form: `co_await std::move(sum)`.
+    /// Once. The plain form is `co_await std::move(sum)`.
     future<> completed() && { return std::move(completed_); }
     auto operator co_await() && { return std::move(completed_).operator co_await(); }
 

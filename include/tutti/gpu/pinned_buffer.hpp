@@ -1,4 +1,4 @@
-// Memory of the host that devices read and write by themselves, owned.
+// Owned host memory that devices read and write directly.
 #pragma once
 
 #include <tutti/detail/compiler.hpp>
@@ -15,14 +15,14 @@
 namespace [[gnu::visibility("default")]] tutti {
 namespace gpu {
 
-/// For all devices of this process. Null for no elements; error::invalid_argument for more than memory can hold.
+/// Allocates host memory for all devices of this process. Null for no elements; error::invalid_argument for more than memory can hold.
 TUTTI_API result<std::shared_ptr<void>> allocate_pinned_memory(const device& where, std::size_t count, std::size_t element_bytes = 1);
 
-/// Given back when this and all that is under way with it is gone, by a thread of the device's.
+/// Owned pinned memory. A thread of the device's frees it when this object and all operations with it are gone.
 template <transferable T>
 class pinned_buffer {
 public:
-    /// Uninitialized.
+    /// Allocates `count` uninitialized elements.
     static result<pinned_buffer> allocate(const device& where, std::size_t count) {
         auto memory = allocate_pinned_memory(where, count, sizeof(T));
         if (!memory) return memory.failure();
@@ -36,7 +36,7 @@ public:
     T& operator[](std::size_t index) const noexcept { return data()[index]; }
     keep_alive keep() const noexcept { return memory_; }
 
-    /// All of it, or some elements; they are not looked at.
+    /// All of it, or some elements; they are not accessed.
     operator host_part() const { return {memory_.get(), bytes(), memory_}; }
     host_part part(std::size_t first, std::size_t count) const { return {data() + first, count * sizeof(T), memory_}; }
 

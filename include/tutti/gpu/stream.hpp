@@ -1,4 +1,4 @@
-// A queue of work on a device. What is enqueued is done in order; different streams run side by side.
+// A queue of work on a device. Enqueued work runs in order; different streams run concurrently.
 #pragma once
 
 #include <tutti/gpu/device.hpp>
@@ -6,7 +6,7 @@
 
 #include <memory>
 
-struct CUstream_st;  // cuda.h: CUstream, which is cudaStream_t, too
+struct CUstream_st;  // cuda.h: CUstream, also cudaStream_t
 
 namespace [[gnu::visibility("default")]] tutti {
 namespace gpu {
@@ -15,30 +15,30 @@ class stream_state;
 
 enum class stream_priority : std::uint8_t { low, normal, high };
 
-/// A handle that copies share. Three ways to know that work is done, for three purposes:
+/// A handle that copies share. There are three ways to wait for work:
 ///
 ///     (nothing)                        it is *enqueued* when the call returns
-///     other.wait(s.record().value())   it is *ordered*: what is enqueued on `other` from now on comes after it; no thread waits
-///     co_await s.completed()           it is *completed*: the host goes on after it
+///     other.wait(s.record().value())   it is *ordered*: later work on `other` comes after it; no thread waits
+///     co_await s.completed()           it is *completed*: the host continues after it
 class stream {
 public:
-    /// One of its own, which does not synchronize with the null stream.
+    /// Makes a new stream, which does not synchronize with the null stream.
     static result<stream> make(const device& where, stream_priority priority = stream_priority::normal);
-    /// One of the caller's, which outlives this handle. Null is the null stream, which is a stream like any other here. One handle for each,
-    /// copied where more are needed: two handles of one stream are taken for two streams. CU_STREAM_PER_THREAD is another stream on each
-    /// thread: recording there, waiting and copying are error::unsupported.
+    /// Wraps a stream of the caller's, which outlives this handle. Null is the null stream, which is treated like any other. Make one
+    /// handle for each stream and copy it: two handles of one stream count as two streams. CU_STREAM_PER_THREAD is another stream on each
+    /// thread; there recording, waiting and copying are error::unsupported.
     static stream borrow(const device& where, CUstream_st* handle);
 
     CUstream_st* handle() const noexcept;
     device on() const;
 
-    /// The place behind all that has been enqueued. error::unsupported while the stream is being captured.
+    /// Returns an event after all work enqueued so far. error::unsupported while the stream is being captured.
     result<event> record() const;
-    /// What is enqueued from now on comes after `what`, which may be of another stream and another device.
+    /// Orders later work on this stream after `what`, which may be of another stream and another device.
     result<> wait(const event& what) const;
-    /// The end of all that has been enqueued, as a future: record().completed(what).
+    /// Returns a future that ends when all work enqueued so far is done: record().completed(what).
     future<> completed(keep_alive what = {}) const;
-    /// Blocks this thread until all that has been enqueued is done; error::invalid_argument on the thread of an event loop.
+    /// Blocks this thread until all work enqueued so far is done; error::invalid_argument on an event loop's thread.
     result<> synchronize() const;
 
     explicit stream(std::shared_ptr<stream_state> state) noexcept : state_(std::move(state)) {}
