@@ -14,22 +14,22 @@ namespace [[gnu::visibility("default")]] tutti {
 
 /// Error codes. The numbers go over the wire and into files: new codes are only appended.
 enum class error {
-    cancelled = 1,          // a scope, a deadline around the await, or a dropped future ended it
-    timed_out = 2,          // a deadline passed
-    rendezvous_timeout = 3, // the group did not come together in time
-    peer_died = 4,          // a rank's process or link ended without a goodbye
-    peer_left = 5,          // a rank closed while others still waited for it
-    aborted = 6,            // abort() was called on some rank
-    mismatch = 7,           // ranks disagree about the operation: order, kind, type, operator, count, root or buckets
-    protocol_error = 8,     // bytes that no correct peer sends
-    refused = 9,            // a handshake was answered with a reason, or nobody listened
-    invalid_argument = 10,  // found before anything was sent
-    unsupported = 11,       // this build or this type and operator cannot do it
-    closed = 12,            // the communicator, store or transport was closed before, or belongs to the process that forked this one
-    bad_launch = 13,        // the environment contradicts itself about this process's rank, or does not say
-    system = 14,            // the operating system refused; the cause says what
-    device_failed = 15,     // a GPU or its driver refused or faulted; the cause says what
-    truncated = 16,         // a message was longer than its receive's buffer; only that receive failed
+    cancelled = 1,           // a scope, a deadline around the await, or a dropped future ended it
+    timed_out = 2,           // a deadline passed
+    rendezvous_timeout = 3,  // the group did not come together in time
+    peer_died = 4,           // a rank's process or link ended without a goodbye
+    peer_left = 5,           // a rank closed while others still waited for it
+    aborted = 6,             // abort() was called on some rank
+    mismatch = 7,            // ranks disagree about the operation: order, kind, type, operator, count, root or buckets
+    protocol_error = 8,      // bytes that no correct peer sends
+    refused = 9,             // a handshake was answered with a reason, or nobody listened
+    invalid_argument = 10,   // found before anything was sent
+    unsupported = 11,        // this build or this type and operator cannot do it
+    closed = 12,             // the communicator, store or transport was closed before, or belongs to the process that forked this one
+    bad_launch = 13,         // the environment contradicts itself about this process's rank, or does not say
+    system = 14,             // the operating system refused; the cause says what
+    device_failed = 15,      // a GPU or its driver refused or faulted; the cause says what
+    truncated = 16,          // a message was longer than its receive's buffer; only that receive failed
 };
 
 TUTTI_API const std::error_category& error_category() noexcept;
@@ -39,7 +39,7 @@ TUTTI_API std::error_code make_error_code(error code) noexcept;
 struct report {
     std::error_code code{};
     std::string operation{};    // "all_reduce f32 sum count 1024", "connect"
-    std::uint64_t sequence = 0; // the operation's place in its communicator, from 1; 0: none
+    std::uint64_t sequence = 0;  // the operation's place in its communicator, from 1; 0: none
     std::string communicator{};  // "world"
     std::uint32_t epoch = 0;
     rank local = -1;            // the rank that reports

@@ -53,7 +53,7 @@ struct overlap {
     double ratio() const noexcept;
 };
 struct reducer_stats {
-    overlap last;   // the last step
+    overlap last;  // the last step
     overlap total;
 };
 

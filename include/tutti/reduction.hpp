@@ -128,7 +128,8 @@ private:
 /// An operator for elements whose type is known at run time only, as in bindings for other languages. It serves calls with a buffer of that
 /// type or size, and typed calls.
 ///
-///     const tutti::untyped_op longest("longest", tutti::commutes::yes, 12, 4, [](const void* left, void* inout, std::size_t count) { ... });
+///     const tutti::untyped_op longest("longest", tutti::commutes::yes, 12, 4,
+///                                     [](const void* left, void* inout, std::size_t count) { ... });
 ///     co_await world.all_reduce(tutti::buffer(data, count, 12), longest);
 ///
 /// The function sets each of the `count` elements of `inout` to (that of `left`) op (that of `inout`). All else is as in custom_op.

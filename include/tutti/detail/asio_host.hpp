@@ -1,4 +1,4 @@
-// The side of a guest's host that is made of Asio. It is compiled with the program, so whatever Asio the program has is the one that runs it.
+// The host's side of a guest loop, made of Asio. It is compiled with the program, so it uses the program's Asio.
 #pragma once
 
 #include <tutti/detail/hosting.hpp>
@@ -23,7 +23,7 @@
 namespace [[gnu::visibility("default")]] tutti {
 namespace detail {
 
-/// The guests of one execution context, which are told when that is destroyed: after it nothing of Asio's may be touched.
+/// The guests of one execution context. They are notified when it is destroyed, because after that nothing of Asio's may be touched.
 class hospitality final : public boost::asio::execution_context::service {
 public:
     inline static boost::asio::execution_context::id id;
@@ -39,7 +39,7 @@ public:
     }
 
 private:
-    /// Before the services that are older than the first guest, such as that of its descriptor.
+    /// Runs before the services that are older than the first guest, such as that of its descriptor.
     void shutdown() noexcept override {
         while (!guests_.empty()) {
             guest_side* const last = guests_.back();
@@ -65,7 +65,7 @@ public:
     }
     ~asio_host() override {
         others_.remove(guest_);
-        descriptor_.release();  // it is the guest's
+        descriptor_.release();  // the guest owns it
     }
 
     const boost::asio::any_io_executor& executor() const noexcept { return executor_; }
@@ -101,7 +101,7 @@ private:
     hospitality& others_;
 };
 
-/// Null when `loop` is no guest, or its host has gone. Throws where another part of the process, with another Asio, has made it one.
+/// Returns null if `loop` is no guest, or its host is destroyed. Throws if a part of the process with another Asio made it a guest.
 inline asio_host* asio_host_of(event_loop& loop) {
     host_side* const found = host_of(loop);
     if (found && found->version() != asio_host::asio_version)

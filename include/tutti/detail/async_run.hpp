@@ -1,4 +1,4 @@
-// How a task is started by an Asio completion token: the task's end becomes a call of the handler on the handler's executor.
+// Starts a task by an Asio completion token: the task's end becomes a call of the handler on the handler's executor.
 #pragma once
 
 #include <tutti/detail/asio_host.hpp>
@@ -25,9 +25,9 @@
 namespace [[gnu::visibility("default")]] tutti {
 namespace detail {
 
-/// Tasks started from outside of any task; they belong to the loop.
+/// Returns the tasks that were started from outside of any task; they belong to the loop.
 TUTTI_API task_group& residents_of(event_loop& loop);
-/// Null, or why nothing can be started: the loop belongs to the process that forked this one.
+/// Returns null, or the reason why nothing can be started: this process inherited the loop by a fork.
 TUTTI_API std::exception_ptr foreignness_of(event_loop& loop);
 
 template <class T>
@@ -41,14 +41,14 @@ struct run_signature<void> {
 template <class T>
 using run_signature_of = typename run_signature<T>::type;
 
-/// Runs `call` on the executor, on this thread where that says so.
+/// Runs `call` on the executor; on this thread if the executor does so.
 template <class Executor, class Call>
 void post_soon(const Executor& executor, Call call) {
     if constexpr (runs_at_once<Executor>) boost::asio::dispatch(executor, std::move(call));
     else boost::asio::post(executor, std::move(call));
 }
 
-/// On the handler's executor, where its slot may be asked meanwhile.
+/// Clears the handler's cancellation slot, on the handler's executor, where the slot may be triggered meanwhile.
 template <class Handler>
 void clear_slot_of(const Handler& handler) {
     if (auto slot = boost::asio::get_associated_cancellation_slot(handler); slot.is_connected()) slot.clear();
@@ -62,7 +62,7 @@ handler_executor<Handler> executor_named_by(const Handler& handler) {
     return boost::asio::associated_executor<Handler, no_executor>::get(handler, no_executor());
 }
 
-/// The end of a task, told to its handler.
+/// Returns the call of a handler at the end of its task.
 template <class T, class Handler>
 auto call_of(Handler handler, std::exception_ptr why, [[maybe_unused]] std::optional<value_of<T>> value) {
     if constexpr (std::is_void_v<T>)
@@ -87,7 +87,7 @@ private:
     Call what_;
 };
 
-/// Where the handler wants to be called; without such a wish on the executor of the loop's host, and without a host on the loop.
+/// Calls the handler on its executor; if it has none, on the executor of the loop's host; without a host, on the loop.
 template <class T, class Handler>
 void call_soon(event_loop& loop, Handler handler, std::exception_ptr why, std::optional<value_of<T>> value) {
     if constexpr (names_executor<Handler>) {
@@ -101,7 +101,7 @@ void call_soon(event_loop& loop, Handler handler, std::exception_ptr why, std::o
     }
 }
 
-/// While it lives, the run() of the host does not return, nor that of the executor that the handler names.
+/// While it lives, run() does not return on the host, nor on the executor that the handler names.
 template <class Handler>
 class busy_until_told {
 public:

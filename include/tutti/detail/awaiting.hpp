@@ -1,4 +1,4 @@
-// What can follow co_await: the awaiter that it gives, and what comes out.
+// Operands of co_await: the awaiter of one, and the type of its result.
 #pragma once
 
 #include <coroutine>
@@ -8,7 +8,7 @@
 namespace [[gnu::visibility("default")]] tutti {
 namespace detail {
 
-/// What has no `operator co_await` is its own awaiter.
+/// Returns the awaiter of `what`. Without `operator co_await` it is `what` itself.
 template <class Awaitable>
 decltype(auto) awaiter_of(Awaitable&& what) {
     if constexpr (requires { static_cast<Awaitable&&>(what).operator co_await(); })
@@ -23,7 +23,7 @@ using awaiter_for = decltype(awaiter_of(std::declval<Awaitable>()));
 template <class Awaitable>
 using awaited = decltype(std::declval<awaiter_for<Awaitable>&>().await_resume());
 
-/// Whether a coroutine with such a promise can await it.
+/// Is true if a coroutine with such a promise can await it.
 template <class Awaitable, class Promise>
 concept awaitable_by = requires(std::remove_reference_t<awaiter_for<Awaitable>>& awaiter, std::coroutine_handle<Promise> who) {
     awaiter.await_ready();

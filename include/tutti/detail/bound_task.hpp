@@ -1,4 +1,4 @@
-// Tasks that know where they run when no task awaits them, and how one is started then: the caller gets a future.
+// Tasks that know their loop when no task awaits them, and the way to start one: the caller gets a future.
 #pragma once
 
 #include <tutti/detail/compiler.hpp>
@@ -16,20 +16,20 @@
 namespace [[gnu::visibility("default")]] tutti {
 namespace detail {
 
-/// `loop` outlives the task.
+/// Binds a task to its loop, which outlives the task.
 template <class T>
 task<T> bind_to_loop(event_loop& loop, task<T> work) {
     work.inner()->bind_to(loop);
     return work;
 }
 
-/// Why such a task cannot be started from outside of any task: it was moved away, or knows no loop, or a loop of the process that forked
-/// this one. Nothing when it can.
+/// Returns why such a task cannot be started from outside of any task: it was moved away, knows no loop, or knows a loop that this process
+/// inherited by a fork. Empty if it can.
 TUTTI_API std::optional<failure> hindrance(const promise_base* work);
-/// From any thread: `work`, which lets no exception out, runs on the loop soon. It is destroyed when nobody will run the loop any more.
+/// Starts `work`, which lets no exception out, on the loop soon. Any thread. It is destroyed when the loop will not run any more.
 TUTTI_API void start_bound(event_loop& loop, task<> work);
 
-/// What is asked from outside, on whatever thread that is, as long as the task goes on.
+/// A cancellation from outside, on any thread, for as long as the task runs.
 class asked {
 public:
     explicit asked(event_loop& loop) { source_.emplace(loop); }
@@ -42,7 +42,7 @@ public:
         requesting_ = false;
         if (over_) source_.reset();
     }
-    /// The loop is not touched any more when it returns, or when the request has returned in which it is called.
+    /// Ends it: afterwards the loop is not touched; if called inside of a request, after that request has returned.
     void end() {
         const std::lock_guard lock(guard_);
         over_ = true;
@@ -50,12 +50,12 @@ public:
     }
 
 private:
-    std::recursive_mutex guard_;  // what is requested on the loop may end the task at once
+    std::recursive_mutex guard_;  // a request on the loop may end the task at once
     std::optional<cancel_source> source_;
     bool requesting_ = false, over_ = false;
 };
 
-/// Of the task's frame, however that ends, be it before the task begins.
+/// Ends the cancellation with the task's frame, however that ends, even before the task begins.
 class asked_until_then {
 public:
     explicit asked_until_then(std::shared_ptr<asked> what) noexcept : what_(std::move(what)) {}
@@ -71,7 +71,8 @@ private:
     std::shared_ptr<asked> what_;
 };
 
-/// A task, and the two who hear of its end. Destroyed in the middle, the task goes first, and then its future hears of that.
+/// A task, and two objects that learn of its end. If the frame is destroyed in the middle, the task goes first; then its future gets the
+/// failure.
 template <class T>
 struct resident {
     resident(future_source<T> to, std::shared_ptr<asked> request, task<T> what)
@@ -82,7 +83,7 @@ struct resident {
     task<T> work;
 };
 
-/// How a task ends, for those who do not want it thrown. An exception that is no failure becomes one with the code `otherwise`.
+/// Returns a task's outcome as a result. An exception that is no failure becomes one with the code `otherwise`.
 template <class T>
 task<result<T>> outcome_of(task<T> work, error otherwise = error::aborted) {
     std::optional<failure> why;
@@ -111,7 +112,7 @@ task<> conclude(std::unique_ptr<resident<T>> all) {
     all->ends.end_with(std::move(told));
 }
 
-/// From any thread.
+/// Starts a bound task. Any thread.
 template <class T>
 future<T> begin_bound(task<T> work) {
     if (auto why = hindrance(work.inner())) return failed_future<T>(std::move(*why));

@@ -1,4 +1,4 @@
-// Futures and tasks as Asio's asynchronous operations: whatever a completion token does for a socket, it does for a collective.
+// Futures and tasks as Asio's asynchronous operations: every completion token works for a collective as it does for a socket.
 #pragma once
 
 #include <tutti/detail/bound_task.hpp>
@@ -39,7 +39,7 @@ inline std::exception_ptr exception_of(future_state& state) {
     return why ? std::make_exception_ptr(tutti::failure(*why)) : nullptr;
 }
 
-/// How `f(token)` ends: (std::exception_ptr) or (std::exception_ptr, T), with a T() beside an exception.
+/// Ends `f(token)` with (std::exception_ptr) or (std::exception_ptr, T); next to an exception stands a T().
 template <class T>
 struct ends_with_exception {
     using signature = void(std::exception_ptr, T);
@@ -64,7 +64,7 @@ struct ends_with_exception<void> {
     }
 };
 
-/// How `as_result(f)(token)` ends: (result<T>).
+/// Ends `as_result(f)(token)` with (result<T>).
 template <class T>
 struct ends_with_result {
     using signature = void(result<T>);
@@ -77,7 +77,7 @@ struct ends_with_result {
     }
 };
 
-/// Stands where a handler names no executor.
+/// Stands for the executor of a handler that names none.
 struct no_executor {
     using executor_type = no_executor;
 };
@@ -85,14 +85,14 @@ struct no_executor {
 template <class Handler>
 using handler_executor = typename boost::asio::associated_executor<Handler, no_executor>::type;
 
-/// Its type says that it may run a call at once on any thread, as those of the system and of `use_future` do. Posting to them would start the
-/// threads of Asio's pool, which stay.
+/// Is true of executor types that may run a call at once on any thread, such as the system's and that of `use_future`. Posting to them
+/// would start the threads of Asio's pool, which stay.
 template <class Executor>
 concept runs_at_once = requires {
     requires !std::same_as<decltype(Executor::query(boost::asio::execution::blocking)), boost::asio::execution::blocking_t::never_t>;
 };
 
-/// Brings a completion to where its handler wants to run.
+/// Brings a completion to the place where its handler runs.
 template <class Executor>
 class completion_path {
 public:
@@ -100,7 +100,7 @@ public:
     explicit completion_path(const Handler& handler)
         : work_(boost::asio::associated_executor<Handler, no_executor>::get(handler, no_executor())) {}
 
-    /// `owner` holds this object and is gone when `travel` returns.
+    /// `owner` holds this object, and has given it up when `travel` returns.
     template <class Owner>
     static void travel(Owner owner) {
         const Executor executor = owner->path().work_.get_executor();
@@ -128,14 +128,14 @@ private:
     [[maybe_unused]] event_loop* loop_;
 };
 
-/// A handler that waits for its future; in memory from the handler's allocator.
+/// A handler that waits for its future, in memory from the handler's allocator.
 template <class End, class Handler>
 class completion_op final {
     using allocator_type = typename std::allocator_traits<
         boost::asio::associated_allocator_t<Handler>>::template rebind_alloc<completion_op>;
 
 public:
-    /// Owns the op on its way, and is what runs at the end of it.
+    /// Owns the op on its way, and runs at the end of it.
     class owner {
     public:
         using allocator_type = completion_op::allocator_type;
@@ -186,7 +186,7 @@ private:
     void delivered() noexcept { deliver(); }
     void deliver() {
         boost::asio::get_associated_cancellation_slot(handler_).clear();
-        // The memory goes back before the handler runs, so that the next operation can have it.
+        // The memory is freed before the handler runs, so that the next operation can use it.
         [[maybe_unused]] const auto path = std::move(path_);
         auto handler = std::move(handler_);
         auto state = std::move(state_);
@@ -201,7 +201,7 @@ private:
     callback<&completion_op::delivered> on_loop_{*this};
 };
 
-/// What the op of an operation waits for.
+/// Returns the state that the op of an operation waits for.
 inline state_reference begun(state_reference state) { return state; }
 template <class T>
 state_reference begun(task<T> work) {
@@ -230,7 +230,7 @@ struct completion<End, Token> {
 template <class Token>
 struct asio_header {};
 
-/// Boost 1.81's spawn_handler rethrows an empty exception_ptr, so a stackful coroutine gets the result and throws itself.
+/// Boost 1.81's spawn_handler rethrows an empty exception_ptr. So a stackful coroutine gets the result, and throws by itself.
 template <class T, class Token>
     requires is_yield_context<std::decay_t<Token>>
 struct completion<ends_with_exception<T>, Token> {

@@ -1,4 +1,4 @@
-// The other future of future::then: its operation is the first one's, with a function behind it.
+// The future that future::then returns: the first one's operation, followed by a function.
 #pragma once
 
 #include <tutti/event_loop.hpp>
@@ -20,7 +20,7 @@ inline constexpr bool must_be_awaited = is_task<T>;
 template <class T>
 inline constexpr bool must_be_awaited<future<T>> = true;
 
-/// One of its first two references is given back when the first operation has ended and the function has run.
+/// Gives back one of its first two references when the first operation has ended and the function has run.
 template <class T, class Function>
 class continued_state final : public state_of<continued<T, Function>> {
     using value = continued<T, Function>;
@@ -44,7 +44,7 @@ public:
 
 private:
     void recycle() noexcept override { delete this; }
-    /// Of the end and the abandoning only one has the function.
+    /// Returns true once: to the end or to the abandoning, which then owns the function.
     bool claim() noexcept { return !claimed_.exchange(true, std::memory_order_acq_rel); }
 
     void ended() noexcept {
@@ -84,7 +84,7 @@ private:
         this->release();
     }
 
-    const state_reference from_;  // until nobody can ask for its end any more
+    const state_reference from_;  // as long as it can be cancelled
     event_loop* const loop_ = event_loop::current();
     std::optional<Function> function_;
     std::atomic<bool> claimed_{false};

@@ -1,4 +1,4 @@
-// What the typed calls take, and the sentence that the compiler says when something else is given.
+// Arguments of the typed calls, and the compiler's message for wrong arguments.
 #pragma once
 
 #include <tutti/reduction.hpp>
@@ -18,10 +18,10 @@ inline constexpr bool never = false;
 
 template <class T>
 concept buffer_list = std::convertible_to<T, std::span<const buffer>>;
-/// Memory whose element type is known at run time only: a buffer, what is made one, or a list of them.
+/// Memory whose element type is known at run time only: a buffer, a type that converts to one, or a list of buffers.
 template <class T>
 concept untyped = buffer_list<T> ||(!std::ranges::range<T> && (std::convertible_to<T, buffer> || std::convertible_to<T, const_buffer>));
-/// Anything else. The typed calls take it all, so that a mistake is told in a sentence, and not as a list of functions that do not fit.
+/// Any other type. The typed calls take all of these, so that a mistake gives one sentence and not a list of unsuitable overloads.
 template <class T>
 concept offered = !untyped<T>;
 
@@ -29,7 +29,7 @@ template <class Range>
 using element_of = std::remove_cv_t<std::ranges::range_value_t<Range>>;
 template <class Range>
 concept bits = std::ranges::range<Range> && !std::ranges::contiguous_range<Range> && std::same_as<bool, element_of<Range>>;
-/// A vector, array or span of elements that will outlive the call: an lvalue, or a view.
+/// A vector, array or span of elements that outlives the call: an lvalue, or a view.
 template <class Range>
 concept readable = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> && std::ranges::borrowed_range<Range> &&
     transferable<element_of<Range>>;
@@ -83,14 +83,14 @@ buffer writing(std::remove_reference_t<Range>& to) noexcept {
     if constexpr (writable<Range>) return std::span<element_of<Range>>(std::ranges::data(to), std::ranges::size(to));
     else return {};
 }
-/// The same, for elements like those of Other, an argument of the same call.
+/// Returns the output buffer, whose elements have the type of those of Other, an argument of this call.
 template <class Range, class Other>
 buffer writing_like(std::remove_reference_t<Range>& to) noexcept {
     check_alike<Range, Other>();
     return writing<Range>(to);
 }
 
-/// The one buffer that stands beside a list of them, typed or not.
+/// Returns the single buffer of a call with a list of buffers, typed or not.
 template <class From>
 const_buffer input(std::remove_reference_t<From>& from) noexcept {
     if constexpr (offered<From>) return reading<From>(from);
@@ -110,7 +110,7 @@ buffer output(std::remove_reference_t<To>& to) noexcept {
 template <class Op>
 inline constexpr bool is_user_op = std::derived_from<Op, user_op>;
 
-/// Op, for elements of Range.
+/// Returns Op as the reduction of Range's elements.
 template <class Range, class Op>
 constexpr reduction reducing(Op&& op) noexcept {
     using Plain = std::remove_cvref_t<Op>;
@@ -120,7 +120,7 @@ constexpr reduction reducing(Op&& op) noexcept {
     else if constexpr (!is_operator)
         static_assert(never<Op>,
                       "this is no operator: pass tutti::sum or another of the library's, or make a tutti::custom_op of a function");
-    else if constexpr (!readable<Range>) return reduce_op::sum;  // which has been told
+    else if constexpr (!readable<Range>) return reduce_op::sum;  // which has been reported
     else if constexpr (combines<element_of<Range>, Plain>) return std::forward<Op>(op);
     else if constexpr (is_user_op<Plain>)
         static_assert(never<Op>, "this custom_op combines elements of another type than those of the buffers");
@@ -135,7 +135,7 @@ constexpr reduction scanning(Op&& op) noexcept {
 
 }  // namespace detail
 
-/// Vectors, arrays and spans of one element type as a list of buffers.
+/// Returns vectors, arrays and spans of one element type as a list of buffers.
 template <class First, class... Others>
 std::array<buffer, 1 + sizeof...(Others)> buffers(First&& first, Others&&... others) noexcept {
     return {detail::writing<First>(first), detail::writing_like<Others, First>(others)...};

@@ -1,4 +1,4 @@
-// The text that tells who waits for what: one line each, indented below the one who waits for it.
+// The text that explains what tasks wait for: a line for each wait, indented below the line of its waiter.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 namespace [[gnu::visibility("default")]] tutti {
 namespace detail {
 
-/// An awaitable that can be waited for long has `void explain(explanation& out) const`, which adds a line or descends into tasks.
+/// An awaitable with long waits has `void explain(explanation& out) const`, which adds a line or descends into tasks.
 class explanation {
 public:
     void line(std::string_view text);

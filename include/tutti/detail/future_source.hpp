@@ -1,4 +1,4 @@
-// Futures that no engine stands behind: one end is the future, the other end says when it is over.
+// Futures without an engine: a pair of a future, and a source that ends it.
 #pragma once
 
 #include <tutti/future.hpp>
@@ -8,7 +8,7 @@
 namespace [[gnu::visibility("default")]] tutti {
 namespace detail {
 
-/// A state of its own on the heap. Cancelling and abandoning call `on_cancel` once, on the thread that does it.
+/// A state of its own on the heap. Cancelling and abandoning call `on_cancel` once, on the calling thread.
 template <class T>
 class simple_state final : public state_of<T> {
 public:
@@ -27,7 +27,7 @@ private:
     std::atomic<bool> cancelled_{false};
 };
 
-/// The end that decides. Dropped without a word, it ends its future with error::cancelled.
+/// Ends its future. If it is destroyed before, the future ends with error::cancelled.
 template <class T = void>
 class [[nodiscard]] future_source {
 public:
@@ -41,7 +41,7 @@ public:
         if (state_) fail(tutti::failure(error::cancelled, "the one who was to end this future is gone"));
     }
 
-    /// From any thread, once, like `fail`.
+    /// Ends the future, once, like `fail`. Any thread.
     void set() noexcept
         requires std::is_void_v<T>
     {
@@ -61,7 +61,7 @@ public:
         else if constexpr (std::is_void_v<T>) set();
         else set(std::move(*told));
     }
-    /// Whether the future asked for the end or was dropped.
+    /// Returns whether the future was cancelled or dropped.
     bool cancelled() const noexcept { return state_->cancelled(); }
     void swap(future_source& other) noexcept { std::swap(state_, other.state_); }
 
@@ -82,7 +82,7 @@ std::pair<future<T>, future_source<T>> make_future(std::function<void()> on_canc
     return {future<T>(*state), future_source<T>(*state)};
 }
 
-/// One that has failed already.
+/// Returns a future that has failed already.
 template <class T = void>
 future<T> failed_future(tutti::failure why) {
     auto made = make_future<T>();

@@ -1,4 +1,4 @@
-// What a future and the engine that will end it share: done or not, the failure, who waits, and how many still look at it.
+// State shared by a future and the engine that ends it: done or not, the failure, the waiter, and the number of references.
 #pragma once
 
 #include <tutti/detail/compiler.hpp>
@@ -15,47 +15,48 @@
 namespace [[gnu::visibility("default")]] tutti {
 namespace detail {
 
-/// Ends exactly once, by `finish` in one of its forms. Two references to begin with: the future's and the engine's; each is given back with
-/// `release`, the engine's after that, the future's with `drop`.
+/// Ends exactly once, by one of the forms of `finish`. It starts with two references, the future's and the engine's. The engine gives its
+/// own back with `release`, after finishing; the future with `drop`.
 class future_state {
 public:
     future_state(const future_state&) = delete;
     future_state& operator=(const future_state&) = delete;
 
-    // For the engine. Any thread; it still holds its reference while it calls.
+    // For the engine, while it still holds its reference. Any thread.
     void finish() noexcept;
     void finish(tutti::failure why) noexcept;
-    /// The same, well, if nobody waits yet. False when somebody does, and nothing has changed.
+    /// Finishes without a failure if nothing waits yet. Otherwise returns false and changes nothing.
     bool finish_unless_awaited() noexcept;
 
-    // For the one who waits. Any thread, one waiter.
+    // For the one waiter. Any thread.
     bool done() const noexcept { return waiter_.load(std::memory_order_acquire) == done_mark(); }
-    /// Calls waiter.run() when done, on the thread that finishes; false, and never calls it, when it is done already.
+    /// Calls waiter.run() when done, on the thread that finishes. Returns false if it is done already; then run() is never called.
     bool wait(runnable& waiter) noexcept;
-    /// Takes the waiter back; false when it has been or is about to be called.
+    /// Takes the waiter back; returns false if it has been or is about to be called.
     bool stop_waiting(runnable& waiter) noexcept;
-    /// After stop_waiting said false: returns when waiter.run() has returned. Never called from inside waiter.run().
+    /// Returns when waiter.run() has returned, after stop_waiting has returned false. Never called from inside waiter.run().
     void settle() const noexcept;
-    /// For the one who waits, and has heard how it ended.
+    /// For the waiter, when it has seen the outcome.
     void look() noexcept { looked_ = true; }
-    /// For the engine, when the future is gone.
+    /// For the engine, when the future is gone: returns whether the outcome was seen.
     bool looked() const noexcept { return looked_; }
-    /// Null when it ended well. Only when done.
+    /// Returns the failure, or null after success. Only when done.
     const tutti::failure* why() const noexcept { return failure_ ? &*failure_ : nullptr; }
 
-    /// The future asks for the end; it still ends once, by `finish`. May come more than once, and too late.
+    /// Cancels on behalf of the future; the state still ends once, by `finish`. May be called more than once, and too late.
     virtual void cancel() noexcept = 0;
-    /// The future is gone before the end: when this returns nothing touches the caller's memory any more. May come too late, once.
+    /// Drops the operation on behalf of a future that is destroyed before the end. After it returns, the caller's memory is no longer
+    /// touched. May be called too late, but once.
     virtual void abandon() noexcept = 0;
 
-    /// One line for those who ask what a task waits for.
+    /// Adds a line for the explanation of a waiting task.
     virtual void explain(explanation& out) const { out.line("a future"); }
 
     void keep() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
     void release() noexcept {
         if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) recycle();
     }
-    /// The future's end: abandons what is not done, and gives the reference back.
+    /// Ends the future: abandons an operation that is not done, and gives the reference back.
     void drop() noexcept {
         if (!done()) {
             if (foreign()) return;
@@ -63,28 +64,29 @@ public:
         }
         release();
     }
-    /// Whether it is of the process that forked this one: if it is not done, nobody here will end it, and it is not to be touched.
+    /// Returns whether the parent process made it before a fork. If it is not done, it will not end in this process, and must not be
+    /// touched.
     bool foreign() const noexcept;
-    /// error::closed, for whoever would wait for it then.
+    /// Returns error::closed, for a caller that would wait for such a state.
     tutti::failure foreignness() const;
 
 protected:
     future_state() noexcept;
     ~future_state() = default;
-    /// Before the object is used again; nobody else knows it at that time.
+    /// Prepares the object for its next use; the caller holds the only pointer to it.
     void renew() noexcept;
 
 private:
-    /// The last reference is gone.
+    /// Is called when the last reference is gone.
     virtual void recycle() noexcept = 0;
-    /// Nobody's address, and the same in all parts of a program, however they hide their symbols.
+    /// Returns an address that no object has, equal in all parts of a program, however they hide their symbols.
     static runnable* done_mark() noexcept { return reinterpret_cast<runnable*>(alignof(runnable)); }
 
     std::atomic<runnable*> waiter_{nullptr};  // null, then perhaps a waiter (and back), then done_mark for good
     std::atomic<std::uint32_t> references_{2};
     std::atomic<bool> settled_{false};        // the waiter that `finish` took has returned
     bool looked_ = false;
-    const std::uint32_t process_;             // that has made it
+    const std::uint32_t process_;             // the process that made it
     std::optional<tutti::failure> failure_;   // written before waiter_ becomes done_mark
 };
 
@@ -97,7 +99,7 @@ public:
         value_.emplace(std::move(value));
         future_state::finish();
     }
-    /// Once, when done and `why()` is null.
+    /// Returns the value, once, when done and `why()` is null.
     T take() { return std::move(*value_); }
 
 protected:
@@ -120,11 +122,11 @@ template <>
 struct state_for<void> {
     using type = future_state;
 };
-/// What a future<T> is made of.
+/// The state of a future<T>.
 template <class T>
 using state_of = typename state_for<T>::type;
 
-/// The future's reference; whoever holds it last drops it.
+/// The future's reference; dropped by its last holder.
 class state_reference {
 public:
     state_reference() noexcept = default;
@@ -145,10 +147,10 @@ private:
     future_state* state_ = nullptr;
 };
 
-/// That somebody on this thread's loop hears of a failure.
+/// Records that code on this thread's loop has seen a failure.
 TUTTI_API void note_told(const tutti::failure& why) noexcept;
 
-/// The value of a state that is done; throws when it failed.
+/// Returns the value of a state that is done; throws its failure.
 template <class T>
 T take(future_state& state) {
     state.look();

@@ -1,4 +1,4 @@
-// How a coroutine or a thread waits for a future_state. The awaiter lives in the waiting frame, so awaiting allocates nothing.
+// Waits of a coroutine or a thread for a future_state. The awaiter lives in the waiting frame, so awaiting allocates nothing.
 #pragma once
 
 #include <tutti/detail/compiler.hpp>
@@ -11,18 +11,18 @@
 namespace [[gnu::visibility("default")]] tutti {
 namespace detail {
 
-/// Throws error::invalid_argument when the future is empty or was awaited before, and error::closed when it can never end in this process.
+/// Throws error::invalid_argument if the future is empty or was awaited before, and error::closed if it cannot end in this process.
 TUTTI_API void check_awaitable(const state_reference& state);
-/// For a token, whose handler is told just that: such a one becomes a state that has failed so.
+/// Replaces such a state by one that has failed so, for the handler of a token.
 TUTTI_API state_reference told_if_empty(state_reference state);
 /// Blocks the calling thread, which must not run an event_loop.
 TUTTI_API void block(const state_reference& state);
 TUTTI_API bool block_for(const state_reference& state, duration time);
-/// Before a coroutine is suspended: where this thread's loop helps another and has nothing else to do, it tries that one a few times. Whether
-/// `end` is done.
+/// Is called before a coroutine is suspended. If this thread's loop helps another one and is otherwise idle, it runs that loop a few times.
+/// Returns whether `end` is done.
 TUTTI_API bool hasten(const future_state& end) noexcept;
 
-/// Everything about an awaiter that does not depend on the value.
+/// The part of an awaiter that does not depend on the value.
 class future_wait : private cancel_callback {
 public:
     explicit future_wait(state_reference state) noexcept : state_(std::move(state)) {}
@@ -42,7 +42,7 @@ public:
     void explain(explanation& out) const { state_->explain(out); }
 
 protected:
-    /// Also when the frame is destroyed in the middle of the wait; then on the thread it would have resumed on.
+    /// The frame may also be destroyed during the wait; then on the thread on which it would have resumed.
     ~future_wait();
 
     future_state& state() const {

@@ -1,4 +1,4 @@
-// How a guest loop and its host meet. Nothing here is of Asio: the host program may have another one than Tutti's library.
+// The interface between a guest loop and its host. It does not use Asio: the program's Asio may differ from the library's.
 #pragma once
 
 #include <tutti/detail/compiler.hpp>
@@ -12,14 +12,14 @@ class event_loop;
 namespace [[gnu::visibility("default")]] tutti {
 namespace detail {
 
-/// A guest loop, as its host sees it. All of it on the host's executor.
+/// A guest loop, as its host sees it. All calls are on the host's executor.
 class guest_side {
 public:
-    /// Does what can be done now.
+    /// Runs the work that is ready.
     virtual void turn() = 0;
-    /// The same, since its descriptor is readable.
+    /// Runs the work that is ready, after the descriptor has become readable.
     virtual void readable() = 0;
-    /// The host's execution context is being destroyed. When it returns the guest does not use its host any more.
+    /// Is called while the host's execution context is destroyed. After it returns the guest does not use its host any more.
     virtual void host_goes() noexcept = 0;
 
 protected:
@@ -30,21 +30,21 @@ protected:
 class host_side {
 public:
     virtual ~host_side() = default;
-    /// Has `guest->turn()` called soon, once. From any thread.
+    /// Calls `guest->turn()` soon, once. Any thread.
     virtual void call(std::shared_ptr<guest_side> guest) = 0;
-    /// Has `guest->readable()` called when that is so, once. On the executor; not again before that, or `stop_watching`.
+    /// Calls `guest->readable()` once, when the descriptor is readable. On the executor; not again before that call, or `stop_watching`.
     virtual void watch(std::shared_ptr<guest_side> guest) = 0;
     virtual void stop_watching() noexcept = 0;
-    /// Whether this thread runs the executor, as far as that tells.
+    /// Returns whether this thread runs the executor, as far as the executor can tell.
     virtual bool here() const noexcept = 0;
-    /// Which Asio it is made of.
+    /// Returns the version of its Asio.
     virtual long version() const noexcept = 0;
 };
 
-/// Where a guest can be: tutti::host of tutti/asio.hpp.
+/// A place for a guest: tutti::host of tutti/asio.hpp.
 class any_host {
 public:
-    /// `descriptor` is readable when the guest has something to do. Both outlive the host's side.
+    /// `descriptor` is readable when the guest has work. Guest and descriptor outlive the returned object.
     virtual std::unique_ptr<host_side> receive(guest_side& guest, int descriptor) const = 0;
 
 protected:
@@ -58,9 +58,10 @@ public:
     virtual void run() = 0;
 };
 
-/// Null when `loop` is no guest, or its host has gone.
+/// Returns null if `loop` is no guest, or its host is destroyed.
 TUTTI_API host_side* host_of(event_loop& loop) noexcept;
-/// Runs `what` once, in a turn of `loop`, which is no guest; what it throws comes out of the loop's `run`. On the loop, or when nobody runs it.
+/// Runs `what` once, in a turn of `loop`, which is no guest. Its exceptions leave the loop's `run`. On the loop, or while no thread runs
+/// it.
 TUTTI_API void queue_call(event_loop& loop, std::unique_ptr<queued_call> what);
 
 }  // namespace detail

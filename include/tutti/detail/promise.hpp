@@ -1,4 +1,4 @@
-// What every task's frame begins with: the loop it runs on, the token it obeys, who waits for it and what it waits for.
+// The start of every task's frame: its loop, its token, its waiter, and what it waits for.
 #pragma once
 
 #include <tutti/detail/compiler.hpp>
@@ -30,17 +30,17 @@ TUTTI_API void recycle_frame(void* frame, std::size_t bytes) noexcept;
 
 class promise_base;
 
-/// Told about the end of a task that no coroutine awaits: `run`, a scope, when_all.
+/// Is notified at the end of a task that no coroutine awaits: `run`, a scope, when_all.
 class task_owner {
 public:
-    /// The task is in its final suspension; it must not be destroyed from here.
+    /// The task is in its final suspension; it must not be destroyed here.
     virtual void ended(promise_base& task) noexcept = 0;
 
 protected:
     ~task_owner() = default;
 };
 
-/// An awaiter that lives elsewhere in the awaiting expression. (g++ 12 copies the object when await_transform returns a reference.)
+/// Refers to an awaiter elsewhere in the awaiting expression. (g++ 12 copies the object if await_transform returns a reference.)
 template <class Awaiter>
 class awaiter_reference {
 public:
@@ -56,14 +56,14 @@ private:
     Awaiter& awaiter_;
 };
 
-/// Posted to its loop it resumes its coroutine: that is how awaiters end a wait.
+/// Resumes its coroutine when it is posted to its loop. Awaiters end a wait in this way.
 class promise_base : public runnable {
 public:
     static void* operator new(std::size_t bytes) { return allocate_frame(bytes); }
     static void operator delete(void* frame, std::size_t bytes) noexcept { recycle_frame(frame, bytes); }
 
     event_loop& loop() const noexcept { return *loop_; }
-    /// Before it starts: where it runs when no task awaits it; null where that is not known.
+    /// Returns, before the start, the loop on which the task runs when no task awaits it; null if unknown.
     event_loop* bound_loop() const noexcept { return started_ ? nullptr : loop_; }
     void bind_to(event_loop& loop) noexcept { loop_ = &loop; }
     cancel_token token() const noexcept { return token_; }
@@ -76,15 +76,15 @@ public:
     bool failed() const noexcept { return error_ != nullptr; }
     const std::exception_ptr& error() const noexcept { return error_; }
 
-    /// Runs the task until it ends (false) or waits (true); when it ends after a wait it resumes `parent`.
+    /// Runs the task until it ends (returns false) or waits (returns true). If it ends after a wait, it resumes `parent`.
     bool start(promise_base& parent) noexcept;
-    /// Runs the task as part of `loop`'s work; `owner` is told at its end.
+    /// Runs the task as part of `loop`'s work, and notifies `owner` at its end.
     void start(event_loop& loop, cancel_token token, task_owner& owner) noexcept;
 
     /// Destroys the frame, for an owner that took it from its task.
     void destroy() noexcept;
 
-    /// Name of the coroutine, where it waits, and for what, line by line.
+    /// Adds the name of the coroutine, where it waits, and for what, line by line.
     void explain(explanation& out) const;
     const std::source_location& made_by() const noexcept { return made_by_; }
 
@@ -92,7 +92,7 @@ public:
     auto final_suspend() const noexcept { return final_awaiter(); }
     void unhandled_exception() noexcept { error_ = std::current_exception(); }
 
-    /// From here on `what` explains the wait. An awaiter says so that lives elsewhere than what it was made from.
+    /// Makes `what` explain the wait from here on. Called by an awaiter that is not the object it was made from.
     template <class What>
     void waits_for(const What& what) noexcept {
         waits_for_ = &what;
@@ -122,7 +122,7 @@ public:
         }
     }
 
-    // Siblings in the list of whoever owns the task.
+    // Neighbours in its owner's list of tasks.
     promise_base* next = nullptr;
     promise_base* previous = nullptr;
 
@@ -149,7 +149,7 @@ private:
             owner_->ended(*this);
             return std::noop_coroutine();
         }
-        if (starting_) return std::noop_coroutine();  // the parent is below us on the stack and goes on by itself
+        if (starting_) return std::noop_coroutine();  // the parent is below on the stack and continues by itself
         return parent_->self_;
     }
 
@@ -180,7 +180,7 @@ public:
     void return_value(U&& value) {
         value_.emplace(std::forward<U>(value));
     }
-    /// The result, once; throws what the task threw.
+    /// Returns the result, once; throws what the task threw.
     T take() {
         rethrow_error();
         return std::move(*value_);
@@ -218,7 +218,7 @@ public:
     void take() const { rethrow_error(); }
 };
 
-/// While it lives, tasks that started and have not ended are being destroyed, and with them all that they wait for.
+/// While it lives, tasks that have started and not ended are being destroyed, with everything that they wait for.
 class forsaking {
 public:
     forsaking() noexcept;
@@ -229,12 +229,12 @@ public:
     static bool going_on() noexcept;
 };
 
-/// promise_base::start for a child that must be there.
+/// Starts a child, like promise_base::start, and checks that it exists.
 TUTTI_API bool start_child(promise_base* child, promise_base& parent) noexcept;
 
 [[noreturn]] TUTTI_API void throw_cancelled();
 
-/// What stands for the result of a task<T> among others.
+/// The type that stands for the result of a task<T> in tuples and variants.
 template <class T>
 using value_of = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 

@@ -1,4 +1,4 @@
-// A piece of work that waits in a queue without allocating: its owner is its node.
+// Work that waits in a queue without an allocation, because its owner is the node.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@ namespace detail {
 
 class work_list;
 
-/// A place in a queue.
+/// A node of a queue.
 class queue_node {
 public:
     queue_node() = default;
@@ -20,11 +20,11 @@ private:
     friend class work_list;
     queue_node* next_ = nullptr;
     queue_node* previous_ = nullptr;
-    std::atomic<std::uint32_t> queued_in_{0};  // 0, or which process has queued it; read without the queue's lock
+    std::atomic<std::uint32_t> queued_in_{0};  // 0, or the process that has queued it; read without the queue's lock
 };
 
-/// Posted to an event_loop and run there once. It may be posted again from its own `run`, and dies only while it is not queued
-/// (event_loop::withdraw takes it out).
+/// Work that is posted to an event_loop, and runs there once. It may be posted again from its own `run`. It must not be destroyed while it
+/// is queued (event_loop::withdraw removes it).
 class runnable : public queue_node {
 public:
     virtual void run() noexcept = 0;

@@ -1,4 +1,4 @@
-// Tasks that run at the same time under one cancel_source, and the one task that waits until the last has ended.
+// Concurrent tasks under one cancel_source, and the one task that waits until the last has ended.
 #pragma once
 
 #include <tutti/cancel.hpp>
@@ -12,28 +12,28 @@ namespace detail {
 
 class task_group final : private task_owner {
 public:
-    /// When the others are asked to end.
+    /// Selects when the other tasks are cancelled.
     enum class ends_with { first_error, first_ended };
-    /// Who destroys the frames: the caller, after the end of all, or the group as they end.
+    /// Selects the owner of the frames: the caller, which destroys them after the end of all, or the group, which does as they end.
     enum class frames { lent, owned };
 
     task_group(event_loop& loop, frames owner, ends_with rule = ends_with::first_error) noexcept;
     task_group(const task_group&) = delete;
     task_group& operator=(const task_group&) = delete;
-    /// Running children stop the program, unless their frames are destroyed with the frame this lives in.
+    /// Running children stop the program, unless their frames are destroyed with the frame that holds this object.
     ~task_group();
 
-    /// Destroys the frames it owns, with the frame that this lives in, and before anything else in that.
+    /// Destroys the frames that it owns, while the frame that holds this object is destroyed, and before anything else in that frame.
     void destroy_frames() noexcept;
     void start(promise_base* child) noexcept;
     void cancel() noexcept { source_.request(); }
     void follow(cancel_token parent) noexcept;
     cancel_token token() noexcept { return source_.token(); }
-    /// Asks all to end, unless `why` is only the answer to such a request.
+    /// Records an error and cancels all tasks, unless `why` only answers an earlier cancellation.
     void fail(std::exception_ptr why) noexcept;
 
     std::size_t running() const noexcept { return running_; }
-    /// The first to end; null before.
+    /// Returns the first task to end; null before.
     const promise_base* winner() const noexcept { return winner_; }
     const std::vector<std::exception_ptr>& errors() const noexcept { return errors_; }
     void explain(explanation& out) const;
@@ -52,7 +52,7 @@ public:
     private:
         task_group& children_;
     };
-    /// Ends when all have ended. Asked to end itself, it asks them. Throws the first error.
+    /// Ends when all tasks have ended. Cancelling the join cancels them. Throws the first error.
     join_awaiter join() noexcept { return join_awaiter(*this); }
 
 private:
@@ -67,7 +67,7 @@ private:
     const ends_with rule_;
     cancel_source source_;
     cancel_token parent_;
-    promise_base* first_ = nullptr;  // of the running
+    promise_base* first_ = nullptr;  // of the running tasks
     std::size_t running_ = 0;
     promise_base* ended_ = nullptr;  // owned frames, not yet destroyed
     const promise_base* winner_ = nullptr;

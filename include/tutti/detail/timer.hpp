@@ -1,4 +1,4 @@
-// A runnable with a date; the loop keeps it in a heap and it knows its place there, so stopping it is cheap.
+// A runnable with a date. The loop keeps timers in a heap and each knows its position, so stopping one is cheap.
 #pragma once
 
 #include <tutti/detail/runnable.hpp>
@@ -9,7 +9,7 @@ namespace detail {
 
 class timer_heap;
 
-/// A place in the heap.
+/// A node of the heap.
 class timer_node {
 public:
     bool started() const noexcept { return position_ != not_started; }
@@ -19,9 +19,9 @@ private:
     friend class timer_heap;
     static constexpr std::size_t not_started = static_cast<std::size_t>(-1);
     std::size_t position_ = not_started;
-    std::uint32_t started_in_ = 0;  // by which process
+    std::uint32_t started_in_ = 0;  // the process that started it
     time_point when_{};
-    std::uint64_t order_ = 0;  // of starting: of two timers with one date the elder fires first
+    std::uint64_t order_ = 0;  // of starting: of two timers with one date the earlier started fires first
 };
 
 class timer : public runnable, public timer_node {

@@ -1,4 +1,4 @@
-// What the headers without Asio know of completion tokens: who serves them, and what to say where nobody does.
+// Completion tokens in the headers without Asio: the code that serves them, and the message if it is not included.
 #pragma once
 
 #include <concepts>
@@ -8,7 +8,7 @@
 namespace [[gnu::visibility("default")]] tutti {
 namespace detail {
 
-/// How an Asio completion token is served, and the two ways to tell its handler; defined in <tutti/detail/completion.hpp>.
+/// Serves an Asio completion token, and ends its handler in one of two ways; defined in <tutti/detail/completion.hpp>.
 template <class End, class Token>
 struct completion;
 template <class T>
@@ -25,13 +25,13 @@ struct asio_header;
 template <class Token>
 inline constexpr bool has_asio_header = requires { sizeof(asio_header<Token>); };
 
-/// By its name, since the headers of Asio may not be there.
+/// Recognizes Asio's types by their names, since Asio's headers may be missing.
 template <class Type>
 consteval bool is_of_asio() {
     return std::string_view(__PRETTY_FUNCTION__).find("Type = boost::asio::") != std::string_view::npos;
 }
 
-/// What would be a token if <tutti/asio.hpp> were included: something of Asio's, or a function that takes what a handler is told.
+/// Is true of types that would be tokens with <tutti/asio.hpp>: a type of Asio's, or a function that takes the arguments of a handler.
 template <class Token, class... Told>
 concept unserved_token = !has_asio_header<Token> && (is_of_asio<std::remove_cvref_t<Token>>() || std::invocable<Token, Told...>);
 

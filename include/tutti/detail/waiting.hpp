@@ -1,4 +1,4 @@
-// The part all awaiters that wait have in common: they resume their task through its loop, once, and sooner when it is cancelled.
+// Base of all awaiters that wait: resumes the task through its loop, once, and earlier when it is cancelled.
 #pragma once
 
 #include <tutti/detail/promise.hpp>
@@ -11,25 +11,25 @@ protected:
     waiting() = default;
     ~waiting() = default;
 
-    /// From await_suspend. False: the task is cancelled already, so do not wait.
+    /// For await_suspend. Returns false if the task is cancelled already; then do not wait.
     bool begin(promise_base& who) noexcept {
         who_ = &who;
         cancelled_ = !watch(who.token());
         return !cancelled_;
     }
-    /// The wait is over.
+    /// Ends the wait.
     void end() noexcept {
         unwatch();
         who_->resume_soon();
     }
-    /// For await_resume: throws error::cancelled when that is why the wait is over.
+    /// For await_resume: throws error::cancelled if cancellation ended the wait.
     void throw_if_cancelled() const {
         if (cancelled_) throw_cancelled();
     }
     bool was_cancelled() const noexcept { return cancelled_; }
     event_loop& loop() const noexcept { return who_->loop(); }
 
-    /// Do not call `end` any more: the task resumes because it is cancelled.
+    /// Makes sure that `end` is not called any more: the task resumes because it is cancelled.
     virtual void give_up() noexcept = 0;
 
 private:
