@@ -93,8 +93,8 @@ public:
 
     int rank() const noexcept;
     int size() const noexcept;
-    /// Returns the number of hosts that the ranks are on, equal on all ranks. If several hosts have several ranks each, some algorithms
-    /// combine within hosts first.
+    /// Returns the number of hosts that the ranks are on, equal on all ranks. With several hosts and several ranks on one of them, some
+    /// algorithms combine within hosts first.
     int hosts() const noexcept;
     const std::string& name() const noexcept;
     /// Returns how this rank reaches `peer` for collectives: "shm..." through shared memory, "address:port" over TCP. Empty for this rank
@@ -109,9 +109,9 @@ public:
         return shared_array<T>(allocate_bytes(count, sizeof(T)), count);
     }
 
-    /// Returns or throws what `co_await` would, but busy-waits: this thread makes the progress itself where it may. It neither yields,
-    /// sleeps, nor does other work of its loop. For few small operations on a core of one's own. Throws error::invalid_argument for an
-    /// empty future, and on the loop that makes this communicator's progress; there the future stays as it was.
+    /// Returns or throws what `co_await` would, but busy-waits: this thread makes the progress itself where it may. It does not yield,
+    /// sleep, or do other work of its loop. For few small operations on a core of one's own. Throws error::invalid_argument for an empty
+    /// future, and on the loop that makes this communicator's progress; there the future stays as it was.
     template <class T>
     T spin(future<T>&& started) {
         check_spin();
@@ -162,10 +162,10 @@ public:
     future<> exclusive_scan(const_buffer from, buffer to, reduction op, call_options options = {});
     /// Ends when every rank has called it.
     future<> barrier(call_options options = {});
-    /// Barrier whose error::timed_out names, on all ranks, every rank that is missing at the shortest deadline of those that came. It also
-    /// names ranks that do not answer at all, such as a stopped process, and ranks reached only through those; nothing is known of them. (A
-    /// plain barrier names only the ranks that this rank itself waits for.) It is independent of the order of collectives: the n-th call on
-    /// each rank belongs together. It passes through rank 0 and allocates, so do not use it in inner loops.
+    /// Waits like barrier. Its error::timed_out names, on all ranks, every rank that did not come within the shortest deadline of those
+    /// that came. It marks ranks that do not even answer, such as stopped processes, and ranks that could answer only through those: their
+    /// state is unknown. (A plain barrier names only the ranks that this rank itself waits for.) Independent of the order of collectives:
+    /// the n-th calls of all ranks meet. It passes through rank 0 and allocates, so do not use it in inner loops.
     future<> monitored_barrier(call_options options = {});
 
     // Collectives with a count of elements for each rank, which may be 0. Parts lie in rank order without gaps. Counts are read during the
@@ -175,7 +175,7 @@ public:
     future<> all_gather_v(const_buffer from, buffer to, std::span<const std::size_t> counts, call_options options = {});
     /// Combines `from` over all ranks; rank r gets part r, of counts[r] elements. `to` may be this rank's part of `from`.
     future<> reduce_scatter_v(const_buffer from, buffer to, std::span<const std::size_t> counts, reduction op, call_options options = {});
-    /// Like gather and scatter.
+    /// Gathers and scatters as above, with counts.
     future<> gather_v(const_buffer from, buffer to, std::span<const std::size_t> counts, tutti::rank root, call_options options = {});
     future<> scatter_v(const_buffer from, buffer to, std::span<const std::size_t> counts, tutti::rank root, call_options options = {});
     /// For counts that only the root knows; elsewhere `counts` is not used. Another rank gives its own part: `from` of a gather_v, `to` of
@@ -188,10 +188,10 @@ public:
     future<> all_to_all_v(const_buffer from, buffer to, std::span<const std::size_t> send_counts, std::span<const std::size_t> recv_counts,
                           call_options options = {});
 
-    // With a list of buffers, one for each rank, in place of adjacent parts: made by `buffers`, or a span, vector or array of
-    // tutti::buffer. All have one type and one count. Nothing is copied. A written buffer overlaps no other, but a list's buffer may be the
-    // other argument's memory where the part above may. Lists are read during the call only. Other ranks may call the other form: on the
-    // wire it is the same operation.
+    // Collectives with a list of buffers, one for each rank, in place of adjacent parts: made by `buffers`, or a span, vector or array of
+    // tutti::buffer. All have one type and one count. Nothing is copied. A buffer that is written overlaps no other; but where a part may
+    // be the other argument's memory above, the list's buffer may, too. Lists are read during the call only. Other ranks may call the other
+    // form: on the wire it is the same operation.
 
     template <class From, detail::buffer_list Parts>
     future<> all_gather(From&& from, const Parts& to, call_options options = {}) {
@@ -233,8 +233,8 @@ public:
     std::optional<received> try_probe(tutti::rank from, message_tag tag = 0);
     /// Starts all `parts`, made by send_to and recv_from, at once; ends when all have ended. Their order matters only among sends to one
     /// rank with one tag, and among receives that fit the same message. What a part receives into overlaps no other part. A message that
-    /// does not fit its receive fails the exchange alone, after all other parts have ended. An exchange cut short ends alone if only
-    /// receives are left; with a send left it fails the communicator.
+    /// does not fit its receive fails only the exchange, after all other parts have ended. If the exchange is cancelled, dropped or late,
+    /// it ends alone when only receives are left; with a send left it fails the communicator.
     future<> exchange(std::span<const transfer> parts, call_options options = {});
     template <std::same_as<transfer>... Parts>
     future<> exchange(const Parts&... parts) {
@@ -244,7 +244,7 @@ public:
 
     /// Makes a communicator of the ranks that give the same `color`, ordered by `key`, then by rank here; null for ranks that give
     /// `no_color`. All ranks call it; its exchange starts before the call returns. The child is independent of its parent and may outlive
-    /// it. Throws the parent's failure, or the child's if a rank that has it already has made it fail; that failure's ranks are the
+    /// it. Throws the parent's failure, or the child's if a rank that has it already has made it fail; ranks in that failure are the
     /// child's. Color 7 in the second split of "world" is named "world/2.7" (device() counts as a split).
     task<std::unique_ptr<communicator>> split(std::optional<int> color, int key);
 

@@ -19,8 +19,8 @@ enum class transport_kind : std::uint8_t {
     shm,  // shared memory only; ranks of other hosts are out of reach
 };
 
-/// Options for users: operation, rendezvous, stall_warning, check, deterministic, threads, transport, host, notice. Expert tuning: all
-/// others. Every wait has a limit. Sensible limits have connect <= rendezvous and lost_link <= operation; this is not checked.
+/// Users set operation, rendezvous, stall_warning, check, deterministic, threads, transport, host and notice. All other fields are for
+/// expert tuning. Every wait has a limit. Sensible limits have connect <= rendezvous and lost_link <= operation; this is not checked.
 struct context_options {
     duration operation = std::chrono::minutes(5);         // a collective, from its call, unless the call has a deadline
     duration rendezvous = std::chrono::minutes(2);        // until a group has formed, unless its join has a limit
@@ -38,7 +38,7 @@ struct context_options {
 
     // For experts: the wire. All ranks use rank 0's values.
     std::size_t slice_bytes = 0;  // bytes sent at once, roughly; 0: 512 KiB, or a value that suits how the ranks are connected
-    std::size_t small_bytes = 64 * KiB;
+    std::size_t small_bytes = 64 * KiB;  // collectives of at most this size use the lane for small ones, not the bulk lanes
     int lanes = 1;  // links for bulk data between two ranks, 1 to 8; several if one stream, or one thread, is slower than the network
 
     // For experts: the choice of algorithms. Rank 0's values hold for all ranks, and for communicators split from theirs. Without costs:
@@ -68,7 +68,7 @@ struct context_options {
     // if set.
     std::size_t cache_bytes = 0;
     int host = 0;  // for users: other numbers play other hosts on this one, over TCP; tutti::run takes it from TUTTI_HOST
-    void (*notice)(const std::string& sentence) = nullptr;  // for users: gets fallbacks and long waits, on the loop; null: standard error
+    void (*notice)(const std::string& sentence) = nullptr;  // for users: reports fallbacks and long waits, on the loop; null: standard error
 };
 
 /// Options of one join.

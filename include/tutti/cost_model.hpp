@@ -26,7 +26,7 @@ struct cost_model {
     double allocated = 0;             // a part of `moved_byte`, saved with all of `spread_byte` and `forwarded_byte` in calls with
                                       // call_options::allocated
     double far_round = 25e-6;         // like `round`, for an exchange with another host
-    double far_byte = 0.85e-9;        // like `moved_byte`, to or from another host, the larger of both; a host's ranks share one card
+    double far_byte = 0.85e-9;        // like `moved_byte`, for other hosts, the larger direction; a host's ranks share one network card
     double cores = 0;                 // of a host, for all its ranks, 1 or more; 0: each rank has its own
     double crowded = 1;               // a factor, 1 or more, of `round` and `message` where a host has more ranks of the group than cores
     double uneven = 0.44;             // the part that counts of the busiest core's load beyond its share, where ranks stay on cores

@@ -22,7 +22,7 @@ enum class error {
     aborted = 6,             // abort() was called on some rank
     mismatch = 7,            // ranks disagree about the operation: order, kind, type, operator, count, root or buckets
     protocol_error = 8,      // bytes that no correct peer sends
-    refused = 9,             // a handshake was answered with a reason, or nobody listened
+    refused = 9,             // a handshake was refused with a reason, or the peer did not listen
     invalid_argument = 10,   // found before anything was sent
     unsupported = 11,        // this build or this type and operator cannot do it
     closed = 12,             // the communicator, store or transport was closed before, or belongs to the process that forked this one

@@ -15,9 +15,14 @@ namespace detail {
 class children_first;
 }
 
-/// Runs concurrent tasks; the only way to start them: `scope nursery; nursery.start(child()); ...; co_await nursery.join();` The first
-/// error cancels the other tasks; `join` waits for all and throws it. Leaving a scope that has running tasks, or an error and no `join`,
-/// stops the program. So nothing may throw between `start` and `join`; where something can, use `with_scope`.
+/// Runs concurrent tasks; the only way to start them:
+///
+///     scope nursery;
+///     nursery.start(child());
+///     co_await nursery.join();
+///
+/// The first error cancels the other tasks; `join` waits for all and throws it. Leaving a scope that has running tasks, or an error and no
+/// `join`, stops the program. So nothing may throw between `start` and `join`; where something can, use `with_scope`.
 class scope {
 public:
     /// Uses the loop that this thread runs.
