@@ -37,7 +37,7 @@ struct context_options {
     bool check = false;
 
     // For experts: the wire. All ranks use rank 0's values.
-    std::size_t slice_bytes = 0;  // bytes sent at once, roughly; 0: 512 KiB, or a value that suits how the ranks are connected
+    std::size_t slice_bytes = 0;         // bytes sent at once, roughly; 0: 512 KiB, or a value that suits how the ranks are connected
     std::size_t small_bytes = 64 * KiB;  // collectives of at most this size use the lane for small ones, not the bulk lanes
     int lanes = 1;  // links for bulk data between two ranks, 1 to 8; several if one stream, or one thread, is slower than the network
 
@@ -68,7 +68,7 @@ struct context_options {
     // if set.
     std::size_t cache_bytes = 0;
     int host = 0;  // for users: other numbers play other hosts on this one, over TCP; tutti::run takes it from TUTTI_HOST
-    void (*notice)(const std::string& sentence) = nullptr;  // for users: reports fallbacks and long waits, on the loop; null: standard error
+    void (*notice)(const std::string& sentence) = nullptr;  // for users: reports fallbacks and long waits on the loop; null: standard error
 };
 
 /// Options of one join.

@@ -66,8 +66,8 @@ TUTTI_API std::unique_ptr<store> prefixed(std::unique_ptr<store> inner, std::str
 TUTTI_API std::string store_prefix(const world& all);
 
 /// Opens the job's store, with prefixed keys. Rank 0 keeps it at the master port, on the socket inherited from tutti-run if there is one.
-/// The others try all addresses of the master until the deadline (error::rendezvous_timeout). With a store path it is a file; for one rank,
-/// memory. `all` outlives the await.
+/// The others try all addresses of the master, again and again, until the deadline (error::rendezvous_timeout). With a store path it is a
+/// file; for one rank, memory. `all` outlives the await.
 TUTTI_API task<result<std::unique_ptr<store>>> open_store(const world& all, time_point deadline);
 
 }  // namespace tutti

@@ -38,7 +38,7 @@ TUTTI_API bool on_one_host(const world& all) noexcept;
 
 /// Returns the address to listen on for peers when no connection gives one (store::local_address). It is loopback if all ranks are on this
 /// host, otherwise the address from which this host reaches the master. If the master's name is unknown, or means only this host, it is the
-/// first address that is not local to this host; empty if there is none. Blocks during the name look-up.
+/// first address that is not for this host alone; empty if there is none. Blocks during the name look-up.
 TUTTI_API std::string listen_address(const world& all);
 
 }  // namespace tutti
