@@ -12,8 +12,8 @@
 
 namespace tutti {
 
-class persistent;
-class places;
+class [[gnu::visibility("default")]] persistent;
+class [[gnu::visibility("default")]] places;
 
 struct request {
     collective kind = collective::barrier;

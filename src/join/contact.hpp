@@ -11,7 +11,7 @@
 
 namespace tutti {
 
-struct context_options;
+struct [[gnu::visibility("default")]] context_options;
 
 struct contact {
     static constexpr std::string_view unknown = "?";  // where rank 0 has to tell the address

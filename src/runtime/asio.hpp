@@ -26,7 +26,7 @@ namespace tutti {
 
 namespace asio = boost::asio;
 
-class event_loop;
+class [[gnu::visibility("default")]] event_loop;
 
 /// Where the library's sockets and timers are. What completes there does so in turns of the loop; nobody else's posts wake a guest.
 asio::io_context& io_of(event_loop& loop);

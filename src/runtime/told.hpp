@@ -8,7 +8,7 @@
 
 namespace tutti {
 
-class event_loop;
+class [[gnu::visibility("default")]] event_loop;
 
 namespace detail {
 

@@ -12,7 +12,7 @@
 
 namespace tutti {
 
-class event_loop;
+class [[gnu::visibility("default")]] event_loop;
 
 struct host_and_port {
     std::string host;  // without brackets
