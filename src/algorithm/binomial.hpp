@@ -1,4 +1,4 @@
-// The binomial tree over virtual ranks, in which the root is 0: rank v hangs below v without its lowest bit.
+// The binomial tree over virtual ranks, of which the root has number 0. The parent of v is v without its lowest bit.
 #pragma once
 
 #include "algorithm/catalogue.hpp"
@@ -12,7 +12,7 @@ struct binomial {
     int size;
     rank root;
     int me;    // virtual
-    int span;  // virtual ranks me to me + span - 1, as far as they exist, are the tree below and including me; a power of two
+    int span;  // a power of two: the subtree of `me` has the virtual ranks me to me + span - 1, as far as they exist
 
     explicit constexpr binomial(participant at) noexcept
         : size(at.size),

@@ -1,4 +1,4 @@
-// Logarithmic for any rank count, by sending what was received on: for small blocks.
+// A logarithmic number of rounds for any number of ranks, because received blocks are sent on together with the own ones. For small blocks.
 #include "algorithm/builders.hpp"
 #include "algorithm/wrap.hpp"
 
@@ -8,7 +8,7 @@
 namespace tutti {
 namespace {
 
-// `count` blocks of output from `first` around the circle: one transfer, or two where they pass the end.
+// Adds the transfer of `count` blocks of output from `first` on around the circle: two transfers where the blocks pass the end.
 template <class Transfer>
 void around(schedule& plan, Transfer transfer, rank peer, int first, int count, int size) {
     const int straight = std::min(count, size - first);
@@ -18,7 +18,7 @@ void around(schedule& plan, Transfer transfer, rank peer, int first, int count, 
 
 }  // namespace
 
-// Bruck et al. 1997, received in place instead of rotated at the end. Ceil(log2(P)) rounds, S (P-1)/P bytes sent per rank.
+// Bruck et al. 1997, but received in place instead of rotated at the end. Ceil(log2(P)) rounds, S (P-1)/P bytes sent per rank.
 schedule bruck_all_gather(participant at) {
     schedule plan({.output = at.size});
     for (int have = 1; have < at.size; have *= 2) {
@@ -31,10 +31,10 @@ schedule bruck_all_gather(participant at) {
     return plan;
 }
 
-// Bruck et al. 1997. A block that has to go `distance` ranks to the right travels by the powers of two in it. Ceil(log2(P)) rounds
-// after one of copies; S/2 log2(P) bytes sent per rank when P is a power of two. Each round packs what leaves into one transfer.
+// Bruck et al. 1997. A block that has to go `distance` ranks to the right makes one hop for each bit that is set in `distance`. One round of
+// copies, then ceil(log2(P)) rounds; S/2 log2(P) bytes sent per rank when P is a power of two. Each round packs its blocks into one transfer.
 schedule bruck_all_to_all(participant at) {
-    const auto travels = [&](int hop) {  // how many distances contain this power of two
+    const auto travels = [&](int hop) {  // the number of blocks that make this hop: the distances that contain its bit
         int count = 0;
         for (int distance = hop; distance < at.size; ++distance) count += (distance & hop) != 0;
         return count;
@@ -43,7 +43,7 @@ schedule bruck_all_to_all(participant at) {
     for (int hop = 1; hop < at.size; hop *= 2) most = std::max(most, travels(hop)), landed += travels(hop);
     schedule plan({.input = at.size, .output = at.size, .scratch = most + landed});
 
-    std::vector<blocks> travelling;  // where the block of each distance is by now
+    std::vector<blocks> travelling;  // by distance: where the block is at this point of the plan
     for (int distance = 0; distance < at.size; ++distance) travelling.push_back(input(wrap(at.me + distance, at.size)));
     int landing = most;  // scratch 0 to most - 1 is for packing
     for (int hop = 1; hop < at.size; hop *= 2) {
@@ -54,7 +54,7 @@ schedule bruck_all_to_all(participant at) {
             plan.add(copy(scratch(packed), travelling[static_cast<std::size_t>(distance)]));
             travelling[static_cast<std::size_t>(distance)] = scratch(landing + packed++);
         }
-        plan.end_round();  // of the transfers before, whose copies these are
+        plan.end_round();  // the previous hop's transfers and these copies, which a round applies after its transfers
         plan.add(send(wrap(at.me + hop, at.size), scratch(0, count)));
         plan.add(recv(wrap(at.me - hop, at.size), scratch(landing, count)));
         landing += count;

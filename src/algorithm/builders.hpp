@@ -1,4 +1,6 @@
-// The builders of the catalogue, one per algorithm. Each is pure and costs what its comment in the .cpp file says.
+// The builders of the catalogue. Each is a pure function that makes the plan of one rank; schedule/schedule.hpp shows how to write one. The comment
+// above its definition has the source in the literature and the cost. In these costs S is the length of the whole vector in bytes, P the number of
+// ranks and C the largest power of two not above P; bytes are those of the busiest rank if the comment names no other.
 #pragma once
 
 #include "algorithm/catalogue.hpp"
@@ -9,7 +11,7 @@ namespace tutti {
 schedule ring_all_reduce(participant at);
 schedule ring_all_gather(participant at);
 schedule ring_reduce_scatter(participant at);
-// The halves of ring_all_reduce, for larger plans: between them rank r has the total of block r + 1.
+// The two halves of ring_all_reduce, for plans with layers (parts.cpp). Between them rank r has the total of block r + 1.
 schedule ring_to_parts(participant at);
 schedule ring_from_parts(participant at);
 // recursive_doubling.cpp

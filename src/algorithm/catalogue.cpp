@@ -14,9 +14,9 @@ int others(int size) { return size - 1; }
 bool layered(const host_map& hosts) { return hosts.layered(); }
 bool even(const host_map& hosts) { return hosts.even(); }
 
-// The fifth column says which combine in the order of ranks, the seventh which do so in the one grouping of the deterministic mode; tests
-// prove both for all rows, and that neither is missing anywhere. The eighth says which hosts a row serves.
-// Of two algorithms that cost the same, the first is chosen. New ones go to the end: the place is the number on the wire.
+// The columns, as `algorithm` in catalogue.hpp explains them: kind, name, build, serves, ordered, hops, grouped, fits. Tests prove `ordered` and
+// `grouped` for all rows, also that neither is missing anywhere. Of two algorithms that cost the same, the chooser takes the first. New rows go to
+// the end, because the index is the number on the wire.
 constexpr algorithm table[] = {
     {collective::all_reduce, "ring", ring_all_reduce, nullptr},
     {collective::all_reduce, "recursive_doubling", recursive_doubling_all_reduce, nullptr, true, nullptr, true},

@@ -1,4 +1,4 @@
-// Every algorithm there is, as one table: what it computes, its name, its builder.
+// The table of all algorithms, the collectives that they serve, and the meaning of the blocks in their plans.
 #pragma once
 
 #include "schedule/host_map.hpp"
@@ -9,7 +9,7 @@
 
 namespace tutti {
 
-// Their numbers travel in frames: new ones go to the end.
+// The numbers travel in frames, so a new collective goes to the end.
 enum class collective : std::uint8_t {
     all_reduce,
     broadcast,
@@ -22,7 +22,7 @@ enum class collective : std::uint8_t {
     scatter,
     scan,
     exclusive_scan,
-    all_gather_v,  // from here on with a count for each rank
+    all_gather_v,  // from here on each rank has a count of its own
     reduce_scatter_v,
     gather_v,
     scatter_v,
@@ -44,51 +44,48 @@ constexpr bool reduces(collective kind) noexcept {
     return kind == all_reduce || kind == reduce || kind == reduce_scatter || kind == scan || kind == exclusive_scan ||
            kind == reduce_scatter_v;
 }
-/// Whether each rank has a count of its own.
+/// Returns whether each rank has a count of its own.
 constexpr bool has_counts(collective kind) noexcept { return kind >= collective::all_gather_v && kind <= collective::all_to_all_v; }
-/// Whether its input holds a block for each rank.
+/// Returns whether the input has a block for each rank.
 constexpr bool spreads(collective kind) noexcept {
     using enum collective;
     return kind == reduce_scatter || kind == all_to_all || kind == scatter || kind == reduce_scatter_v || kind == all_to_all_v ||
            kind == scatter_v;
 }
-/// Whether its output holds a block from each rank.
+/// Returns whether the output has a block from each rank.
 constexpr bool collects(collective kind) noexcept {
     using enum collective;
     return kind == all_gather || kind == all_to_all || kind == gather || kind == all_gather_v || kind == all_to_all_v || kind == gather_v;
 }
 
-// How each collective uses the spaces of a plan. S is the whole vector; "at the start" is what the engine provides, "at the end"
-// what the plan promises. A plan may never write to `input`, the user's memory, which may be read-only.
+// How each collective uses the spaces of a plan. S is the whole vector. "Start" is what the engine puts into the blocks, "end" what the plan
+// promises. A plan never writes to `input`, because that is the user's memory and may be read-only.
 //
-//   all_reduce      no input. output: S in N near-equal blocks, N as the algorithm likes. At the start this rank's contribution
-//                   (the engine sees to that when the call is not in place), at the end the result, bit-identical on all ranks.
-//   broadcast       no input. output: S in N near-equal blocks. At the start the data at the root, at the end the data everywhere.
-//   reduce          no input. output: S in N near-equal blocks. At the start the contribution; at the end the result at the root and
-//                   anything elsewhere (so a rank that is not the root gets a copy to work on).
-//   all_gather      no input. output: `size` blocks. At the start only block `me` is filled, at the end block r holds
-//                   what rank r contributed.
-//   reduce_scatter  input: `size` equal blocks, the contribution. output: one block; at the start block `me` of the contribution, at the end
-//                   of the result.
-//   all_to_all      input: `size` equal blocks, block p for rank p. output: `size` equal blocks, at the end block p from rank p.
-//   gather          input: one block. output: `size` blocks; at the end at the root block r is what rank r contributed, elsewhere there is
-//                   no output.
-//   scatter         input: `size` equal blocks, at the root only; elsewhere there is no input. output: one block, at the end the root's
-//                   block `me`.
-//   scan            no input. output: S in N near-equal blocks. At the start the contribution, at the end that of ranks 0 to me, combined.
-//   exclusive_scan  no input. output: one block. At the start the contribution, at the end that of ranks 0 to me - 1, combined; at rank 0
-//                   anything, since no plan knows the operator's identity, which the engine puts there.
-//   ..._v           the same with blocks of unequal sizes: block k of `size` is rank k's, and one block alone is as large as block `me`.
+//   all_reduce      no input. output: S in N near-equal blocks; the algorithm chooses N. Start: this rank's contribution (the engine puts it
+//                   there if the call is not in place). End: the result, with the same bits on all ranks.
+//   broadcast       no input. output: S in N near-equal blocks. Start: the data, at the root. End: the data, on all ranks.
+//   reduce          no input. output: S in N near-equal blocks. Start: the contribution. End: the result at the root; on other ranks anything,
+//                   so the engine gives these a copy to work on.
+//   all_gather      no input. output: `size` blocks. Start: block `me` only. End: block r is the contribution of rank r.
+//   reduce_scatter  input: `size` equal blocks, the contribution. output: one block. Start: block `me` of the contribution. End: block `me` of
+//                   the result.
+//   all_to_all      input: `size` equal blocks, block p for rank p. output: `size` equal blocks. End: block p is from rank p.
+//   gather          input: one block. output: `size` blocks, at the root only. End: block r is the contribution of rank r.
+//   scatter         input: `size` equal blocks, at the root only. output: one block. End: block `me` of the root's input.
+//   scan            no input. output: S in N near-equal blocks. Start: the contribution. End: the contributions of ranks 0 to me, combined.
+//   exclusive_scan  no input. output: one block. Start: the contribution. End: the contributions of ranks 0 to me - 1, combined. At rank 0
+//                   anything: plans do not know the operator's identity, so the engine puts it there.
+//   ..._v           likewise with blocks of unequal sizes. Block k of `size` belongs to rank k; a single block is as large as block `me`.
 //                   In all_to_all_v block k of the input of rank r is as large as block r of the output of rank k.
-//   barrier         output: one block of zero bytes, which is really exchanged. No rank ends before all have begun.
+//   barrier         output: one block of zero bytes, which is sent all the same. No rank ends before all have begun.
 //
-// A scratch block holds nothing at the start. It is as large as the largest block of the other spaces, so in collectives with equal blocks
-// a transfer from or to scratch has the size of every other; in ..._v it is as large as the input's block of its number. Near-equal blocks
-// differ, so a plan that cuts S in several has no scratch. With one rank the plan is empty, except where input must become output and nothing is
-// reduced: there it is one copy. Input and output may be the same memory in what is this rank's own (reduce_scatter, gather, scatter).
+// A scratch block holds nothing at the start. It is as large as the largest block of the other spaces. So in collectives with equal blocks every
+// transfer has the same size, with scratch or without. In ..._v a scratch block is as large as the input's block of its number. Near-equal blocks
+// differ in size, so a plan that cuts S in several blocks has no scratch. With one rank the plan is empty, unless input must become output and
+// nothing is reduced; then it is one copy. Input and output may be the same memory in the rank's own block (reduce_scatter, gather, scatter).
 
-/// Who builds a plan for: this rank, of that many, with that root (0 where there is none). `hosts` tells who shares one, to those
-/// algorithms that serve only some maps; it outlives the call.
+/// The rank that a builder makes a plan for: rank `me` of `size`, and the root (0 where there is none). Only the algorithms whose row has `fits`
+/// read `hosts`, which must outlive the call.
 struct participant {
     rank me = 0;
     int size = 1;
@@ -96,32 +93,36 @@ struct participant {
     const host_map* hosts = nullptr;
 };
 
+/// A row of the catalogue. Rows are constants of the library. The chooser compares them; the engine calls `build` once for each root and caches
+/// the plan.
 struct algorithm {
+    /// The collective that it carries out. Several rows may share a builder, as all_gather and all_gather_v do.
     collective kind;
-    std::string_view name;     // "ring"
-    schedule (*build)(participant);  // pure
-    bool (*serves)(int size);  // null: every size
-    /// Contributions are combined in the order of ranks, so an operator need not commute.
+    std::string_view name;     // "ring": unique within its collective, for options, tunings and messages
+    schedule (*build)(participant);  // makes one rank's plan; pure, so all ranks agree without asking each other
+    bool (*serves)(int size);  // returns whether `build` may be called for so many ranks; null: for any number
+    /// Contributions are combined in the order of ranks, so the operator need not commute. The tests prove it for every row.
     bool ordered = false;
-    /// Messages that wait for each other in a row, where no rank's rounds tell; null: as many as the rounds of some rank.
+    /// Returns the number of messages that wait for each other in a row, for plans in which that is more than any rank's rounds (a chain through
+    /// all ranks). Null: the most rounds of a rank. Used only for groups that are too large for a `chain` (estimate.hpp).
     int (*hops)(int size) = nullptr;
-    /// Every element is combined in the one order and grouping of the deterministic mode (proof/grouping.hpp).
+    /// Every element is combined in the one order and grouping of the deterministic mode (proof/grouping.hpp). Implies `ordered`. The tests prove it.
     bool grouped = false;
-    bool (*fits)(const host_map&) = nullptr;  // null: whoever shares a host
+    bool (*fits)(const host_map&) = nullptr;  // returns whether it serves groups on these hosts; null: on any, and `build` reads no hosts
 };
 
-/// In a fixed order that all ranks share; an algorithm's index is its number on the wire.
+/// Returns all rows, in a fixed order that all ranks share: a row's index is its number on the wire.
 std::span<const algorithm> catalogue() noexcept;
 
-/// Null when there is none of that name.
+/// Returns the row of that collective and name; null when there is none.
 const algorithm* find(collective kind, std::string_view name) noexcept;
-/// Its place in the catalogue.
+/// Returns the row's index in the catalogue.
 int number(const algorithm& entry) noexcept;
-/// Whether it serves so many ranks on these hosts.
+/// Returns whether the algorithm serves `size` ranks on these hosts.
 inline bool serves(const algorithm& entry, int size, const host_map& hosts = {}) {
     return (entry.serves == nullptr || entry.serves(size)) && (entry.fits == nullptr || entry.fits(hosts));
 }
-/// Whether its results have the bits that the deterministic mode promises. Two ranks can only be combined in one way.
+/// Returns whether its results have the bits that the deterministic mode promises. There is only one way to combine two ranks.
 constexpr bool deterministic(const algorithm& entry, int size) noexcept { return entry.grouped || size <= 2 || !reduces(entry.kind); }
 
 }  // namespace tutti

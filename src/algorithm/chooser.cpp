@@ -8,14 +8,14 @@
 namespace tutti {
 namespace {
 
-constexpr std::size_t largest_bytes = std::size_t{1} << 40;  // beyond it nothing changes any more
+constexpr std::size_t largest_bytes = std::size_t{1} << 40;  // 1 TiB: beyond it only bytes count, so the choice does not change
 
 struct candidate {
     const algorithm* entry;
     estimate takes;
 };
 
-// The first of those that cost least; differences below a billionth are rounding.
+// Returns the first of those that cost least. Differences below a billionth are rounding.
 const algorithm* cheapest(const std::vector<candidate>& all, std::size_t bytes) {
     const algorithm* best = nullptr;
     double least = 0;
@@ -28,6 +28,7 @@ const algorithm* cheapest(const std::vector<candidate>& all, std::size_t bytes) 
     return best;
 }
 
+// Looks for changes of the choice between powers of two, and finds the exact byte by bisection.
 std::vector<chooser::range> ranges_of(const std::vector<candidate>& all) {
     std::vector<chooser::range> found;
     if (all.empty()) return found;
@@ -45,7 +46,7 @@ std::vector<chooser::range> ranges_of(const std::vector<candidate>& all) {
     return found;
 }
 
-/// Null where none begins so early.
+/// Returns the choice of the last range of `kind` that begins at `bytes` or below; null when there is none.
 const algorithm* last_from(const std::vector<chooser::range>& all, collective kind, std::size_t bytes) {
     const algorithm* last = nullptr;
     for (const chooser::range& each : all)
@@ -53,7 +54,7 @@ const algorithm* last_from(const std::vector<chooser::range>& all, collective ki
     return last;
 }
 
-/// `wanted` where it may be taken, elsewhere `otherwise`.
+/// Returns the ranges of `wanted` where `may_be` allows its choice, and those of `otherwise` elsewhere.
 std::vector<chooser::range> preferring(const std::vector<chooser::range>& wanted, const std::vector<chooser::range>& otherwise,
                                        collective kind, auto may_be) {
     std::vector<std::size_t> starts;

@@ -1,4 +1,5 @@
-// Which algorithm for how many bytes: by the cost of its plans, the same on every rank.
+// Which algorithm serves how many bytes best, by the estimated time of its plans. All ranks choose alike, because they have the same costs, hosts
+// and tuning, all from rank 0.
 #pragma once
 
 #include "algorithm/estimate.hpp"
@@ -8,30 +9,31 @@
 
 namespace tutti {
 
-/// The choice for one group. What it is for a collective is worked out when that is first asked for: with hundreds of ranks it takes
-/// milliseconds, and a program calls few of them. Asking again is a short search. One thread at a time.
+/// The choice of algorithms for one group. Each engine owns two (one for calls with allocated memory) and asks them with its guard held; only one
+/// thread may use a chooser at a time. It works out the ranges of a collective at the first question, because that takes milliseconds with hundreds
+/// of ranks and a program calls few collectives. Later questions are a short search. A chooser measures nothing and never changes its answer.
 class chooser {
 public:
     struct range {
-        std::size_t from_bytes;
+        std::size_t from_bytes;  // of the whole vector, up to the next range
         const algorithm* choice;
     };
 
-    /// Of `wanted` the last that begins at so many bytes or before is taken whatever it costs, where it may be. The engine leaves `slice_bytes`
-    /// as it is, whatever its own are, so that they do not decide in which order sums of fractions are made. `deterministic`: only algorithms
-    /// of that kind, the wanted ones too.
+    /// `wanted` comes from a tuning: for a vector, the last of its ranges that begins at that length or below is taken whatever it costs, if the
+    /// algorithm is usable here. The engine leaves `slice_bytes` at the default, so its own slice length does not change the algorithm, and with it
+    /// the order in which floating-point sums are made. With `deterministic` only algorithms of the deterministic mode are usable, also of `wanted`.
     explicit chooser(int size, const cost_model& model = {}, std::vector<range> wanted = {}, std::size_t slice_bytes = default_slice_bytes,
                      bool deterministic = false, const host_map& hosts = {});
 
-    /// For a collective that is in the catalogue. `ordered`: among those that combine in the order of ranks; wanted ones only if they do.
+    /// Returns the algorithm for a vector of that length. With `ordered` it chooses only among those that combine in the order of ranks.
     const algorithm& choose(collective kind, std::size_t vector_bytes, bool ordered = false);
 
-    /// From 0 bytes on, each up to the next.
+    /// Returns all ranges of a collective, in ascending order from 0 bytes on.
     const std::vector<range>& ranges(collective kind, bool ordered = false);
 
 private:
     struct known {
-        std::vector<range> any, ordered;  // none until they are asked for
+        std::vector<range> any, ordered;  // empty until the first question
     };
     known work_out(collective kind) const;
     bool usable(const algorithm& entry) const noexcept;

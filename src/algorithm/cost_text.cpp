@@ -8,7 +8,7 @@
 namespace tutti {
 namespace {
 
-constexpr double most_seconds = 1e6;  // so that no sum of them is infinite
+constexpr double most_seconds = 1e6;  // small enough that no sum of estimates becomes infinite
 constexpr double most_finite = std::numeric_limits<double>::max();
 
 struct field {

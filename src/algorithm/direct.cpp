@@ -1,17 +1,19 @@
-// Whoever has to talk to somebody does so directly, all at once. Partners start at the right neighbour, so not all knock on one door.
+// Each pair of ranks that has blocks for each other exchanges them directly, all in one round. Each rank begins with its right neighbour, so the
+// ranks do not all send to the same receiver first.
 #include "algorithm/builders.hpp"
 #include "algorithm/wrap.hpp"
 
 namespace tutti {
 
-/// Lower ranks' from the nearest down, then higher ones' from the nearest up: the order of ranks.
+/// Adds the parts of lower ranks from the nearest down, then those of higher ranks from the nearest up. A lower rank's part becomes the left
+/// operand and a higher rank's the right one, so the sum is in the order of ranks.
 static void add_parts_of_others(schedule& plan, participant at, const blocks& to) {
     for (rank lower = at.me - 1; lower >= 0; --lower) plan.add(recv_reduce(lower, to));
     for (rank higher = at.me + 1; higher < at.size; ++higher) plan.add(recv_reduce(higher, to));
 }
 
-// Textbook. 2 rounds, 2 S (P-1)/P bytes sent per rank in 2 (P-1) messages, S (P-1)/P reduced. Rank r adds up block r, in the order of ranks,
-// and gives the sum to everybody. For powers of two: with 3 ranks of a host it gains as much below 1 MiB, and loses more above 2 MiB.
+// Textbook. 2 rounds, 2 S (P-1)/P bytes sent per rank in 2 (P-1) messages, S (P-1)/P reduced. Rank r sums block r, in the order of ranks, and
+// sends the sum to all ranks. Serves powers of two only: with 3 ranks of a host it loses more above 2 MiB than it gains below 1 MiB.
 schedule direct_all_reduce(participant at) {
     schedule plan({.output = at.size});
     for (int k = 1; k < at.size; ++k) plan.add(send(wrap(at.me + k, at.size), output(wrap(at.me + k, at.size))));

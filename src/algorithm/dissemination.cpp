@@ -4,7 +4,7 @@
 
 namespace tutti {
 
-// Hensgen, Finkel and Manber 1988. Ceil(log2(P)) rounds, no bytes.
+// Hensgen, Finkel and Manber 1988. Ceil(log2(P)) rounds, no bytes. It reduces, so the verifier sees that each rank has heard of all ranks.
 schedule dissemination_barrier(participant at) {
     schedule plan({.output = 1});
     for (int distance = 1; distance < at.size; distance *= 2)

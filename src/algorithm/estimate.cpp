@@ -18,7 +18,8 @@ std::size_t on_host(int number, int size, const host_map& hosts) {
 
 bool share_cores(std::size_t ranks, const cost_model& costs) { return costs.cores > 0 && static_cast<double>(ranks) > costs.cores; }
 
-/// `costs` for the host with most ranks: what rounds and messages take where they share cores, and `spread_from` for the vector of one of them.
+/// Returns `costs` for the host with most ranks. Rounds and messages take longer where ranks share cores, and `spread_from` becomes the length of one
+/// rank's vector.
 cost_model on_fullest_host(cost_model costs, int size, const host_map& hosts) {
     std::size_t most = 0;
     for (int number = 0; number < hosts.count(); ++number) most = std::max(most, on_host(number, size, hosts));
@@ -62,7 +63,8 @@ estimate::estimate(const algorithm& entry, int size, const cost_model& model, st
                        hosts);
 }
 
-/// So many messages wait for each other, from rank to rank.
+/// Lets every rank have at least `hops` exchanges, since that many messages wait for each other. Of these as large a part is far as of the steps from
+/// one rank to the next.
 void estimate::count_hops(int hops, const host_map& hosts, int size) {
     int far = 0;
     for (rank one = 1; one < size; ++one) far += hosts.host(one - 1) != hosts.host(one);
@@ -91,7 +93,7 @@ estimate::work& estimate::work::operator*=(double times) {
     return *this;
 }
 
-/// What a rank keeps its core busy with.
+/// Returns the work with which a rank keeps its core busy.
 estimate::work estimate::work_of(const cost& one) const {
     work all{one.exchanges * model_.round,
              message_seconds(one),
@@ -103,7 +105,8 @@ estimate::work estimate::work_of(const cost& one) const {
     return all;
 }
 
-/// Of the host with most. Those of its ranks that were not counted are taken to be like most of the others: a root is always counted.
+/// Finds the host with most links beyond one for each rank. A rank that was not counted gets the median of its host's counted ranks, because a root,
+/// which differs most, is always counted.
 void estimate::count_links(const host_map& hosts, const std::vector<rank>& counted, int size) {
     std::vector<std::vector<int>> found(static_cast<std::size_t>(hosts.count()));  // by rank of each host
     for (std::size_t at = 0; at < counted.size(); ++at)
@@ -119,7 +122,8 @@ void estimate::count_links(const host_map& hosts, const std::vector<rank>& count
     }
 }
 
-/// Cards of the hosts all of whose ranks were counted; cores of all hosts, whose other ranks are taken to be like those that were.
+/// Finds the busiest card among the hosts of which all ranks were counted, and the busy cores of all hosts, on which the ranks that were not counted
+/// have the average work of those that were.
 void estimate::count_hosts(const host_map& hosts, const std::vector<rank>& counted, int size) {
     struct host {
         cost all;
@@ -144,7 +148,7 @@ void estimate::count_hosts(const host_map& hosts, const std::vector<rank>& count
     crowds_.erase(std::unique(crowds_.begin(), crowds_.end()), crowds_.end());
 }
 
-/// Of a host with so many ranks, or of those of them that were counted.
+/// Adds the busy cores of a host with `there` ranks; `ranks` are those of them that were counted.
 void estimate::count_cores(const std::vector<work>& ranks, double there) {
     const auto seen = static_cast<double>(ranks.size()), share = there / model_.cores;
     work mean;
@@ -158,8 +162,8 @@ void estimate::count_cores(const std::vector<work>& ranks, double there) {
         }
         return;
     }
-    // With each rank share - 1 of the others are on its core, who have the average work of others: what that is beyond an even share of all
-    // work is a part of what the rank has beyond the mean.
+    // Where ranks do not divide evenly, any ranks may meet on a core: beside each rank share - 1 other ranks, with the average work of the others.
+    // What such a core has beyond an even share of all work is a part of what the rank has beyond the mean.
     const double part = model_.uneven * there * (1 - 1 / model_.cores) / std::max(1.0, there - 1);
     for (const work& one : ranks) crowds_.push_back(mean * (share - part) + one * part);
 }
@@ -168,13 +172,13 @@ double estimate::message_seconds(const cost& of) const noexcept {
     return (of.sends + received_message * (of.messages - of.sends)) * model_.message;
 }
 
-/// What vectors cost beyond spread_from. An answer goes through what its question went through.
+/// Returns the added seconds of bytes beyond spread_from. Answers cost nothing more where they return into memory that was sent.
 double estimate::beyond_seconds(const cost& of, double bytes) const noexcept {
     const long sent = of.sent - of.far_sent - (model_.answered > 0 ? of.answered : 0);
     return of.bytes(sent, bytes) * more_links_ * model_.spread_byte + of.bytes(of.forwarded, bytes) * model_.forwarded_byte;
 }
 
-/// Of a slice; `beyond`: the part of the vector that is beyond spread_from.
+/// Returns the seconds that a rank needs for a slice of a vector, without hops; `beyond` is the part of the vector beyond spread_from.
 double estimate::flow_seconds(const cost& of, double bytes, double beyond) const noexcept {
     const double moved = of.bytes(of.near(), bytes) - of.bytes(of.answered, bytes) * model_.answered;
     return message_seconds(of) + moved * model_.moved_byte + of.bytes(of.far_serial, bytes) * model_.far_byte +
@@ -182,7 +186,7 @@ double estimate::flow_seconds(const cost& of, double bytes, double beyond) const
            beyond * beyond_seconds(of, bytes);
 }
 
-/// What the last packets of messages take beyond what they carry, and less where one packet carries all.
+/// Returns what whole packets cost beyond the part of `moved_byte` for packets: a last packet is not full, a single one may cost less.
 double estimate::packets_seconds(const work& of, double slice_bytes) const noexcept {
     double packets = 0;
     for (const auto& [length, number] : of.messages) {
@@ -192,7 +196,7 @@ double estimate::packets_seconds(const work& of, double slice_bytes) const noexc
     return packets * model_.packet;
 }
 
-/// Hops of a slice during which nothing of the next segment can leave.
+/// Returns the seconds of a slice's hops during which the next segment cannot use the lane.
 double estimate::held_seconds(const cost& of) const noexcept {
     return (of.lane_rounds - of.far_lane_rounds) * model_.round + of.far_lane_rounds * model_.far_round;
 }

@@ -1,5 +1,5 @@
-// Algorithms that halve and double want a power of two. With P = 2^k + extra ranks the first 2 * extra fold into pairs: the even
-// rank gives its contribution to the odd one, sits out, and gets the result at the end.
+// Algorithms that halve and double need a power of two. With P = 2^k + extra ranks the first 2 * extra fold into pairs: the even rank gives its
+// contribution to the odd one, sits out, and gets the result at the end. halving_doubling.cpp shares the work of a pair instead.
 #pragma once
 
 #include <tutti/types.hpp>
@@ -16,7 +16,7 @@ struct fold {
 
     constexpr bool paired(rank r) const noexcept { return r < 2 * extra; }
     constexpr bool sits_out(rank r) const noexcept { return paired(r) && r % 2 == 0; }
-    /// The number of a rank that takes part, 0 to core - 1. Keeps the order of ranks.
+    /// Returns the number, 0 to core - 1, of a rank that takes part. Numbers keep the order of ranks.
     constexpr int number(rank r) const noexcept { return paired(r) ? r / 2 : r - extra; }
     constexpr rank real(int number) const noexcept { return number < extra ? 2 * number + 1 : number + extra; }
 };

@@ -1,7 +1,7 @@
-// Halving the vector, and doubling it again: few rounds and few bytes, the choice in the middle. Partners are neighbours first, so every
-// element is combined as recursive doubling does it, and the largest parts have the shortest ways. Where ranks fold into pairs, a pair
-// shares what falls to its number: the even rank takes part for the first half of the vector, the odd one for the second. To halve only once
-// or twice, and then to exchange what is left as recursive doubling does, is between the two in rounds and in bytes.
+// Halving the vector, and doubling it again: few rounds and few bytes, for vectors of medium length. Neighbours are partners first. So every element
+// is combined as recursive doubling combines it, and the largest parts travel the shortest distance. Where ranks fold into pairs, a pair shares the
+// work of its number: the even rank takes part for the first half of the vector, the odd one for the second half. An algorithm that halves only once
+// or twice, and then exchanges the rest as recursive doubling does, lies between the two in rounds and in bytes.
 #include "algorithm/builders.hpp"
 #include "algorithm/fold.hpp"
 
@@ -14,9 +14,9 @@ struct sharing {
     fold folded;
     int halves;  // of the vector; one where there are no pairs
     bool paired;
-    int from, to;  // the halves for which this rank takes part
+    int from, to;  // [from, to): the halves for which this rank takes part
     int number;
-    rank twin;  // the other one of a pair
+    rank twin;  // the other rank of the pair
 
     explicit sharing(participant at)
         : folded(at.size),
@@ -27,18 +27,18 @@ struct sharing {
           number(folded.number(at.me)),
           twin(at.me ^ 1) {}
 
-    /// Who takes part as `other` for that half.
+    /// Returns the rank that takes part as number `other` for that half.
     rank real(int other, int half) const noexcept { return other < folded.extra ? 2 * other + half : other + folded.extra; }
 };
 
-/// The lowest bits of a number, of as many as `core` has numbers, the other way round.
+/// Returns the lowest log2(core) bits of a number in reverse order.
 int reversed(int number, int core) {
     int other = 0;
     for (int bit = 1; bit < core; bit *= 2) other = 2 * other + (number & bit ? 1 : 0);
     return other;
 }
 
-/// A vector of a block for each rank, cut in halves, and each half in a part for each number, as evenly as it goes: some may be empty.
+/// A vector with a block for each rank, cut in halves, and each half in a near-equal part for each number. Some parts may be empty.
 struct parts {
     int size;
     const sharing& all;
@@ -47,11 +47,12 @@ struct parts {
         const int before = half * (size / 2), count = all.halves == 1 ? size : half == 0 ? size / 2 : size - size / 2;
         return before + static_cast<int>(std::int64_t{count} * index / all.folded.core);
     }
-    /// As many parts from `index` on.
+    /// Returns the blocks of `count` parts from `index` on.
     blocks of(space where, int half, int index, int count) const noexcept {
         return {where, first(half, index), first(half, index + count) - first(half, index)};
     }
-    /// Who ends with a block: numbers end with the part that has their bits the other way round.
+    /// Returns the rank that ends with a block. A number ends with the part whose index is its bits in reverse order, since it halves by its
+    /// lowest bit first.
     rank holder(int block) const noexcept {
         const int half = all.halves == 2 && block >= size / 2 ? 1 : 0;
         int index = 0;
@@ -62,7 +63,7 @@ struct parts {
 
 }  // namespace
 
-/// Halves the vector so often, exchanges the parts that are left until every partner has met, and doubles as often.
+/// Halves the vector `halvings` times, exchanges the parts that are left with the remaining partners, and doubles as often.
 static schedule halve_exchange_double(const sharing& all, int halvings) {
     const int parts = 1 << halvings;
     schedule plan({.output = all.halves * parts});
@@ -96,22 +97,22 @@ static schedule halve_exchange_double(const sharing& all, int halvings) {
     return plan;
 }
 
-// Rabenseifner 2004, with pairs that share. With C the power of two at or below P: 2 log2(C) rounds, 2 S (C-1)/C bytes sent and S (C-1)/C
-// bytes reduced per rank; where ranks fold two rounds more, and each of a pair sends S + S (C-1)/C and reduces S/2 + S (C-1)/2C.
+// Rabenseifner 2004, with pairs that share their work. 2 log2(C) rounds, 2 S (C-1)/C bytes sent and S (C-1)/C bytes reduced per rank. Where
+// ranks fold: two rounds more, and each rank of a pair sends S + S (C-1)/C and reduces S/2 + S (C-1)/2C.
 schedule halving_doubling_all_reduce(participant at) {
     const sharing all(at);
     return halve_exchange_double(all, std::countr_zero(static_cast<unsigned>(all.folded.core)));
 }
 
-// The ways of short and of long vectors put together, as van de Geijn 1994 does. With H halvings, q = 1/2^H, and E = log2(C) - H exchanges of
-// what is left: log2(C) + H rounds, S (2 - 2 q + E q) bytes sent and S (1 - q + E q) reduced per rank; where ranks fold two rounds more, and
-// each of a pair sends S and half of that, and reduces S/2 and half of that.
+// Hybrids of the algorithms for short and for long vectors, after van de Geijn 1994. With H halvings, q = 1/2^H, and E = log2(C) - H exchanges of
+// the rest: log2(C) + H rounds, S (2 - 2 q + E q) bytes sent and S (1 - q + E q) reduced per rank. Where ranks fold: two rounds more, and each
+// rank of a pair sends S plus half of these bytes, and reduces S/2 plus half of these.
 schedule halving_once_all_reduce(participant at) { return halve_exchange_double(sharing(at), 1); }
 schedule halving_twice_all_reduce(participant at) { return halve_exchange_double(sharing(at), 2); }
 
-// The first half of it, on blocks of any sizes; at the end everybody hands the blocks of its part to their owners. Log2(C) + 1 rounds, one more
-// where ranks fold, one less for 2 ranks. At most S bytes sent per rank, and S (P-1)/P reduced when P is a power of two, otherwise at most
-// 1.25 S.
+// The first half of halving_doubling_all_reduce, on blocks of any sizes. At the end each rank sends the blocks of its part to their owners.
+// Log2(C) + 1 rounds, one more where ranks fold, one less for 2 ranks. At most S bytes sent per rank; S (P-1)/P reduced when P is a power of
+// two, otherwise at most 1.25 S.
 schedule halving_reduce_scatter(participant at) {
     const sharing all(at);
     const parts of{at.size, all};
@@ -125,7 +126,7 @@ schedule halving_reduce_scatter(participant at) {
     bool done = at.size == 1;  // this rank has its own block
     for (int distance = 1, count = core / 2; count > 0; distance *= 2, count /= 2) {
         if (all.number & distance) mine += count;
-        const space source = distance == 1 && !all.paired ? space::input : space::scratch;
+        const space source = distance == 1 && !all.paired ? space::input : space::scratch;  // the first reduction moves to scratch
         for (int half = all.from; half < all.to; ++half) {
             const rank partner = all.real(all.number ^ distance, half);
             const blocks given = of.of(source, half, mine ^ count, count), kept = of.of(space::scratch, half, mine, count);
@@ -133,7 +134,7 @@ schedule halving_reduce_scatter(participant at) {
             const blocks total = last ? output(0) : kept;
             done |= last;
             if (given.count > 0) plan.add(send(partner, given));
-            const bool stands = last && source == space::input;  // what is kept, where its sum will be
+            const bool stands = last && source == space::input;  // the output has this rank's block at the start
             if (kept.count > 0 && !stands && (last || source == space::input)) plan.add(copy(total, {source, kept.first, kept.count}));
             if (kept.count > 0) plan.add(recv_reduce(partner, total));
         }

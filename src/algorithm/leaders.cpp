@@ -1,5 +1,5 @@
-// One rank of each host speaks for it: the others reach it through memory they share, and only it talks to other hosts. H hosts, the largest
-// of L ranks. Kielmann et al. 1999, Karonis et al. 2000.
+// One rank of each host, its leader, speaks for it. The other ranks of the host reach it through shared memory, and only leaders send to other
+// hosts. H is the number of hosts, L the ranks of the largest. Kielmann et al. 1999, Karonis et al. 2000.
 #include "algorithm/builders.hpp"
 #include "algorithm/team.hpp"
 
@@ -10,7 +10,7 @@ using builder = schedule (*)(participant);
 
 int hosts_of(participant at) { return at.hosts->count(); }
 
-/// Within hosts to their leaders, between the leaders, and back.
+/// Reduces within each host to its leader, calls `between` among the leaders on `parts` blocks, and broadcasts within each host.
 schedule all_reduce_between(participant at, int parts, builder between) {
     const layers all(at);
     schedule plan({.output = parts});
@@ -30,7 +30,7 @@ schedule broadcast_between(participant at, int parts, builder between) {
 
 }  // namespace
 
-// Recursive doubling between the leaders. With powers of two 2 log2(L) + log2(H) rounds; a leader sends S (log2(L) + log2(H)) bytes, of which
+// Recursive doubling between the leaders. With powers of two: 2 log2(L) + log2(H) rounds; a leader sends S (log2(L) + log2(H)) bytes, of these
 // S log2(H) to other hosts, and reduces as many.
 schedule leaders_all_reduce(participant at) { return all_reduce_between(at, 1, recursive_doubling_all_reduce); }
 
@@ -45,7 +45,7 @@ schedule leaders_broadcast(participant at) { return broadcast_between(at, 1, tre
 // hosts, S ceil(log2(L)) to its own.
 schedule leaders_scatter_broadcast(participant at) { return broadcast_between(at, hosts_of(at), scatter_broadcast); }
 
-// The trees of leaders_broadcast backwards: as many rounds; the root receives and reduces what it sends there.
+// The trees of leaders_broadcast in reverse. As many rounds; the root receives and reduces as many bytes as it sends there.
 schedule leaders_reduce(participant at) {
     const layers all(at);
     schedule plan({.output = 1});
@@ -54,7 +54,7 @@ schedule leaders_reduce(participant at) {
     return plan;
 }
 
-// Everybody reports to the leader, the leaders meet, and tell. 2 ceil(log2(L)) + ceil(log2(H)) rounds, no bytes.
+// Each rank reports to its leader, the leaders have a barrier, and release their hosts. 2 ceil(log2(L)) + ceil(log2(H)) rounds, no bytes.
 schedule leaders_barrier(participant at) { return all_reduce_between(at, 1, dissemination_barrier); }
 
 // Leaders collect their host's blocks in one round, exchange them by Bruck's algorithm, and send the whole down a tree. At most

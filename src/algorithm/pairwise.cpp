@@ -1,4 +1,5 @@
-// Everybody talks to everybody, one partner in each round: no rank is ever flooded. In round k send k to the right, receive from k to the left.
+// Each rank exchanges with each other one, one partner in each round, so no rank gets several messages at once. In round k it sends to the rank k
+// places to the right, and receives from the rank k places to the left.
 #include "algorithm/builders.hpp"
 #include "algorithm/wrap.hpp"
 

@@ -1,4 +1,4 @@
-// Each rank of a host speaks for a part of the vector: all have as much to do, and no byte passes between two hosts twice.
+// Each rank of a host speaks for a part of the vector. So all ranks have equally much to do, and no byte passes between two hosts twice.
 #include "algorithm/builders.hpp"
 #include "algorithm/team.hpp"
 
@@ -6,13 +6,13 @@
 
 namespace tutti {
 
-// Cho et al. 2019: reduce-scatter within hosts, all-reduce of each part between the ranks that have the same number on H hosts of L ranks,
-// all-gather within hosts; rings all three. 2(L-1) + 2(H-1) rounds, 2 S (P-1)/P bytes sent and S (P-1)/P reduced per rank, as in a ring of all;
-// 2 S/L (H-1)/H of them to another host.
+// Cho et al. 2019. Reduce-scatter within hosts, all-reduce of each part between the ranks of one number on H hosts of L ranks, all-gather within
+// hosts; all three are rings. 2(L-1) + 2(H-1) rounds; per rank 2 S (P-1)/P bytes sent, of these 2 S/L (H-1)/H to another host, and S (P-1)/P
+// reduced, as in a ring of all ranks.
 schedule parts_all_reduce(participant at) {
     const layers all(at);
     const int hosts = at.hosts->count(), ranks = static_cast<int>(all.host.ranks.size());
-    const int part = wrap(all.host.me + 1, ranks);  // that the first half of a ring leaves here
+    const int part = wrap(all.host.me + 1, ranks);  // the one whose sum ring_to_parts leaves here
     team peers{{}, at.hosts->host(at.me)};
     for (int host = 0; host < hosts; ++host) peers.ranks.push_back(at.hosts->ranks(host)[static_cast<std::size_t>(all.host.me)]);
     schedule plan({.output = ranks * hosts});

@@ -1,10 +1,10 @@
-// Prefix reductions: rank r ends with what ranks 0 to r contributed, or with exclusive_scan 0 to r - 1.
+// Prefix reductions: rank r ends with the combined contributions of ranks 0 to r, or of ranks 0 to r - 1 in an exclusive_scan.
 #include "algorithm/builders.hpp"
 
 namespace tutti {
 namespace {
 
-// What ranks `first` and above hold becomes the combination of theirs and all before it, from `first` on.
+// Scans the output of ranks `first` and above: each ends with the combination of ranks `first` to itself.
 void double_up(schedule& plan, participant at, rank first) {
     for (int distance = 1; distance < at.size - first; distance *= 2) {
         if (at.me >= first && at.me + distance < at.size) plan.add(send(at.me + distance, output(0)));
@@ -22,10 +22,10 @@ schedule doubling_scan(participant at) {
     return plan;
 }
 
-// Everybody's contribution moves one rank up, then ranks 1 and above scan. 1 + ceil(log2(P-1)) rounds and so many S bytes sent by rank 1,
-// and one S less reduced by the last.
+// Each contribution moves one rank up, then ranks 1 and above scan. 1 + ceil(log2(P-1)) rounds; rank 1 sends S bytes in each, and the last rank
+// reduces S in each but the first.
 schedule doubling_exclusive_scan(participant at) {
-    schedule plan({.output = 1, .scratch = at.me > 0 ? 1 : 0});
+    schedule plan({.output = 1, .scratch = at.me > 0 ? 1 : 0});  // a block that is being sent cannot be received into
     if (at.me + 1 < at.size) plan.add(send(at.me + 1, output(0)));
     if (at.me > 0) {
         plan.add(recv(at.me - 1, scratch(0)));
@@ -36,7 +36,7 @@ schedule doubling_exclusive_scan(participant at) {
     return plan;
 }
 
-// Textbook. 2 rounds a rank, S bytes sent and reduced; P-1 messages in a row, but a slice goes on while the next one arrives.
+// Textbook. 2 rounds of each rank, S bytes sent and reduced. P-1 messages in a row, but a slice is sent on while the next one arrives.
 schedule chain_scan(participant at) {
     schedule plan({.output = 1});
     if (at.me > 0) plan.round(recv_reduce(at.me - 1, output(0)));

@@ -1,11 +1,11 @@
-// Partners at distance 1, 2, 4, ... exchange all they have: the fewest rounds, the choice for small vectors.
+// Partners at distance 1, 2, 4, ... exchange everything that they have. The fewest rounds: for small vectors.
 #include "algorithm/builders.hpp"
 #include "algorithm/fold.hpp"
 
 namespace tutti {
 
-// Thakur, Rabenseifner and Gropp 2005. Log2(P) rounds and S log2(P) bytes sent and reduced per rank when P is a power of two;
-// two rounds more, and for the odd rank of a pair one S more each way, when it is not.
+// Thakur, Rabenseifner and Gropp 2005. Log2(C) rounds, S log2(C) bytes sent and reduced per rank. When P is no power of two: two rounds more, and
+// the odd rank of a pair sends and reduces S more.
 schedule recursive_doubling_all_reduce(participant at) {
     schedule plan({.output = 1});
     const fold folded(at.size);
@@ -23,7 +23,7 @@ schedule recursive_doubling_all_reduce(participant at) {
     return plan;
 }
 
-// The same for gathering, powers of two only. Log2(P) rounds, S (P-1)/P bytes sent per rank.
+// Textbook, powers of two only. Log2(P) rounds, S (P-1)/P bytes sent per rank.
 schedule recursive_doubling_all_gather(participant at) {
     schedule plan({.output = at.size});
     for (int have = 1; have < at.size; have *= 2) {

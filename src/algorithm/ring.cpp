@@ -1,18 +1,18 @@
-// Everybody talks to the two neighbours only, and every byte is forwarded while it is still arriving: the choice for large vectors.
+// Each rank sends to its right neighbour only, and a slice is sent on while the next one arrives. For large vectors.
 #include "algorithm/builders.hpp"
 #include "algorithm/wrap.hpp"
 
 namespace tutti {
 namespace {
 
-// Block me - k travels on in round k and is added to; at the end rank r has the total of block r + 1.
+// Sends block me - k on in round k, and adds to block me - k - 1. At the end rank r has the total of block r + 1.
 void reduce_around(schedule& plan, participant at) {
     const rank next = wrap(at.me + 1, at.size), previous = wrap(at.me - 1, at.size);
     for (int k = 0; k < at.size - 1; ++k)
         plan.round(send(next, output(wrap(at.me - k, at.size))), recv_reduce(previous, output(wrap(at.me - k - 1, at.size))));
 }
 
-// Block mine - k travels on in round k; at the end every rank has seen every block.
+// Sends block mine - k on in round k. At the end every rank has every block.
 void gather_around(schedule& plan, participant at, int mine) {
     const rank next = wrap(at.me + 1, at.size), previous = wrap(at.me - 1, at.size);
     for (int k = 0; k < at.size - 1; ++k)
@@ -21,7 +21,7 @@ void gather_around(schedule& plan, participant at, int mine) {
 
 }  // namespace
 
-// Patarasu and Yuan 2009: reduce-scatter, then all-gather. 2(P-1) rounds, 2 S (P-1)/P bytes sent, S (P-1)/P bytes reduced per rank.
+// Patarasu and Yuan 2009. Reduce-scatter, then all-gather. 2(P-1) rounds, 2 S (P-1)/P bytes sent, S (P-1)/P bytes reduced per rank.
 schedule ring_all_reduce(participant at) {
     schedule plan({.output = at.size});
     reduce_around(plan, at);
@@ -56,7 +56,7 @@ schedule ring_reduce_scatter(participant at) {
         const bool last = k == at.size - 1;
         plan.add(send(next, k == 1 ? input(previous) : scratch(0)));
         if (!last) plan.add(copy(scratch(0), input(wrap(at.me - k - 1, at.size))));
-        plan.add(recv_reduce(previous, last ? output(0) : scratch(0)));  // of block me - k - 1; the last one is ours
+        plan.add(recv_reduce(previous, last ? output(0) : scratch(0)));  // of block me - k - 1; the last one is this rank's own
         plan.end_round();
     }
     return plan;

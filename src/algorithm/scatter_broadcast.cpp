@@ -1,4 +1,4 @@
-// Broadcast of large vectors: scatter the parts down a tree, then gather them around a ring, so nobody sends the whole twice.
+// Broadcast of large vectors: scatters the parts down a tree, then gathers them around a ring, so no rank sends more than twice the vector.
 #include "algorithm/binomial.hpp"
 #include "algorithm/builders.hpp"
 
@@ -6,8 +6,8 @@
 
 namespace tutti {
 
-// Van de Geijn (Barnett et al. 1994). The root has ceil(log2(P)) + P-1 rounds and, like nobody else, sends 2 S (P-1)/P bytes.
-// Block v belongs to virtual rank v, so a subtree's blocks are neighbours.
+// Van de Geijn (Barnett et al. 1994). The root has ceil(log2(P)) + P-1 rounds and sends 2 S (P-1)/P bytes; the other ranks send fewer.
+// Block v belongs to virtual rank v, so the blocks of a subtree are consecutive.
 schedule scatter_broadcast(participant at) {
     schedule plan({.output = at.size});
     const binomial tree(at);

@@ -1,4 +1,5 @@
-// Rank 0 adds everything, in rank order, and sends it back: two rounds whatever the size. For few ranks and very small vectors.
+// Rank 0 sums all contributions, in the order of ranks, and sends the result back: two rounds for any number of ranks. For few ranks and very small
+// vectors.
 #include "algorithm/builders.hpp"
 
 namespace tutti {

@@ -8,10 +8,10 @@
 namespace tutti {
 namespace {
 
-/// Blocks of neighbouring virtual ranks: where they begin in a subtree's scratch, and in the root's memory, which is in the order of ranks.
+/// Blocks of consecutive virtual ranks that are consecutive ranks, too.
 struct run {
-    int from;
-    rank first;
+    int from;    // where they begin in the subtree's scratch
+    rank first;  // where they begin in the root's memory, which is in the order of ranks
     int count;
 };
 
@@ -26,20 +26,20 @@ struct subtree {
           top(virtual_rank),
           count(std::min(span, whole.size - virtual_rank)) {}
 
-    /// One, or two where it passes the last rank: both ends of a transfer with the root cut it there.
+    /// Returns one run, or two if the subtree passes the last rank. Both ends of a transfer with the root cut it there.
     std::vector<run> at_root() const {
         const int straight = std::min(count, tree.size - tree.real(top));
         std::vector<run> runs{{0, tree.real(top), straight}};
         if (straight < count) runs.push_back({straight, 0, count - straight});
         return runs;
     }
-    /// What the top of it sends or receives, over its scratch.
+    /// Returns the runs that its top exchanges with its parent: a child of the root cuts as the root does.
     std::vector<run> at_parent() const { return top == tree.span ? at_root() : std::vector<run>{{0, 0, count}}; }
 };
 
 }  // namespace
 
-// Textbook. Ceil(log2(P)) rounds; the root receives S (P-1)/P bytes. Ranks between keep their subtree's blocks in scratch.
+// Textbook. Ceil(log2(P)) rounds; the root receives S (P-1)/P bytes. Inner ranks keep the blocks of their subtree in scratch.
 schedule tree_gather(participant at) {
     const binomial tree(at);
     const subtree mine(tree, tree.me, tree.span);
@@ -62,7 +62,7 @@ schedule tree_gather(participant at) {
     return plan;
 }
 
-// The same backwards. Ceil(log2(P)) rounds; the root sends S (P-1)/P bytes.
+// tree_gather in reverse. Ceil(log2(P)) rounds; the root sends S (P-1)/P bytes.
 schedule tree_scatter(participant at) {
     const binomial tree(at);
     const subtree mine(tree, tree.me, tree.span);

@@ -5,7 +5,7 @@
 namespace tutti {
 namespace {
 
-/// Neighbouring blocks become one.
+/// Returns the blocks of the larger plan. Consecutive ones are joined, because each is a message.
 std::vector<blocks> all_of(const blocks& which, const cut& standing_for) {
     std::vector<blocks> all;
     for (int block = which.first; block < which.first + which.count; ++block)

@@ -1,4 +1,4 @@
-// Binomial trees: the root reaches everybody, or is reached, in log2(P) rounds. For small vectors.
+// Binomial trees: the root reaches all ranks, or all ranks reach it, in ceil(log2(P)) rounds. For small vectors.
 #include "algorithm/binomial.hpp"
 #include "algorithm/builders.hpp"
 #include "algorithm/fold.hpp"
@@ -8,7 +8,7 @@
 namespace tutti {
 namespace {
 
-// The largest subtree first, it has the longest way.
+// Sends to the largest subtree first, because the way to its leaves is the longest.
 void spread(schedule& plan, const binomial& tree) {
     if (tree.me != 0) plan.round(recv(tree.parent(), output(0)));
     for (int below = tree.span / 2; below > 0; below /= 2)
@@ -21,8 +21,8 @@ void collect(schedule& plan, const binomial& tree) {
     if (tree.me != 0) plan.round(send(tree.parent(), output(0)));
 }
 
-// To rank 0, in the order of ranks: pairs first, until a power of two is left, then neighbours, and neighbours of neighbours. That is how
-// recursive doubling combines, too.
+// Reduces to rank 0 in the order of ranks. First pairs are combined until a power of two is left, then neighbours, then neighbours of neighbours.
+// Recursive doubling combines in the same order and grouping.
 void collect_in_order(schedule& plan, participant at) {
     const fold folded(at.size);
     const auto lowest = [&](int number) { return number + std::min(number, folded.extra); };
@@ -46,15 +46,15 @@ schedule tree_broadcast(participant at) {
     return plan;
 }
 
-// The same backwards. Ceil(log2(P)) rounds; the root receives and reduces S ceil(log2(P)) bytes.
+// tree_broadcast in reverse. Ceil(log2(P)) rounds; the root receives and reduces S ceil(log2(P)) bytes.
 schedule tree_reduce(participant at) {
     schedule plan({.output = 1});
     collect(plan, binomial(at));
     return plan;
 }
 
-// To rank 0 in the order of ranks, and from there to the root. Ceil(log2(P)) rounds, and one more if the root is another; rank 0 receives and
-// reduces S ceil(log2(P)) bytes.
+// Textbook. To rank 0 in the order of ranks, and from there to the root. Ceil(log2(P)) rounds, and one more if the root is not rank 0, which receives
+// and reduces S ceil(log2(P)) bytes.
 schedule ordered_tree_reduce(participant at) {
     schedule plan({.output = 1});
     collect_in_order(plan, at);
@@ -63,7 +63,7 @@ schedule ordered_tree_reduce(participant at) {
     return plan;
 }
 
-// Reduce to rank 0 in the order of ranks, then broadcast. 2 ceil(log2(P)) rounds; rank 0 sends and reduces S ceil(log2(P)) bytes.
+// Textbook. Reduces to rank 0 in the order of ranks, then broadcasts. 2 ceil(log2(P)) rounds; rank 0 sends and reduces S ceil(log2(P)) bytes.
 schedule tree_all_reduce(participant at) {
     schedule plan({.output = 1});
     collect_in_order(plan, at);

@@ -13,7 +13,7 @@
 namespace tutti {
 namespace {
 
-/// Up to one of `ends`, which goes, too.
+/// Returns `text` up to the first of `ends`, and removes both from `text`.
 std::string_view taken_off(std::string_view& text, std::string_view ends) {
     const std::string_view found = text.substr(0, text.find_first_of(ends));
     text.remove_prefix(std::min(found.size() + 1, text.size()));
@@ -45,7 +45,7 @@ constexpr auto all_by_cost = [] {
     return all;
 }();
 
-/// What is wrong with what stands behind the colon; empty where all is well.
+/// Reads the part of a line behind the colon. Returns what is wrong with it; empty if nothing is.
 std::string read_steps(std::string_view steps, collective kind, int size, std::vector<tuned>& into) {
     std::optional<std::size_t> before;
     do {
@@ -64,7 +64,7 @@ std::string read_steps(std::string_view steps, collective kind, int size, std::v
     return {};
 }
 
-/// What is wrong with the line; empty where all is well.
+/// Reads a line. Returns what is wrong with it; empty if nothing is.
 std::string read_line(std::string_view line, std::string_view transport, std::vector<tuned>& into) {
     std::string_view steps = line;
     std::string_view head = taken_off(steps, ":");

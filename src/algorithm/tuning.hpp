@@ -1,4 +1,4 @@
-// Which algorithms were measured to be quickest on a kind of machine, as text: for files, options and the list of members.
+// A tuning: the algorithms that were measured to be fastest on a kind of machine, as text for files, options and the list of members.
 #pragma once
 
 #include "algorithm/chooser.hpp"
@@ -12,29 +12,30 @@
 
 namespace tutti {
 
-/// For groups of so many ranks on one host.
+/// One choice of a tuning, for groups of `size` ranks on one host.
 struct tuned {
     int size = 0;
-    std::size_t from_bytes = 0;  // of the whole vector, up to the next of its collective and size
+    std::size_t from_bytes = 0;  // of the whole vector, up to the next choice of this collective and size
     const algorithm* choice = nullptr;  // or by_cost(kind)
 
     friend bool operator==(const tuned&, const tuned&) = default;
 };
 
-/// Stands for what costs choose; called "auto". A chooser cannot use it, and takes what it would take without.
+/// Returns a row named "auto" that has no builder. A chooser cannot use it, so there it chooses by cost.
 const algorithm* by_cost(collective kind) noexcept;
 
-/// What `text` says of `transport`, "tcp" or "shm". A line each for a collective and a number of ranks, "shm all_reduce 4: 0 star, 65536 direct,
-/// 1048576 auto"; '#' begins a comment, ';' ends a line, too. error::invalid_argument quotes the line that makes no sense, of whichever transport.
+/// Reads the lines of `text` for `transport`, "tcp" or "shm". A line is for a collective and a number of ranks, for example "shm all_reduce 4: 0
+/// star, 65536 direct, 1048576 auto". '#' begins a comment, and ';' also ends a line. error::invalid_argument quotes the first wrong line, also
+/// of the other transport.
 result<std::vector<tuned>> tuning_in(std::string_view text, std::string_view transport);
 
-/// For the chooser of a group of so many ranks: nothing where they are on several hosts.
+/// Returns the ranges for the chooser of a group of `size` ranks; none if they are on several hosts, because tunings are measured on one.
 std::vector<chooser::range> wanted_in(std::span<const tuned> all, int size, const host_map& hosts);
 
-/// The text of a file; error::invalid_argument says why there is none.
+/// Reads a file; error::invalid_argument has the system's reason.
 result<std::string> tuning_text(const std::string& path);
 
-/// Text on one line that `tuning_in` reads.
+/// Returns text on one line that `tuning_in` reads.
 std::string to_string(std::span<const tuned> all, std::string_view transport);
 
 }  // namespace tutti

@@ -5,7 +5,7 @@
 
 namespace tutti {
 
-/// `index` modulo `size`, from 0 to size - 1 also for negative ones.
+/// Returns `index` modulo `size`, from 0 to size - 1 also for a negative index.
 constexpr int wrap(int index, int size) noexcept { return (index % size + size) % size; }
 
 }  // namespace tutti

@@ -8,7 +8,7 @@
 namespace tutti {
 namespace {
 
-/// Until one rank has reached all others.
+/// Returns the time until one rank has reached all others, if each rank that has heard passes it on at once.
 double reach_seconds(int size, const network& over) {
     if (over.overhead <= 0) return over.latency;
     // When each rank that has heard can deliver its next message.

@@ -1,11 +1,11 @@
-// What a collective promises, in a plan's own terms: what the blocks hold at the start, and what they must hold at the end.
+// What a collective promises, in terms of a plan: the contents of its blocks at the start, and what they must be at the end.
 #pragma once
 
 #include "schedule/schedule.hpp"
 
 namespace tutti {
 
-/// One contribution: part `index` of what `owner` brings.
+/// Part `index` of the contribution of `owner`.
 struct piece {
     rank owner = 0;
     int index = 0;
@@ -22,25 +22,26 @@ struct holding {
     piece what;
 };
 
-/// For one rank. Blocks that are not named hold nothing at the start and anything at the end.
+/// The promise for one rank. Blocks that are not named are empty at the start and may hold anything at the end.
 struct terms {
     std::vector<holding> begins;
     std::vector<holding> ends;
-    // Of the blocks of input, then output: equal numbers, on whatever ranks, are equal sizes. A scratch block is as large as the input's
-    // of its number.
+    // A number for each block of input, then output. Blocks of equal numbers, on any ranks, have equal sizes. A scratch block is as large as the
+    // input's block of its number.
     std::vector<int> sizes{};
 };
 
+/// The promise for all ranks, which `verify` checks. `expected` makes it for each collective.
 struct contract {
     std::vector<terms> ranks;
-    shape spaces;                  // what input and output of every plan must be; scratch is the plan's own business
-    bool equal_blocks = false;     // all blocks have one size, scratch too; otherwise what `sizes` says, or without it the block's number
+    shape spaces;                  // the input and output of every plan; each plan chooses its scratch
+    bool equal_blocks = false;     // all blocks have one size, scratch too; otherwise `sizes` counts, or without it the block's number
     bool repeats_allowed = false;  // a contribution may be combined several times (barrier), and in any order
     bool ordered = false;          // contributions are combined in the order of ranks, for operators that do not commute
-    bool grouped = false;          // and as proof/grouping.hpp says
+    bool grouped = false;          // and in the grouping of proof/grouping.hpp
 };
 
-/// Blocks of all spaces in one row: input, output, scratch.
+/// Returns the index of a block in one row of all spaces: input, output, scratch.
 constexpr int position(const shape& spaces, space where, int index) noexcept {
     if (where == space::input) return index;
     return spaces.input + (where == space::output ? 0 : spaces.output) + index;

@@ -63,7 +63,7 @@ void execution::run(std::mt19937* order) {
     }
 }
 
-/// The next transfer, if both ends have come to it.
+/// Carries out the channel's next transfer if both ends have come to it.
 bool execution::pass(std::size_t where) {
     if (heads_[where] == queues_[where].size()) return false;
     const item next = queues_[where][heads_[where]];
@@ -75,7 +75,7 @@ bool execution::pass(std::size_t where) {
     return true;
 }
 
-/// The same over several lanes, in parts that come by chance.
+/// Lets a random idle lane take the next transfer, or a random busy lane land its own.
 bool execution::share(std::size_t where, std::mt19937& order) {
     const auto lanes = static_cast<std::size_t>(lanes_), first = order() % (lanes + 1);
     for (std::size_t tried = 0; tried <= lanes; ++tried) {
@@ -106,7 +106,7 @@ bool execution::land(std::size_t where, std::size_t& held) {
     return true;
 }
 
-// Starts the transfers of the round this slice stands at; rounds that have none end at once.
+// Starts the transfers of the slice's current round. Rounds without transfers end at once.
 void execution::begin_rounds(rank who, int slice) {
     const schedule& plan = plans_[static_cast<std::size_t>(who)];
     progress& mine = of(who, slice);
@@ -132,7 +132,7 @@ bool execution::may_leave(const item& next) const noexcept {
 
 bool execution::may_land(const item& next) const noexcept { return of(next.target.who, next.slice).round == next.target.round; }
 
-/// The channels that bring something to be reduced into the same blocks in the same round.
+/// Visits the other channels that bring parts to be reduced into the same blocks in the same round.
 template <class Visit>
 void execution::each_beside(const item& next, Visit visit) const {
     const step& mine = *next.target.line;
@@ -142,7 +142,7 @@ void execution::each_beside(const item& next, Visit visit) const {
             visit(pairs_.index_of(line.peer, next.target.who), line);
 }
 
-/// Whether all of that has come, or could come now.
+/// Returns whether all these parts have ended, or could leave now.
 bool execution::all_there(const item& next) const {
     bool all = true;
     each_beside(next, [&](std::size_t where, const step& line) {

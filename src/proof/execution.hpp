@@ -1,4 +1,4 @@
-// A symbolic run of all ranks at once, whole rounds or slices. Blocks hold formulas instead of numbers; time is the order of events.
+// A symbolic run of the plans of all ranks, by whole rounds or in slices. Blocks hold formulas instead of numbers. Time is the order of events.
 #pragma once
 
 #include "proof/expression.hpp"
@@ -11,27 +11,31 @@ namespace tutti {
 /// How transfers are cut, and in which order the slices travel.
 struct slicing {
     int slices = 1;
-    int window = 0;   // slices of a round that are sent ahead of what has ended; 0: all
+    int window = 0;   // slices of a round that may be sent ahead of those that have ended; 0: all
     int segment = 0;  // slices that go through all rounds before the next segment does; 0: all
-    int lanes = 1;    // from each rank to each other
-    bool lent = false;  // of one lane: all memory is, so what several send to be reduced into the same blocks in a round ends when all is there
+    int lanes = 1;    // from each rank to each other rank
+    bool lent = false;  // with one lane: all memory is lent, so parts that are reduced into the same blocks in a round end together
 };
 
-/// Follows the engine's rules: a transfer (round, slice) may begin when that slice of all rounds before has ended at this rank; a send
-/// ends only when its recv has begun; on each channel transfers travel in the order (segment, round, slice, step). Since ranks are
-/// deterministic and nothing receives from anyone, one order of events decides for all; a seed tries others. With several lanes a channel
-/// gives its transfers to any lane that holds none, in that order; they end in that order, too, but land as their lanes bring them.
+/// Runs the plans by the engine's rules. `verify` makes one for each check; only one thread uses it.
+///
+/// - A transfer (round, slice) may begin when that slice of all earlier rounds has ended at this rank.
+/// - A send ends only when its recv has begun.
+/// - On each channel transfers travel in the order (segment, round, slice, step).
+/// - With several lanes a channel gives its transfers, in that order, to any idle lane. They land as their lanes bring them, but end in that order.
+///
+/// Ranks are deterministic and no step receives from any source, so one order of events proves all orders. A seed tries other orders all the same.
 class execution {
 public:
     /// The plans must match and be well-formed. One slice is the run by whole rounds.
     execution(std::span<const schedule> plans, const matching& pairs, const contract& promise, expressions& formulas, const slicing& cut = {});
 
-    /// Runs until nothing moves: in a fixed order without `order`, which only one lane can have, in random order with it.
+    /// Runs until no transfer can go on: in random order with `order`, else in a fixed one, which is only for one lane.
     void run(std::mt19937* order = nullptr);
 
-    /// Empty when every rank came to its end, otherwise one of those who wait, and for what.
+    /// Returns a rank that still waits, and for what; empty when every rank came to its end.
     std::string stuck() const;
-    /// Empty, or the first step that read a block before anything was written to it.
+    /// Returns the first step that read a block before anything was written to it; empty when there is none.
     const std::string& unwritten() const noexcept { return unwritten_; }
     expressions::id at(rank who, int slice, const blocks& where) const noexcept;
 
@@ -51,12 +55,12 @@ private:
 
     progress& of(rank who, int slice) noexcept { return states_[static_cast<std::size_t>(who * slices_ + slice)]; }
     const progress& of(rank who, int slice) const noexcept { return states_[static_cast<std::size_t>(who * slices_ + slice)]; }
-    /// What several lanes hold of a channel, and what they have brought.
+    /// The transfers of a channel that several lanes hold or have landed.
     struct road {
-        std::vector<std::size_t> held;  // by lane: a place in the channel, or nothing
-        std::vector<bool> landed;       // by place
-        std::size_t given = 0;          // places before it have been given to lanes
-        std::size_t ended = 0;          // places before it have ended
+        std::vector<std::size_t> held;  // by lane: an index into the channel's queue, or nothing_held
+        std::vector<bool> landed;       // by index
+        std::size_t given = 0;          // transfers before this index have been given to lanes
+        std::size_t ended = 0;          // transfers before this index have ended
     };
 
     std::vector<item> in_order(const channel& pair) const;

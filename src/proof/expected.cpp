@@ -6,7 +6,7 @@
 namespace tutti {
 namespace {
 
-// A collective of vectors cuts them into as many parts as its plan likes.
+// In collectives with one vector the plan chooses the number of blocks.
 shape spaces_of(collective kind, int size, int parts) {
     using enum collective;
     const bool vector = kind == all_reduce || kind == broadcast || kind == reduce || kind == scan;
@@ -59,7 +59,7 @@ void scan(terms& mine, rank me, int count, int k) {
 void add_block(terms& mine, collective kind, rank me, rank root, int k) {
     switch (kind) {
         case collective::all_reduce:
-        case collective::barrier: return all_reduce(mine, me, k);  // everybody has heard of everybody
+        case collective::barrier: return all_reduce(mine, me, k);  // each rank has heard of each rank
         case collective::broadcast: return broadcast(mine, me, root, k);
         case collective::reduce: return reduce(mine, me, root, k);
         case collective::all_gather:
@@ -77,7 +77,7 @@ void add_block(terms& mine, collective kind, rank me, rank root, int k) {
     }
 }
 
-// Block k is as large as rank k's count; in all_to_all_v what r sends to k has a size of its own.
+// Block k is as large as rank k's count. In all_to_all_v each pair of sender and receiver has a size of its own.
 std::vector<int> unequal_sizes(collective kind, const shape& spaces, rank me, int size) {
     std::vector<int> sizes;
     const bool pairs = kind == collective::all_to_all_v;
@@ -86,7 +86,7 @@ std::vector<int> unequal_sizes(collective kind, const shape& spaces, rank me, in
     return sizes;
 }
 
-// The others are proven for all sizes.
+// Plans of the other collectives are proved for blocks of any sizes.
 bool equal_blocks(collective kind) {
     using enum collective;
     return kind == reduce_scatter || kind == all_to_all || kind == gather || kind == scatter || kind == exclusive_scan;

@@ -1,4 +1,4 @@
-// What each collective promises, and whether an algorithm of the catalogue keeps it.
+// What each collective promises, and whether an algorithm of the catalogue keeps the promise.
 #pragma once
 
 #include "algorithm/catalogue.hpp"
@@ -6,23 +6,23 @@
 
 namespace tutti {
 
-/// For plans that cut their vector in `parts` (all_reduce, broadcast, reduce; the others have as many blocks as ranks).
+/// Returns the contract of a collective. `parts` is the number of blocks of plans that choose it: all_reduce, broadcast, reduce and scan.
 contract expected(collective kind, int size, rank root, int parts);
 
-/// The roots worth checking: all of a small world; the ends and the middle of a larger one; 0 where there is none.
+/// Returns the roots worth checking: all up to 9 ranks, the ends and the middle of larger groups, and 0 for collectives without a root.
 std::vector<rank> roots(collective kind, int size);
 
-/// The hosts worth checking, of those that it serves: even and uneven ones, with ranks in a row and in turns, and ranks alone. One host where
-/// it does not matter; none when it does not serve the size.
+/// Returns the host maps worth checking that the algorithm serves: even and uneven hosts, with ranks in a row and in turns, and ranks alone. One host
+/// if hosts do not matter to it; none if it does not serve the size.
 std::vector<host_map> host_maps(const algorithm& entry, int size);
 
-/// One plan per rank.
+/// Returns one plan for each rank.
 std::vector<schedule> build_all(const algorithm& entry, int size, rank root, const host_map& hosts = {});
 
 verdict verify(const algorithm& entry, int size, rank root, const host_map& hosts = {});
-/// Also whether contributions are combined in the order of ranks.
+/// Checks also that contributions are combined in the order of ranks.
 verdict verify_ordered(const algorithm& entry, int size, rank root, const host_map& hosts = {});
-/// Also whether in the one order and grouping that the deterministic mode knows.
+/// Checks also that they are combined in the one order and grouping of the deterministic mode.
 verdict verify_grouped(const algorithm& entry, int size, rank root, const host_map& hosts = {});
 verdict verify_sliced(const algorithm& entry, int size, rank root, const host_map& hosts, const slicing& cut, std::uint32_t seed);
 

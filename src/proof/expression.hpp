@@ -1,5 +1,5 @@
-// What a block holds, as a formula over contributions. Every formula is kept once, so equal formulas have equal numbers and two
-// blocks with the same number hold the same bits.
+// The content of a block, as a formula over contributions. Every formula is stored once, so equal formulas have equal ids, and two blocks with
+// the same id hold the same bits.
 #pragma once
 
 #include "proof/contract.hpp"
@@ -15,12 +15,12 @@ public:
     static constexpr id nothing = -1;  // never written
 
     id of(piece what);
-    /// `first` and `second` combined, in this order; nothing when one of them is.
+    /// Returns `first` and `second` combined, in this order; nothing if one of them is nothing.
     id combined(id first, id second);
 
-    /// The contributions in it, from left to right.
+    /// Returns the contributions in a formula, from left to right.
     std::vector<piece> pieces(id which) const;
-    /// "((0+1)+2)": owners, with ".index" where the index is not 0.
+    /// Returns "((0+1)+2)": owners, with ".index" where the index is not 0.
     std::string text(id which) const;
 
 private:

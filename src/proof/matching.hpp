@@ -1,4 +1,4 @@
-// Which send meets which recv: between two ranks the k-th send of one is the k-th recv of the other. Known without running anything.
+// Which send meets which recv: the k-th send of one rank to another is the k-th recv there. This needs no run of the plans.
 #pragma once
 
 #include "schedule/schedule.hpp"

@@ -14,7 +14,7 @@ class digest {
 public:
     explicit digest(std::uint64_t start = 0) noexcept : value_(start) {}
     void put(std::uint64_t next) noexcept {
-        value_ = ((value_ + 1) * 0x9e3779b97f4a7c15u) ^ next;  // not the same when the two change places
+        value_ = ((value_ + 1) * 0x9e3779b97f4a7c15u) ^ next;  // not symmetric in the two; constants of splitmix64
         value_ = (value_ ^ (value_ >> 29)) * 0xbf58476d1ce4e5b9u;
         value_ ^= value_ >> 32;
     }
@@ -24,7 +24,7 @@ private:
     std::uint64_t value_;
 };
 
-/// What is kept of a plan: all but the names of peers and blocks is in the digest.
+/// The part of a plan that is kept. The digest covers everything but the names of peers and blocks.
 struct outline {
     std::uint64_t steps = 0;
     long transfers = 0;
@@ -41,7 +41,7 @@ public:
         for (rank me = 0; me < size(); ++me) {
             const schedule plan = build(me);
             steps += static_cast<long>(plan.steps().size());
-            // The others are about as long as one of these two.
+            // All plans are about as long as that of rank 0 or of the middle rank, so a hopeless survey ends here.
             if (me == 0 && std::min(steps, static_cast<long>(build(size() / 2).steps().size())) > limits.steps / size()) return false;
             outline& mine = edit(me);
             mine = outline_of(plan, found);
@@ -55,7 +55,7 @@ public:
     int size() const noexcept { return static_cast<int>(outlines_.size()); }
     const outline& of(rank who) const noexcept { return outlines_[static_cast<std::size_t>(who)]; }
 
-    /// Refines until nobody is told apart any more.
+    /// Refines until the number of different ranks does not grow.
     std::vector<std::uint64_t> colors() const {
         std::vector<std::uint64_t> now;
         for (const outline& each : outlines_) now.push_back(each.steps);
@@ -106,7 +106,7 @@ private:
         return static_cast<std::size_t>(std::unique(values.begin(), values.end()) - values.begin());
     }
 
-    /// The paths that lead to each rank, then for each rank which of its own leads back.
+    /// Collects the paths that lead to each rank, then finds for each of them the path that leads back.
     void find_backs() {
         std::vector<std::size_t> ends(outlines_.size() + 1);
         for (const outline& each : outlines_)

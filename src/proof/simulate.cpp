@@ -11,8 +11,8 @@ namespace {
 
 enum class happening : std::uint8_t { left, arrived, landed, applied };
 
-/// Of one role. `depth` counts what happens one after the other at the same time, so what a role sees depends on nothing but its own
-/// past: without it, the order of ranks in the queue would decide.
+/// An event of one role. `depth` counts events that follow from each other at the same time. So the order of a role's events depends only on its own
+/// past; without `depth` the order of ranks in the queue would decide.
 struct incident {
     double time;
     std::uint32_t depth;
@@ -173,7 +173,7 @@ private:
         }
     }
 
-    /// One more slice of this round may begin: feeds its lanes and, as far as everything has come, goes through this round and the next.
+    /// Called when one more slice of this round may begin. Feeds its lanes, and goes on with the next rounds as far as all transfers have ended.
     void go_on(int who, int round) {
         player& mine = of(who);
         do {
@@ -211,7 +211,7 @@ private:
         if (apply(who, round)) go_on(who, round + 1);
     }
 
-    /// Combines and copies what has come, slice after slice. Whether slices ended at once, since that takes no time.
+    /// Combines and copies the slices that have come, one after the other. Returns whether slices ended at once, because that takes no time.
     bool apply(int who, int round) {
         player& mine = of(who);
         stage& at = mine.stages[static_cast<std::size_t>(round)];

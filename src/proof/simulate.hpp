@@ -1,4 +1,4 @@
-// How long a set of plans would take on paper: all ranks, in slices, by the engine's order rule, over a simple network.
+// Simulates the time of a set of plans: all ranks, in slices, by the engine's order rule, over a simple network.
 #pragma once
 
 #include "proof/roles.hpp"
@@ -7,22 +7,22 @@
 
 namespace tutti {
 
-/// Every rank has one card that sends one message at a time and, independently, receives one at a time, and nothing between the cards is
-/// ever busy. What arrives before it is expected waits at its receiver, which costs nothing.
+/// Every rank has one card, which sends one message at a time and independently receives one at a time. The network between the cards is never busy.
+/// Bytes that arrive early wait at their receiver, at no cost.
 struct network {
     double latency = 0;           // seconds between a byte's leaving and its arrival
     double bandwidth = 1e9;       // bytes per second, each way
     double overhead = 0;          // seconds of each message, at both cards, beside its bytes
-    double reduce_bandwidth = 0;  // bytes per second that a rank combines or copies, one slice at a time; 0: in no time
+    double reduce_bandwidth = 0;  // bytes per second that a rank combines or copies, one slice at a time; 0: infinitely many
 };
 
 struct simulated {
     double seconds = 0;              // until the last rank has ended
     int slices = 1;                  // of each transfer
-    int roles = 0;                   // that were simulated, each for all ranks that play it
-    long transfers = 0;              // slices sent, of these roles
-    std::string refused;             // why it was not done, in words; empty when it was
-    double coarser_slice_bytes = 0;  // with which it would be done, if that is all it needs
+    int roles = 0;                   // simulated roles, each for all ranks that play it
+    long transfers = 0;              // slices sent by these roles
+    std::string refused;             // the reason for which there is no result; empty when there is one
+    double coarser_slice_bytes = 0;  // a slice length that would not be refused; 0 if there is none
 };
 
 struct simulate_options {
@@ -33,8 +33,8 @@ struct simulate_options {
     role_limits looking = {};
 };
 
-/// Of a vector of `vector_bytes`, in equal blocks and slices: bytes are not rounded to elements. A rank hands one slice at a time to each
-/// lane, and the lanes take turns at its card, in the order in which they have something to send.
+/// Simulates a vector of `vector_bytes` in equal blocks and slices; bytes are not rounded to elements. A rank gives one slice at a time to each lane.
+/// The lanes use its card in the order in which they have something to send.
 simulated simulate(int size, const plan_builder& build, double vector_bytes, const network& over, const simulate_options& how = {});
 
 }  // namespace tutti

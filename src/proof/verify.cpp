@@ -27,7 +27,7 @@ verdict check_step(const step& line, const shape& spaces, rank me, int size) {
     return {};
 }
 
-// What lands during a round must be alone: nothing else lands there and nothing is sent from there. The rest happens at its end.
+// A recv lands during its round, so no other step may land there or send from there. Reductions and copies are applied at the round's end, in order.
 verdict check_races(std::span<const step> round) {
     for (const step& landing : round) {
         if (landing.what != action::recv) continue;
@@ -38,9 +38,9 @@ verdict check_races(std::span<const step> round) {
     return {};
 }
 
-// What is the rank's own may be the same memory in input and output. Once something may have been written to it here nobody reads it there: sums
-// are written while they arrive, answers as soon as what they answer has been sent. To copy it from there to here changes nothing as long as
-// nothing has landed or been applied.
+// The rank's own block may be one memory in input and output. Once a step may have written it in the output (`here`), no step may read it in the input
+// (`there`). Sums are written while they arrive, and answers as soon as their send has been sent. A copy from there to here changes nothing as long
+// as nothing has landed or been applied.
 verdict check_own(const schedule& plan, rank me) {
     const shape& spaces = plan.spaces();
     if (spaces.input == 0 || spaces.output == 0) return {};
@@ -92,7 +92,7 @@ verdict check_plan(const schedule& plan, const contract& promise, rank me, int s
     return check_own(plan, me);
 }
 
-// Blocks with one number have one size.
+// Returns a number for a block's size: blocks with equal numbers have equal sizes.
 int size_number(const contract& promise, rank who, const blocks& which, int index) noexcept {
     if (promise.equal_blocks) return 0;
     const std::vector<int>& sizes = promise.ranks[static_cast<std::size_t>(who)].sizes;
@@ -143,7 +143,7 @@ verdict check_copies(std::span<const schedule> plans, const contract& promise) {
     return {};
 }
 
-// Whether `found` has exactly the contributions that `wanted` names.
+// Returns whether `found` has exactly the contributions that `wanted` names.
 bool fulfils(const expressions& formulas, expressions::id found, piece wanted, int size, bool repeats_allowed) {
     std::vector<piece> pieces = formulas.pieces(found);
     if (wanted.owner >= 0) return pieces.size() == 1 && pieces[0] == wanted;

@@ -1,4 +1,10 @@
-// Is this set of plans right? Every rank's plan is checked step by step, against its peers', and by a symbolic run of all of them.
+// Proves that a set of plans carries out a collective, in three passes, of which the first flaw counts:
+//
+// 1. Each plan by itself: steps name blocks and peers that exist, no step writes the input, no round has a race, and the rank's own block is not
+//    read in the input after it may have been written in the output.
+// 2. Plans against each other: the k-th send from one rank to another meets the k-th recv there, equally large, and rounds are shared at both ends.
+// 3. A symbolic run (execution.hpp): each block holds a formula over contributions. The run must come to its end, read nothing unwritten, and leave
+//    the formulas that the contract asks for, the same one on all ranks.
 #pragma once
 
 #include "proof/contract.hpp"
@@ -15,27 +21,27 @@ enum class flaw : std::uint8_t {
     race,             // in one round a block lands where another lands, is sent from, or a copy overlaps itself
     orphan,           // a send without recv, or a recv without send
     size_mismatch,    // what is sent is not as large as what is received
-    split_round,      // transfers of one round at one end belong to several at the other, so slices would arrive out of order
+    split_round,      // two transfers share a round at one end only, so slices would arrive out of order
     deadlock,         // ranks wait for each other in a circle
     unwritten_read,   // a block is read before anything was written to it
     wrong_result,     // a contribution is missing, doubled or in the wrong place
-    different_order,  // right, but added in another order than on another rank: other bits
-    not_in_order,     // right where the operator commutes: combined in another order than that of ranks, which the contract asks for
-    other_grouping,   // right, but not grouped in the one way that the contract asks for
+    different_order,  // right, but combined in another order than on another rank, so the bits may differ
+    not_in_order,     // right if the operator commutes, but not combined in the order of ranks that the contract asks for
+    other_grouping,   // right, but not in the one grouping that the contract asks for
 };
 std::string_view name(flaw what) noexcept;
 
 struct verdict {
     flaw what = flaw::none;
-    std::string why;  // one sentence for people
+    std::string why;  // one sentence: rank, round, step
 
     bool correct() const noexcept { return what == flaw::none; }
 };
 
-/// The first flaw found, by whole rounds. `plans` has one plan per rank.
+/// Returns the first flaw found, by whole rounds. `plans` has one plan for each rank.
 verdict verify(std::span<const schedule> plans, const contract& promise);
 
-/// The same under the engine's rule for slices, with events in an order that depends on `seed`.
+/// Verifies in slices by the engine's order rule, with events in an order that depends on `seed`.
 verdict verify_sliced(std::span<const schedule> plans, const contract& promise, const slicing& cut, std::uint32_t seed);
 
 }  // namespace tutti

@@ -8,7 +8,7 @@ namespace tutti {
 
 namespace {
 
-/// Which steps of a round, and of those after it, use a block. Rounds come in the order from last to first.
+/// Which steps use a block, in the current round and in the next later round that uses it. The caller goes from the last round to the first.
 class block_users {
 public:
     explicit block_users(const schedule& plan) {
@@ -29,9 +29,9 @@ public:
         use(by.here, number);
         if (by.what == action::copy) use(by.from, number);
     }
-    /// How many steps of the round use the first of `some`.
+    /// Returns how many steps of the round use the first block of `some`.
     int here(const blocks& some) noexcept { return of(some)[0].here; }
-    /// The one step that uses any of `some` in the next round in which there is one, where only one step of this round does; else negative.
+    /// Returns the step that uses all of `some` next, if it is alone in its round and at most one step of this round uses `some`; else negative.
     int next(const blocks& some) noexcept {
         const block first = of(some)[0];
         for (const block& each : of(some))
@@ -42,9 +42,9 @@ public:
 private:
     static constexpr int none = -1;
     struct block {
-        int later = none;               // a step
-        int first = none, last = none;  // of this round
-        int here = 0;                   // so many
+        int later = none;               // the one step of the next round that uses the block; none also when there are several
+        int first = none, last = none;  // steps of this round
+        int here = 0;                   // the number of them
     };
 
     static std::size_t place(space where) noexcept { return static_cast<std::size_t>(where); }
@@ -57,7 +57,7 @@ private:
     }
     void use(const blocks& some, int number) {
         for (block& each : of(some)) {
-            if (each.here > 0 && each.last == number) continue;
+            if (each.here > 0 && each.last == number) continue;  // a copy may name a block twice
             each.last = number;
             if (each.here++ > 0) continue;
             each.first = number;
@@ -97,6 +97,7 @@ const step* returning(const schedule& plan, int round, const step& reduced) noex
         const auto steps = plan.round(later);
         for (const step& each : steps)
             if (each.what == action::send && each.peer == reduced.peer && each.here == reduced.here) return &each;
+        // After the sends, because a round sends before it applies what it received.
         for (const step& each : steps)
             if (each.what != action::send && intersect(each.here, reduced.here)) return nullptr;
     }
@@ -116,7 +117,7 @@ bool merged(const schedule& plan, int round, const step& reduced, rank me, const
     const auto lends = [&](const step* part) {
         const auto sends = [part](const step& each) { return each.what == action::send && each.peer == part->peer; };
         return std::any_of(steps.begin(), steps.end(), sends) ||
-               returning(plan, round, *part);  // the latter looks at all rounds that follow
+               returning(plan, round, *part);  // last, because it looks at all rounds that follow
     };
     return parts[0] != &reduced && std::all_of(parts, parts + count, lends);
 }

@@ -1,5 +1,5 @@
-// Which transfers bring back what belongs into memory that was sent to the same peer before, and which are combined together: a plan says so by
-// itself.
+// Which recvs answer a send, and which recv_reduce steps are combined in one pass. Both follow from the plan alone, so both ends of a transfer
+// know it without a message. Shared memory uses it: the peer of an answered send writes its answer straight into the memory that was lent to it.
 #pragma once
 
 #include "schedule/host_map.hpp"
@@ -9,20 +9,20 @@
 
 namespace tutti {
 
-/// Whether `other` uses memory of what `which` writes or sends.
+/// Returns whether `other` reads or writes a block that `which` writes or sends.
 inline bool touches(const step& other, const step& which) noexcept {
     return intersect(other.here, which.here) || (other.what == action::copy && intersect(other.from, which.here));
 }
 
-/// Which recvs of a plan answer its sends, found in one pass over its steps and their blocks.
+/// Finds which recvs of a plan answer its sends, in one pass over its steps and their blocks. The plan must outlive it.
 class answers {
 public:
     explicit answers(const schedule& plan);
 
-    /// The recv from the same peer into the blocks of `sent`, a send of the plan, when no other step touches them from the send on; null when
-    /// there is none.
+    /// Returns the recv from the same peer into the blocks of `sent`, a send of the plan, if no step uses these blocks between the two, and no
+    /// other step of either round does. Null when there is none.
     const step* to(const step& sent) const noexcept;
-    /// Of how many steps of its round `one` is that use its first block, by that name, itself included.
+    /// Returns how many steps of its round use the first block of `one`, including `one` itself.
     int together(const step& one) const noexcept { return together_[index(one)]; }
 
 private:
@@ -33,15 +33,16 @@ private:
     std::vector<int> together_;  // by step
 };
 
-/// The send that takes what becomes of `reduced`, a recv_reduce of that round, back to its peer, before anything else is written there; null when
-/// there is none.
+/// Returns the send of a later round that takes the result of `reduced`, a recv_reduce of `round`, back to its peer, if nothing is written to its
+/// blocks before. Null when there is none.
 const step* returning(const schedule& plan, int round, const step& reduced) noexcept;
 
-inline constexpr std::size_t most_merged = 15;  // parts from peers
+/// The most parts from peers that are summed in one pass; with its own part the rank then sums 16.
+inline constexpr std::size_t most_merged = 15;
 
-/// Whether all that is reduced in that round into the blocks of `reduced`, a recv_reduce, comes from peers of rank `me`'s host, each of which is
-/// sent something in that round, as who sums as this rank does, or gets what becomes of it, and `reduced` is not the first of these: where memory
-/// is shared all of it is lent then, and combined in one pass.
+/// Returns whether `reduced`, a recv_reduce of `round`, is combined in the pass of an earlier step. That needs three things. Only recv_reduce
+/// steps from different peers of rank `me`'s host touch its blocks in this round. Each of these peers gets something from this rank, in this round
+/// or as the returning result. And `reduced` is not the first of the steps. In shared memory all parts are then lent and combined in one pass.
 bool merged(const schedule& plan, int round, const step& reduced, rank me, const host_map& hosts) noexcept;
 
 }  // namespace tutti

@@ -14,7 +14,8 @@ bool receives(const step& one) noexcept { return one.what == action::recv || one
 
 }  // namespace
 
-/// Rounds as nodes. Each begins with the end of the round before; it ends when its own work is done and all that it receives has come.
+/// Rounds of ranks as nodes. Each begins at the end of the round before. It ends when its own work is done and everything that it receives has
+/// come.
 class chain::graph {
 public:
     graph(std::span<const schedule> plans, const chain_prices& prices, const host_map& hosts)
@@ -30,7 +31,8 @@ public:
         sort_nodes();
     }
 
-    /// The line on which the chain for so many bytes lies.
+    /// Returns the line on which the chain for a vector of `bytes` lies. Of two that are equal there the steeper one counts, so that
+    /// `find_between` sees the line that goes on.
     line longest(double bytes) const {
         std::vector<line> ends(work_.size());
         const auto begin = [&](std::size_t node) { return opening_[node] ? line{} : ends[node - 1]; };
@@ -50,18 +52,18 @@ public:
     }
 
 private:
-    /// What a rank receives: the sender's round, and how long after its beginning this one has come.
+    /// A message that a rank receives: the sender's round, and how long after the beginning of that round the message has come.
     struct source {
         std::size_t node;
         line until;
     };
 
     std::size_t size() const noexcept { return plans_.size(); }
-    /// The calls of `who` for a message between it and a rank of its host, or of another.
+    /// The seconds that `who` needs for a message to or from another host, or its own.
     double send(std::size_t who, bool far) const noexcept { return prices_.send + (far ? 0 : links_[who]); }
     double recv(std::size_t who, bool far) const noexcept { return prices_.recv + (far ? 0 : links_[who]); }
     bool far(std::size_t who, const step& one) const noexcept { return hosts_.host(static_cast<rank>(who)) != hosts_.host(one.peer); }
-    /// Calls, in seconds, and blocks that are moved within a host and between hosts, and reduced.
+    /// `calls` seconds, and the bytes of the blocks that are moved within a host, moved between hosts, reduced alone and reduced together.
     line price(std::size_t who, double calls, long near, long far, long reduced, long together) const noexcept {
         const shape& cut = plans_[who].spaces();
         const double whole = std::max({1, cut.input, cut.output});
@@ -79,7 +81,7 @@ private:
     template <class Visit>
     void each_send(Visit visit) const {
         each_round([&](std::size_t me, std::size_t node, std::span<const step> round) {
-            line ahead;  // what the sender sends before it
+            line ahead;  // the sends of the round before this one
             for (const step& one : round) {
                 if (one.what != action::send) continue;
                 visit(me * size() + static_cast<std::size_t>(one.peer), source{node, ahead});
@@ -89,7 +91,7 @@ private:
         });
     }
 
-    /// By channel, in order.
+    /// Sorts the sends by channel (sender, receiver), each channel in the order of its plan: the k-th send meets the k-th recv.
     void sort_sends() {
         send_begin_.resize(size() * size() + 1);
         each_send([&](std::size_t channel, const source&) { ++send_begin_[channel + 1]; });
@@ -134,7 +136,7 @@ private:
         source_begin_.push_back(sources_.size());
     }
 
-    /// Each node after those it waits for: around all ranks, each as far as it comes.
+    /// Puts each node behind those that it waits for. Goes around all ranks, each as far as it comes, until all nodes are placed.
     void sort_nodes() {
         opening_.resize(work_.size());
         for (std::size_t me = 0; me < size(); ++me)
@@ -160,7 +162,7 @@ private:
     const chain_prices prices_;
     const host_map& hosts_;
     std::vector<std::size_t> first_;         // node of each rank's first round
-    std::vector<double> links_;              // of each rank: more of what it sends and receives in its host
+    std::vector<double> links_;              // by rank: added to each of its messages within its host
     std::vector<line> work_;                 // by node
     std::vector<std::size_t> source_begin_;  // by node, into sources_
     std::vector<source> sources_;
@@ -171,21 +173,21 @@ private:
 };
 
 chain::chain(std::span<const schedule> plans, const chain_prices& prices, const host_map& hosts) {
-    constexpr double most_bytes = 0x1p50;
+    constexpr double most_bytes = 0x1p50;  // longer than any vector, and its double is exact
     const graph all(plans, prices, hosts);
     const line low = all.longest(0), high = all.longest(most_bytes);
     lines_ = {low, high};
     find_between(all, 0, low, most_bytes, high);
 }
 
-/// Where two lines of the largest cross, either the chain lies on both, or on one that is still unknown.
+/// Finds the lines between two known ones. Where the two cross, the chain lies either on both, or above them on a line that is still unknown.
 void chain::find_between(const graph& all, double low, const line& at_low, double high, const line& at_high) {
-    constexpr std::size_t most_lines = 32;
+    constexpr std::size_t most_lines = 32;  // bounds the time: each line is one pass over all rounds
     if (at_high.slope <= at_low.slope || lines_.size() >= most_lines) return;
     const double middle = (at_low.fixed - at_high.fixed) / (at_high.slope - at_low.slope);
     if (!(middle > low) || !(middle < high)) return;
     const line found = all.longest(middle);
-    if (found.at(middle) <= at_low.at(middle) * (1 + 1e-12)) return;
+    if (found.at(middle) <= at_low.at(middle) * (1 + 1e-12)) return;  // less is rounding
     lines_.push_back(found);
     find_between(all, low, at_low, middle, found);
     find_between(all, middle, found, high, at_high);

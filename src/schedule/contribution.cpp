@@ -11,6 +11,7 @@ contribution::contribution(const schedule& plan)
     std::size_t first = 0;
     for (int round = 0; round < plan.rounds(); ++round) {
         const auto steps = plan.round(round);
+        // In the order in which memory is used: sends read before anything lands, reductions and copies follow at the round's end.
         for (std::size_t at = 0; at < steps.size(); ++at)
             if (steps[at].what == action::send) read_by_[first + at] = read(steps[at].here);
         for (const step& each : steps)
@@ -37,7 +38,7 @@ bool contribution::read(const blocks& what) {
     if (written == what.count) return false;
     for (int block = what.first; block < what.first + what.count; ++block) {
         const auto index = static_cast<std::size_t>(block);
-        if (!written_[index]) mixed_[index] = written_[index] = true;
+        if (!written_[index]) mixed_[index] = written_[index] = true;  // in place from now on, as written blocks are
     }
     return false;
 }

@@ -8,7 +8,7 @@
 namespace tutti {
 namespace {
 
-/// Who is sent to, and from which exchange to which.
+/// The peers to which a plan sends, and the exchanges of the first and the last send to each.
 class lanes {
 public:
     void send(rank to, int exchange, bool far) {
@@ -18,7 +18,7 @@ public:
         if (over.first < 0) over.first = exchange, near_ += !far;
         over.last = exchange;
     }
-    /// `far_before`: by exchange, how many before it are far; the end, too.
+    /// `far_before` has for each exchange, and for the end, the number of far exchanges before it.
     void tell(cost& total, const std::vector<int>& far_before) const {
         total.links = near_;
         for (const lane& over : lanes_) {
@@ -34,10 +34,10 @@ private:
         int first = -1, last = -1;  // none
     };
     std::vector<lane> lanes_;  // by peer
-    int near_ = 0;             // of them
+    int near_ = 0;             // of them, on this host
 };
 
-/// Blocks that have come and were not sent since.
+/// Marks the blocks that were received and not sent since.
 class arrivals {
 public:
     explicit arrivals(const shape& spaces)
@@ -45,7 +45,7 @@ public:
           scratch_(static_cast<std::size_t>(spaces.scratch)) {}
 
     void recv(const blocks& what) { exchange(what, true); }
-    /// How many of them these are.
+    /// Removes the marks of `what` and returns how many there were.
     long send(const blocks& what) { return exchange(what, false); }
 
 private:
