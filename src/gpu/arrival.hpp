@@ -1,4 +1,4 @@
-// An event's coming as a future.
+// A future that ends when the device reaches an event.
 #pragma once
 
 #include "gpu/watched.hpp"
@@ -10,17 +10,19 @@
 
 namespace tutti::gpu {
 
-/// The future may end early, by being cancelled or dropped; this and what it keeps stay until the device has come to the event.
+/// The future's state and the poller's `watched` in one. `event`, `stream` and copies make it on any thread. The future may end early, when it is
+/// cancelled or dropped; the arrival and its keep-alives stay until the device has reached the event.
 class arrival final : public detail::future_state, watched {
 public:
     static void* operator new(std::size_t bytes) { return detail::allocate_frame(bytes); }
     static void operator delete(void* place, std::size_t bytes) noexcept { detail::recycle_frame(place, bytes); }
 
-    /// Polled for on the loop that this thread runs, or, without one and where the device says so, on the device's. `kind` as in watched.
+    /// Makes a future that the loop of this thread polls for. Without a loop, and with poll_mode::thread, the device's polling thread does. `kind` as in
+    /// `watched`.
     static future<> of(event what, keep_alive kept, std::uint32_t kind = 0);
-    /// Polled for on that loop, or, where the device says so, on the device's.
+    /// Makes a future that `on` polls for, or, with poll_mode::thread, the device's polling thread.
     static future<> of(event what, event_loop& on);
-    /// One that has ended already.
+    /// Makes a future that has failed already.
     static future<> failed(failure why);
 
     void cancel() noexcept override;
@@ -42,7 +44,7 @@ private:
     detail::callback<&arrival::join> join_{*this};
 };
 
-/// Of calls that block: a failure on the thread of an event loop.
+/// Returns the failure of a call that blocks, if this thread runs an event loop.
 std::optional<failure> refuse_to_block();
 
 }  // namespace tutti::gpu

@@ -1,4 +1,4 @@
-// The report on libraries that are given, for tests; the public one is on those of this process.
+// The report on given libraries, for tests. The public function reports on the libraries of this process.
 #pragma once
 
 #include "gpu/libraries.hpp"

@@ -1,4 +1,4 @@
-// The way in which a device_engine's operations are carried out: by NCCL, or through the host.
+// How a device_engine's operations are carried out: by NCCL, or through the host.
 #pragma once
 
 #include "gpu/operation_state.hpp"
@@ -11,30 +11,36 @@ struct ncclComm;
 
 namespace tutti::gpu {
 
-/// Owned by its engine, which it tells how far it is.
+/// The part of a device_engine that moves the bytes. Its engine owns it and calls it on the working loop (device_engine::work); it reports to the
+/// engine with `begun`, `placed`, `blame`, `suspect` and `ended`. It keeps no order, deadline or failure: those are the engine's.
+///
+/// - nccl_carrier calls NCCL on one communication stream. NCCL's kernels move the bytes from device to device, and the call returns at once. An
+///   operation is `placed` when NCCL has put it on the stream.
+/// - staged_carrier (src/device) cuts the operation into chunks, copies each to pinned memory, calls the host's collective for it, and copies the result
+///   back. An operation is `placed` when its last copy is on the stream. It also serves ranks without a device, without copies.
 class carrier {
 public:
     virtual ~carrier() = default;
 
     // Any thread.
-    /// Why a request whose arguments are right cannot be carried out, here and on all ranks.
+    /// Returns the reason for which a correct request cannot be carried out; the same on all ranks.
     virtual std::optional<std::string> cannot(const device_request& what) const = 0;
-    /// For people: "NCCL 2.28.9".
+    /// Returns a name for messages: "NCCL 2.28.9".
     virtual std::string words() const = 0;
-    /// What is ended and aborted: "NCCL's communicator on device 0".
+    /// Returns the name of the thing that is ended or aborted: "NCCL's communicator on device 0".
     virtual std::string what() const = 0;
-    /// Null where there is none.
+    /// Returns NCCL's communicator; null where there is none.
     virtual ncclComm* native() const noexcept { return nullptr; }
 
     // On the working loop.
-    /// Until device_engine::begun, or a failure.
+    /// Begins; calls device_engine::begun when it is done, or reports a failure.
     virtual void begin() noexcept = 0;
-    /// In the order of the calls. Until device_engine::placed, or a failure.
+    /// Carries an operation out; calls device_engine::placed when it is on the device, or reports a failure. Called in the order of the calls.
     virtual void carry_out(operation_state& which) noexcept = 0;
-    /// When nothing is under way: gives everything back, until device_engine::ended, or a failure.
+    /// Gives everything back; calls device_engine::ended when it is done, or reports a failure. Called when nothing is under way.
     virtual void finish() noexcept = 0;
-    /// After a failure: leaves the operations alone, until device_engine::ended, when nothing uses their memory any more. Where the progress
-    /// loop is the working one it may be gone.
+    /// Aborts after a failure and touches no operation any more; calls device_engine::ended when nothing uses their memory. If the progress loop is the
+    /// working loop, it may be gone.
     virtual void give_up() noexcept = 0;
 
 protected:

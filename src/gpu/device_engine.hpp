@@ -1,10 +1,16 @@
-// Operations on the devices of a group: their order, their deadlines, the three ends of each, and one failure for all. A carrier does the
-// work.
+// The operations of one rank of a gpu::communicator: their order, their deadlines, the three completions of each (enqueued, ordered on a stream,
+// completed), and one failure for all. A carrier moves the bytes.
 //
-// Three threads take part, and whose loop a function runs on stands at its group below. The caller's gives an operation its place. The
-// working loop's, which is the device's issuing loop, carries it out; of a rank without a device that is the progress loop. The progress loop
-// waits for events and deadlines, and ends operations; with poll_mode::thread the device's polling thread waits for the events, and brings
-// the operations there. What may block is done by the device's lifecycle, and beside it.
+// The way of an operation. The groups of functions below say on which loop each runs:
+//
+// 1. Issued. The caller's thread takes an operation_state, fills it in and calls `issue`. Under the guard it gets its sequence number and its turn on
+//    the working loop (arrived_for_issue).
+// 2. Carried out. The working loop gives it to the carrier. That loop is the device's issuing loop; on a rank without a device it is the progress
+//    loop. The carrier calls `placed` when the operation is on the device, with the event behind it.
+// 3. Polled. The poller of the progress loop waits for that event (arrived_for_polling, came). With poll_mode::thread the device's polling thread does.
+// 4. Ended. The progress loop ends the future and takes the operation off the list (arrived_for_end). It keeps the deadlines, too.
+//
+// Calls that may block are made on the device's lifecycle; aborts on threads beside it.
 #pragma once
 
 #include "gpu/carrier.hpp"
@@ -27,7 +33,7 @@
 namespace tutti::gpu {
 
 struct device_engine_settings {
-    std::string name;  // of the communicator, for sentences
+    std::string name;  // of the communicator, for messages
     int me = 0, size = 1;
     duration operation{};                                       // a deadline, where the call names none
     std::size_t pending_limit = 1 << 20;                        // operations under way
@@ -40,9 +46,9 @@ struct device_engine_settings {
 /// Every public function may be called from any thread, but those for the carrier.
 class device_engine final : operation_owner, public std::enable_shared_from_this<device_engine> {
 public:
-    static constexpr std::size_t remembered = 64;  // collectives, to compare with
+    static constexpr std::size_t remembered = 64;  // collectives that `compare` can look back on
 
-    /// Made shared. Null for a rank that has no device. `progress` may end before.
+    /// Must be made shared. `card` is null for a rank without a device. `progress` may end before the engine.
     device_engine(std::shared_ptr<device_state> card, event_loop& progress, device_engine_settings how);
     ~device_engine();
     /// Before everything else.
@@ -55,11 +61,11 @@ public:
 
     /// An empty one, to be filled in and issued.
     operation_state& take() { return pool_->take(*this); }
-    /// Its place in the order is taken when this returns.
+    /// Issues an operation. Its place in the order of calls is taken when this returns.
     operation issue(operation_state& which);
     std::optional<std::string> cannot(const device_request& what) const { return carrier_->cannot(what); }
 
-    /// Ends everything with this, and, by the group, on all ranks. The first cause stays.
+    /// Ends all operations with this failure, and tells the other ranks. The first cause stays.
     void fail(report why) noexcept;
     std::optional<report> failed() const;
     /// Ends when nothing is under way; or when it has failed and the failure has been dealt with, as well as that can be done. What is under
@@ -76,25 +82,26 @@ public:
 
     // For the carrier, on the working loop; the last one on any.
     const device_engine_settings& how() const noexcept { return how_; }
-    /// Or is going to: nothing more is carried out.
+    /// Returns whether the engine has failed or suspects a failure. Then the carrier carries out nothing more.
     bool has_failed() const noexcept { return failed_.load(std::memory_order_acquire); }
-    /// Operations that the device has been given and not been seen to have done.
+    /// Returns the number of operations that were given to the device and whose end was not seen yet.
     std::size_t on_device() const noexcept { return on_device_.load(std::memory_order_relaxed); }
     /// Null where the rank has no device.
     const std::shared_ptr<device_state>& card() const noexcept { return card_; }
     event_loop& work() { return card_ ? card_->issuing() : *progress_; }
     void begun();
-    /// It is completed when the device has come to `end`; an empty one: now. From then on it may be another operation.
+    /// The operation is on the device, and is completed when the device reaches `end`; with an empty event it is completed now. The carrier must not touch
+    /// it afterwards, because the state may already serve another operation.
     void placed(operation_state& which, event end) noexcept;
-    /// A failure here, of an operation where there is one.
+    /// Fails the engine with a failure of this rank; `which` is the operation, or null.
     void blame(const failure& why, const operation_state* which) noexcept;
-    /// The same of what another rank's death may have caused, unless the ranks' communicator, which knows whose, says so in time.
+    /// Blames a failure that another rank's death may have caused, unless the sibling communicator reports within twice `lost_link` which rank is dead.
     void suspect(const failure& why, const operation_state* which) noexcept;
     void ended() noexcept;
 
 private:
     using promise = detail::future_source<>;
-    /// Somebody waits until nothing is under way.
+    /// A caller of `idle`.
     struct waiter {
         promise ends;
         time_point limit;
@@ -112,7 +119,7 @@ private:
     void came(operation_state& which, const failure* why) noexcept override;
     void forsaken(operation_state& which) noexcept override;
 
-    // On the progress loop, or where nobody runs it any more.
+    // On the progress loop; when that is gone, on any thread.
     void arrived_for_end(operation_state& which) noexcept override;
     void tend() noexcept;
     void dated() noexcept;
@@ -126,7 +133,7 @@ private:
     std::vector<operation_state*> leave_progress();
     void rest_if_done() noexcept;
 
-    /// With the guard. Who waits for events; null when it is gone.
+    /// Returns the loop that waits for events; null when it is gone. With the guard.
     event_loop* polls() const noexcept { return apart_ ? apart_ : progress_; }
     void post(detail::runnable& work) noexcept {
         if (progress_) progress_->post(work);
@@ -145,7 +152,7 @@ private:
 
     const device_engine_settings how_;
     const std::shared_ptr<device_state> card_;
-    event_loop* const apart_;  // that of the device's polling thread, where events are waited for there
+    event_loop* const apart_;  // the loop of the device's polling thread with poll_mode::thread, else null
     const std::shared_ptr<operation_pool> pool_ = std::make_shared<operation_pool>();
 
     mutable std::mutex guard_;
@@ -158,18 +165,18 @@ private:
     std::array<descriptor, remembered> recent_{};
     std::optional<report> why_;
     std::optional<report> suspected_;
-    time_point told_by_ = no_deadline;  // what is suspected
+    time_point told_by_ = no_deadline;  // when the suspected failure becomes the failure
     bool closing_ = false;
     bool is_over_ = false;
-    bool told_ = false;  // everybody who waited has been told of the failure
+    bool told_ = false;  // all waiters have been told of the failure
     bool tend_posted_ = false;
-    bool given_up_ = false;           // then stuck has what `self_` had
+    bool given_up_ = false;           // the carrier did not end in time, so `stuck` keeps the engine in place of `self_`
     bool has_ended_ = false;          // the carrier
-    bool leaving_ = false;            // the progress loop is ending: whoever does that has the last word
-    bool swept_ = false;              // who still hears of an operation's event drops it
-    time_point armed_ = no_deadline;  // what the timer is set for
+    bool leaving_ = false;            // the progress loop is ending, and the code that ends it calls over_now
+    bool swept_ = false;              // all operations have ended; events that still come only drop them
+    time_point armed_ = no_deadline;  // the timer's date
     time_point start_by_ = no_deadline;
-    time_point stuck_at_ = no_deadline;  // when what ends the carrier has taken too long
+    time_point stuck_at_ = no_deadline;  // when the end of the carrier has taken too long
     std::vector<waiter> idle_;
     std::uint64_t last_waiter_ = 0;
     std::optional<promise> starting_, closed_;

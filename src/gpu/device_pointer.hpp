@@ -1,4 +1,4 @@
-// Whether memory is where a device's collectives need it.
+// Checks that a buffer is in memory of a device.
 #pragma once
 
 #include "gpu/device_state.hpp"
@@ -9,7 +9,7 @@
 
 namespace tutti::gpu {
 
-/// Nothing when it is memory of this device; else what it is, in words. `role` is "input" or "output".
+/// Returns nothing if it is memory of this device, else a description of the memory for a message. `role` is "input" or "output".
 std::optional<std::string> check_device_memory(const device_state& card, std::string_view role, const void* where);
 
 }  // namespace tutti::gpu

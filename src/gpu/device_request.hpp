@@ -1,4 +1,4 @@
-// What one call on devices asks for, whoever carries it out. The arguments have been checked.
+// One call on devices, with checked arguments, for any carrier.
 #pragma once
 
 #include "transport/frame.hpp"
@@ -41,7 +41,7 @@ constexpr bool has_root(device_collective kind) noexcept {
            kind == device_collective::scatter;
 }
 
-/// The others are called by some ranks only.
+/// Returns whether all ranks call it. Exchanges and shrinks are called by some ranks only.
 constexpr bool of_all_ranks(device_collective kind) noexcept { return kind < device_collective::exchange; }
 
 /// One buffer of a list, or one message.
@@ -65,7 +65,7 @@ struct device_request {
     device_type type = device_type::f32;
     std::size_t opaque_bytes = 0;
     std::vector<request_part> parts;  // instead of from, to and count
-    bool listed = false;              // they are a list of buffers, each in place
+    bool listed = false;              // `parts` is a list of buffers, each in place
 
     std::shared_ptr<nccl_birth> born;  // what a split or shrink makes
 
@@ -75,19 +75,19 @@ struct device_request {
     const char* label = nullptr;
 
     std::size_t element_bytes() const noexcept { return type == device_type::opaque ? opaque_bytes : size_of(type); }
-    /// Elements of all parts, or of the one vector.
+    /// Returns the number of elements of all parts, or of the one vector.
     std::size_t total() const noexcept;
-    /// Everything as at first, but for memory that the next call can use.
+    /// Resets everything, but keeps allocated memory for the next call.
     void clear() noexcept;
 };
 
-/// "all_reduce f32 sum count 1024"
+/// Returns text such as "all_reduce f32 sum count 1024".
 std::string to_string(const device_request& what);
 
-/// What the ranks of a collective must agree about: kind and type are those of devices, the digest is that of a list of buffers. Not of an
-/// exchange, about which ranks agree in pairs.
+/// Returns the properties that the ranks of a collective must agree about. Kind and type are numbers of devices; the digest is over a list's sizes. Not
+/// for an exchange, about which ranks agree in pairs.
 descriptor describe(const device_request& what) noexcept;
-/// As above; a list that differs from another in sizes only shows it by their digest.
+/// Returns the text of a descriptor. `with_sizes` adds the digest, by which lists differ that have equally many elements.
 std::string words_of(const descriptor& what, bool with_sizes = false);
 
 }  // namespace tutti::gpu

@@ -1,4 +1,4 @@
-// What is behind a device: its context, what it shares with streams, events and memory, and whether it still works.
+// The inside of a `device`: its context, the things that its streams, events and memory share, and its fault.
 #pragma once
 
 #include "gpu/event_pool.hpp"
@@ -18,10 +18,10 @@
 
 namespace tutti::gpu {
 
-/// Where a device's work is done that no caller's loop does: null is a thread of its own for each, begun when it is first needed.
+/// The loops for a device's work outside of the caller's loop, for tests. Null: a thread of its own for each, begun when it is first needed.
 struct device_places {
-    event_loop* issuing = nullptr;    // calls of which one at a time may be made for the device
-    event_loop* polling = nullptr;    // for poll_mode::thread, and for those who wait without a loop
+    event_loop* issuing = nullptr;    // NCCL's calls, of which a device allows one at a time
+    event_loop* polling = nullptr;    // for poll_mode::thread, and for threads that wait without a loop
     event_loop* lifecycle = nullptr;  // calls that block
 };
 
@@ -39,13 +39,13 @@ public:
     CUcontext context() const noexcept { return context_; }
     const device_options& options() const noexcept { return options_; }
 
-    /// Null as long as the device works; never changes afterwards. Any thread.
+    /// Returns the first fault; null as long as the device works. It never changes afterwards. Any thread.
     const failure* fault() const noexcept { return fault_.load(std::memory_order_acquire); }
-    /// What a call's code means. One that leaves the device of no use is its fault from then on, if it is the first.
+    /// Returns the failure for a call's code. A code after which no call can succeed becomes the device's fault, if it is the first.
     failure failed(std::string_view call, CUresult code);
-    /// The device is of no use, whatever the code; gives its first fault.
+    /// Declares the device broken whatever the code is, and returns its first fault.
     const failure& break_down(std::string_view call, CUresult code);
-    /// Calls `use` with the device current, unless it is broken. `call` names what it calls.
+    /// Calls `use` with the device current, unless the device is broken. `call` names the driver's function for messages.
     template <class Use>
     result<> call(std::string_view call, Use use) {
         if (const failure* why = fault()) return *why;
@@ -58,16 +58,16 @@ public:
     event_pool& events() noexcept { return events_; }
     stream_shelf& notifying() noexcept { return notifying_; }
     gpu::lifecycle& lifecycle() noexcept { return *lifecycle_; }
-    /// Started when it is first asked for.
+    /// Returns a loop, and starts its thread at the first call.
     event_loop& issuing() { return issuing_.loop(); }
     event_loop& polling() { return polling_.loop(); }
-    /// As whose the issuing loop keeps what it needs for this device; the device itself may be what it keeps other things for.
+    /// Returns the key of the issuing loop's loop-local values for this device (its issuer). The device itself is the key of its pollers.
     const std::shared_ptr<const void>& issuing_mark() const noexcept { return issuing_mark_; }
 
 private:
     device_state(const driver_table& driver, identity who, int ordinal, CUcontext context, device_options options, device_places places);
     ~device_state();
-    /// When the last handle is gone.
+    /// Ends the threads and frees everything on the lifecycle's thread, when the last handle is gone.
     static void retire(device_state* state);
 
     const driver_table& driver_;
@@ -85,7 +85,7 @@ private:
     std::shared_ptr<gpu::lifecycle> lifecycle_;
 };
 
-/// A device behind other tables than this process's, or with other places.
+/// Opens a device with other tables than this process's, or with given loops. For tests.
 result<device> open_device(const driver_table& driver, int ordinal, device_options options = {}, device_places places = {});
 
 }  // namespace tutti::gpu

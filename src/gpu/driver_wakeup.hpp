@@ -1,4 +1,4 @@
-// What a thread of the driver rings: it wakes a loop, and may come when the loop is gone.
+// How a host function, on a thread of the driver, wakes a poller's loop. It may be called after the loop is gone.
 #pragma once
 
 #include "gpu/stuck.hpp"
@@ -11,22 +11,23 @@
 
 namespace tutti::gpu {
 
-/// Made shared, by the one who listens. Once that one has left it lives until the last ring that is expected, which may never come.
+/// Must be made shared, by its poller. After the poller has left, `stuck` keeps it until the last expected call, which may never come. It only posts to
+/// the loop and never calls the driver, since a host function must not.
 class driver_wakeup final : public std::enable_shared_from_this<driver_wakeup> {
 public:
     driver_wakeup(event_loop& loop, detail::runnable& heard) noexcept : loop_(&loop), heard_(heard) {}
 
-    /// A host function is going to ring.
+    /// Counts a host function that is about to be enqueued and will call `wake`.
     void expect() noexcept {
         const std::lock_guard lock(guard_);
         ++expected_;
     }
-    /// It could not be had.
+    /// Takes back `expect`, because the host function could not be enqueued.
     void expect_less() noexcept {
         const std::lock_guard lock(guard_);
         --expected_;
     }
-    /// From any thread. No call to the driver comes of it here.
+    /// Called by the host function, on any thread. Posts the poller's callback once until it has run.
     void wake() noexcept {
         bool last = false;
         {
@@ -39,12 +40,12 @@ public:
         }
         if (last) stuck::let_go(this);
     }
-    /// On the loop, when it was heard: the next ring is another one.
+    /// Called on the loop when the callback runs: the next call of `wake` posts it again.
     void heard() noexcept {
         const std::lock_guard lock(guard_);
         posted_ = false;
     }
-    /// On the loop: nothing is heard any more.
+    /// Called on the loop by a poller that ends: later calls of `wake` post nothing.
     void leave() noexcept {
         const std::lock_guard lock(guard_);
         loop_->withdraw(heard_);
@@ -54,7 +55,7 @@ public:
 
 private:
     std::mutex guard_;
-    event_loop* loop_;  // null when the one who listened has left
+    event_loop* loop_;  // null when the poller has left
     detail::runnable& heard_;
     std::size_t expected_ = 0;
     bool posted_ = false;

@@ -1,4 +1,4 @@
-// A device's events: made beforehand, without timing, and used again and again.
+// A device's events: made beforehand, without timing, and used again.
 #pragma once
 
 #include "gpu/tables.hpp"
@@ -9,20 +9,20 @@
 
 namespace tutti::gpu {
 
-/// Used by any thread. Its device is current where something is taken, filled or cleared.
+/// Belongs to its device_state. Any thread may use it; the device must be current in `take`, `fill` and `clear`.
 class event_pool {
 public:
     static constexpr std::size_t at_first = 64;
-    static constexpr std::size_t at_most = std::size_t{1} << 20;  // a program that records and never lets go fails instead of eating memory
+    static constexpr std::size_t at_most = std::size_t{1} << 20;  // so a program that never releases events fails instead of eating memory
 
     explicit event_pool(const driver_table& driver) noexcept : driver_(driver) {}
 
     CUresult fill();
-    /// Makes one when there is none; CUDA_ERROR_OUT_OF_MEMORY when there are too many.
+    /// Takes an event, and makes one if the pool is empty; CUDA_ERROR_OUT_OF_MEMORY when too many are out.
     CUresult take(CUevent& place);
-    /// Nobody asks for it any more, and the device has come there unless nobody ever did.
+    /// Returns an event that is not waited for any more.
     void give(CUevent which);
-    /// Destroys those that are here, and says how many are not.
+    /// Destroys the events in the pool, and returns how many are still out.
     std::size_t clear();
     std::size_t made() const;
 

@@ -1,4 +1,4 @@
-// What is behind an event: an event of the driver, on loan from its device's pool until nobody knows it any more.
+// The inside of an `event`: an event of the driver, taken from the device's pool until the last reference is gone.
 #pragma once
 
 #include "gpu/device_state.hpp"
@@ -19,7 +19,7 @@ public:
     static void* operator new(std::size_t bytes) { return detail::allocate_frame(bytes); }
     static void operator delete(void* place, std::size_t bytes) noexcept { detail::recycle_frame(place, bytes); }
 
-    /// With one reference. Of events of one stream, the device comes to a smaller ticket first.
+    /// Begins with one reference. The device reaches the events of one stream in the order of their tickets.
     event_state(std::shared_ptr<device_state> card, CUevent mine, std::uint64_t recorded_on, std::uint64_t ticket_number) noexcept
         : handle(mine),
           stream(recorded_on),
@@ -27,9 +27,9 @@ public:
           card_(std::move(card)) {}
 
     const std::shared_ptr<device_state>& card() const noexcept { return card_; }
-    /// Asks the driver, with the device current, unless it has answered before. What is broken is the device's fault then.
+    /// Asks the driver, with the device current, unless the event is known to be ready. On an error, `broken`, the device has its fault.
     answer ask() noexcept;
-    /// Whether the device is known to have come there.
+    /// Returns whether the device is known to have reached the event.
     bool came() const noexcept { return came_.load(std::memory_order_acquire); }
 
     void keep() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }

@@ -1,4 +1,4 @@
-// Which device a number means.
+// The names of the device that has an ordinal number.
 #pragma once
 
 #include "gpu/tables.hpp"

@@ -1,4 +1,4 @@
-// The one place of a device where calls are made of which one at a time may be made: whose turn it is, and who is asked again later.
+// The order in which the communicators of one device call NCCL: whose turn it is, and which one is asked again later.
 #pragma once
 
 #include "gpu/operation_state.hpp"
@@ -11,30 +11,30 @@
 
 namespace tutti::gpu {
 
-/// Somebody who makes such calls. On the issuing loop, with the device current.
+/// A caller of NCCL, which is an nccl_carrier. All functions are called on the issuing loop, with the device current.
 class issuing {
 public:
-    /// Whether the operation is done with here: it is on its stream, or it has failed. Otherwise `proceed` is asked again.
+    /// Launches an operation. Returns whether it is on its stream or has failed; otherwise `proceed` is called until it returns true.
     virtual bool launch(operation_state& which) noexcept = 0;
     virtual bool proceed() noexcept = 0;
-    /// Whether there is still something to look after.
+    /// Looks for errors while work is on the device. Returns whether there is still work to look after.
     virtual bool look_after() noexcept = 0;
 
 protected:
     ~issuing() = default;
 };
 
-/// One for each device, on its issuing loop, and used there only.
+/// One for each device, a loop-local value of its issuing loop, and used on that loop only. nccl_carrier calls it.
 ///
-/// Operations of all communicators are launched in the order in which they come, and the next not before the one before it is on its stream:
-/// the order on the device is that of the calls. While one is in progress it is asked for without a pause for a moment, then at dates that
-/// grow apart.
+/// It launches the operations of all communicators in the order in which they come, each when the one before it is on its stream. So the order on the
+/// device is the order of the calls, and NCCL's own threads do not decide it. While a launch is in progress the issuer asks without a pause at first,
+/// then at growing intervals. It never combines operations that happen to be ready together, because ranks could differ in that.
 class issuer final {
 public:
-    static constexpr duration without_pause = std::chrono::microseconds(20);
-    static constexpr duration shortest = std::chrono::microseconds(50);
-    static constexpr duration longest = std::chrono::milliseconds(1);
-    static constexpr duration looking = std::chrono::milliseconds(1);  // between two looks after those with work on the device
+    static constexpr duration without_pause = std::chrono::microseconds(20);  // most launches are ready within it
+    static constexpr duration shortest = std::chrono::microseconds(50);       // the first interval behind that
+    static constexpr duration longest = std::chrono::milliseconds(1);         // intervals double up to this
+    static constexpr duration looking = std::chrono::milliseconds(1);         // between two calls of look_after
 
     static issuer& of(const std::shared_ptr<device_state>& device, event_loop& loop);
     issuer(event_loop& loop, device_state& device) noexcept : loop_(loop), device_(device), timer_(loop, dated_) {}
@@ -42,11 +42,11 @@ public:
     issuer& operator=(const issuer&) = delete;
 
     void add(issuing& who, operation_state& which);
-    /// `proceed` is asked until it says that it is done, whatever else goes on meanwhile: for what waits for other ranks.
+    /// Calls `proceed` until it returns true, while other communicators go on: for calls that wait for other ranks, such as the initialization.
     void await(issuing& who);
-    /// `look_after` is called now and then until it says that it is done.
+    /// Calls `look_after` every `looking` until it returns false.
     void watch(issuing& who);
-    /// Nothing more is called of it, and its operations are forgotten.
+    /// Calls nothing of `who` any more, and forgets its operations.
     void remove(issuing& who);
 
 private:
@@ -60,7 +60,7 @@ private:
     event_loop& loop_;
     device_state& device_;
     linked_queue<operation_state, &operation_state::queued> queue_;
-    issuing* launched_ = nullptr;  // whose operation is in progress
+    issuing* launched_ = nullptr;  // the caller whose operation is in progress
     bool driving_ = false;
     std::vector<issuing*> waiting_, watched_;
     duration interval_ = shortest;

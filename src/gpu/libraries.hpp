@@ -1,4 +1,4 @@
-// The CUDA driver and NCCL of this host, as tables: loaded when somebody asks, checked once, and if they are of no use, why.
+// The CUDA driver and NCCL of this host as tables: loaded at the first use, checked once, with the reason if they cannot be used.
 #pragma once
 
 #include "gpu/library.hpp"
@@ -10,24 +10,24 @@
 
 namespace tutti::gpu {
 
-/// Filled as far as it came.
+/// A library; filled as far as loading went.
 template <class Table>
 struct loaded {
     Table table;
     library from;
     std::string version;
-    std::vector<std::string> missing;  // of what is optional
+    std::vector<std::string> missing;  // optional functions that this version lacks
     std::optional<failure> why_not;
 
     explicit operator bool() const noexcept { return !why_not; }
 };
 
-/// TUTTI_CUDA_LIBRARY or libcuda.so.1, CUDA 12 or later, initialized. error::unsupported otherwise.
+/// Loads and initializes TUTTI_CUDA_LIBRARY or libcuda.so.1, CUDA 12 or later. error::unsupported otherwise.
 loaded<driver_table> load_driver();
-/// TUTTI_NCCL_LIBRARY or libnccl.so.2, NCCL 2.18 or later. It needs no driver.
+/// Loads TUTTI_NCCL_LIBRARY or libnccl.so.2, NCCL 2.18 or later. It needs no driver.
 loaded<nccl_table> load_nccl();
 
-/// Those of this process: loaded at the first call, the same ever after.
+/// Returns the tables of this process, loaded at the first call and never again.
 const loaded<driver_table>& driver();
 const loaded<nccl_table>& nccl();
 

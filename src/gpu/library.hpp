@@ -1,4 +1,4 @@
-// A shared library that is looked for while the program runs. It is never given back: it may have threads and state of its own.
+// A shared library that is loaded while the program runs. It is never unloaded, because it may have threads and state of its own.
 #pragma once
 
 #include <tutti/result.hpp>
@@ -13,11 +13,11 @@ struct library {
     std::string origin;  // how it was found
 };
 
-/// By the environment's `variable`, an absolute path, when that is set; else by `soname`, which another part of the program may have loaded
-/// before. error::unsupported, with the loader's words, when there is none.
+/// Opens the absolute path in the environment's `variable` if that is set; else `soname`, of which another part of the program may have loaded a copy.
+/// error::unsupported has the loader's message.
 result<library> open_library(const char* variable, const char* soname);
 
-/// Null when there is none.
+/// Returns a symbol; null when there is none.
 void* symbol_in(const library& where, const char* name) noexcept;
 
 }  // namespace tutti::gpu

@@ -1,5 +1,5 @@
-// Where calls are made that may block: frees, destroys, synchronization. One after the other, on a thread that nothing else needs. Beside it,
-// what ends the work that they may wait for: aborts.
+// Makes the calls that may block (frees, destroys, synchronization) one after the other, on a thread of its own. Aborts are made beside it, because the
+// calls may be waiting for the work that an abort ends.
 #pragma once
 
 #include "gpu/workplace.hpp"
@@ -16,11 +16,11 @@
 
 namespace tutti::gpu {
 
-/// A call that has not returned after `patience` is stuck. What was to follow it is then not done: its futures fail with error::timed_out,
-/// and what would have been freed is leaked.
+/// One for each device, which owns it; any thread may give it calls. A call that has not returned after `patience` is stuck. Then the calls behind it
+/// are not made: their futures fail with error::timed_out, and the memory that they would have freed is leaked (stuck.hpp).
 class lifecycle final : public std::enable_shared_from_this<lifecycle>, detail::runnable {
 public:
-    /// Made shared. On `given`, or, when that is null, on a thread of its own. `whose` is for sentences: "device 0".
+    /// Must be made shared. Calls run on `given`; if that is null, on a thread of its own. `whose` is for messages: "device 0".
     lifecycle(event_loop* given, duration patience, std::string whose);
     ~lifecycle();
 
@@ -59,7 +59,7 @@ private:
     workplace workplace_;
     mutable std::mutex guard_;
     std::deque<job> jobs_;
-    std::condition_variable moved_;  // another call is being made, or none
+    std::condition_variable moved_;  // the current call has changed
     bool watching_ = false;
     bool posted_ = false;
     bool closed_ = false;

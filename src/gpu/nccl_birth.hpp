@@ -1,4 +1,4 @@
-// A communicator of NCCL's that another one makes, by splitting or by leaving ranks out. What nobody takes is given back.
+// A communicator of NCCL's that another one makes, by a split or a shrink. It is aborted if it is not taken.
 #pragma once
 
 #include "gpu/device_state.hpp"
@@ -12,7 +12,7 @@
 
 namespace tutti::gpu {
 
-/// Belongs to the operation that makes it and to whoever waits for that. The table outlives it.
+/// Shared by the operation that makes it and the code that waits for it (device/parts.cpp). The table must outlive it.
 struct nccl_birth {
     nccl_birth(const nccl_table& library, std::shared_ptr<device_state> where) : nccl(library), card(std::move(where)) {}
     nccl_birth(const nccl_birth&) = delete;
@@ -25,13 +25,13 @@ struct nccl_birth {
         });
     }
 
-    /// When it has been made. Null for a rank without a color.
+    /// Takes the communicator, after it has been made. Null for a rank without a color.
     ncclComm_t take() noexcept { return std::exchange(made, nullptr); }
 
     const nccl_table& nccl;
     const std::shared_ptr<device_state> card;
     int color = 0, key = 0;
-    std::vector<int> without;  // these ranks; none: it is split
+    std::vector<int> without;  // the ranks that a shrink leaves out; empty: a split
     bool begun = false;        // on the issuing loop
     ncclComm_t made = nullptr;
     future<> done;

@@ -1,5 +1,8 @@
-// Carries operations out by NCCL: on one communication stream, in their order. On the device's issuing loop, the only one that calls NCCL for
-// what is not over; the end is the lifecycle's, and an abort is made beside it.
+// Carries operations out by NCCL, on one communication stream, in the order of the calls.
+//
+// It runs on the device's issuing loop, where the issuer gives it its turns. The stream waits for the caller's event, NCCL puts the operation on the
+// stream, and `placed` gets the event behind it. Only that loop calls NCCL while the communicator works. The communicator is destroyed on the
+// lifecycle's thread, and aborted on a thread beside it. staged_carrier has no such turns: it makes no call of which a device allows one at a time.
 #pragma once
 
 #include "gpu/device_engine.hpp"
@@ -21,9 +24,9 @@ public:
     /// The table and the engine outlive it.
     nccl_carrier(device_engine& engine, const nccl_table& nccl, stream over, nccl_abilities has);
 
-    /// Before the engine's start: where the ranks meet.
+    /// Sets the id by which the ranks meet, before the engine's start.
     void meet_by(const ncclUniqueId& id) { id_ = id; }
-    /// Or the communicator, which has been made.
+    /// Sets the communicator that another one has made, in place of an id.
     void meet_by(std::shared_ptr<nccl_birth> born) { born_ = std::move(born); }
 
     std::optional<std::string> cannot(const device_request& what) const override;
@@ -52,7 +55,7 @@ private:
     issuer& turns() { return issuer::of(card_, card_->issuing()); }
 
     void destroy() noexcept;  // on the lifecycle's thread
-    void abort() noexcept;    // on one of its own
+    void abort() noexcept;    // on a thread of its own
 
     device_engine& engine_;
     const nccl_abilities has_;

@@ -1,5 +1,5 @@
-// One of NCCL's communicators that does not block, and the rules for calling it: nothing while it is in progress, one thread, no ending
-// where somebody waits.
+// A communicator of NCCL's in its mode that does not block, and the rules for calling it: nothing while it is in progress, one thread, and no end on a
+// thread that must not block.
 #pragma once
 
 #include "gpu/device_state.hpp"
@@ -13,7 +13,8 @@
 
 namespace tutti::gpu {
 
-/// Used on the device's issuing loop, with the device current, until it is let go; then by whoever ends it.
+/// Belongs to an nccl_carrier. Used on the device's issuing loop, with the device current, until the carrier ends; then on the thread that destroys or
+/// aborts it. It translates requests to NCCL's calls, and knows neither order nor deadlines.
 class nccl_comm {
 public:
     nccl_comm(const nccl_table& nccl, nccl_abilities has) noexcept : nccl_(nccl), has_(has) {}
@@ -23,20 +24,20 @@ public:
     enum class state { ready, in_progress, failed };
 
     state initialize(const ncclUniqueId& id, int size, int me);
-    /// One that another has made.
+    /// Takes a communicator that another one has made.
     state adopt(ncclComm_t made, int size, int me);
-    /// Puts it on the stream, or begins to.
+    /// Puts a request on the stream, or begins to.
     state issue(const device_request& what, CUstream where);
     state finalize();
-    /// How far what was begun is; ready ones may have failed since.
+    /// Returns the state of the call that was begun. A ready communicator may have failed since.
     state ask();
-    /// After `failed`.
+    /// Returns the reason, after `failed`.
     const failure& why() const noexcept { return *why_; }
 
     bool exists() const noexcept { return handle_ != nullptr; }
     ncclComm_t handle() const noexcept { return handle_; }
 
-    // These block. Afterwards there is nothing any more.
+    // These block. Afterwards no communicator exists.
     result<> destroy();
     result<> abort();
 

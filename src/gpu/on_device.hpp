@@ -1,12 +1,12 @@
-// Being on a device for some calls: its context is current, and nobody's capture is disturbed.
+// Makes a device's context current for some calls, without disturbing a capture.
 #pragma once
 
 #include "gpu/tables.hpp"
 
 namespace tutti::gpu {
 
-/// Puts back what the thread had before, which may be the caller's own context. Queries and allocations by a thread in the global mode would
-/// break the capture of a stream that another thread is making, and in the thread's own mode one that this thread is making.
+/// The destructor restores the thread's context, which may be the caller's own, and its capture mode. The mode is relaxed meanwhile: in the global mode
+/// a query or an allocation would break another thread's capture of a stream, and in the thread-local mode this thread's.
 class on_device {
 public:
     on_device(const driver_table& driver, CUcontext context) noexcept : driver_(driver) {

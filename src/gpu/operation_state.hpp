@@ -1,4 +1,4 @@
-// What is behind a gpu::operation: the request, and how far it has come. Comes out of a pool and returns there.
+// The inside of a gpu::operation: the request, and how far it has come. It is taken from a pool and returns there.
 #pragma once
 
 #include "engine/linked_queue.hpp"
@@ -21,14 +21,14 @@ class issuing;
 class operation_pool;
 class placing;
 
-/// Whoever carries operations out.
+/// The interface of device_engine to its operations.
 class operation_owner {
 public:
-    /// On the poller's loop: the device has come to the operation's end; or never will, and `why` says so.
+    /// Called on the poller's loop when the device has reached the operation's end. With `why` it never will.
     virtual void came(operation_state& which, const failure* why) noexcept = 0;
-    /// The poller's loop is gone before.
+    /// Called instead when the poller's loop ends before.
     virtual void forsaken(operation_state& which) noexcept = 0;
-    /// On the issuing loop, as the operation has asked to be brought there; on the poller's; and where operations end.
+    /// Called on the working loop, on the poller's loop, and on the progress loop, after to_issue, to_poll or to_end was posted there.
     virtual void arrived_for_issue(operation_state& which) noexcept = 0;
     virtual void arrived_for_polling(operation_state& which) noexcept = 0;
     virtual void arrived_for_end(operation_state& which) noexcept = 0;
@@ -37,24 +37,25 @@ protected:
     ~operation_owner() = default;
 };
 
-/// Three references: the future's, the handle's, and its owner's, who gives it back when nothing uses the memory any more. The future may
-/// end earlier, by being cancelled or dropped.
+/// One call on devices. It has three references: the future's, the handle's and its engine's, which releases it when nothing uses the memory any more.
+/// The future may end earlier, when it is cancelled or dropped. `guard_` protects how far it is placed and its waiters; the members that are not private
+/// belong to the engine and are protected by the engine's guard.
 class [[gnu::visibility("hidden")]] operation_state final : public detail::future_state {
 public:
     device_request what;
     static constexpr duration first_patience = std::chrono::milliseconds(250);
 
     std::uint64_t sequence = 0;
-    std::uint64_t collective = 0;  // its number among those that all ranks take part in; 0: it is an exchange
+    std::uint64_t collective = 0;  // its number among the calls of all ranks; 0: an exchange or a shrink
     time_point issued{};
-    duration patience = first_patience;  // after it the other ranks are told what is waited for
+    duration patience = first_patience;  // after it this rank tells the other ranks in which collective it waits
     time_point deadline = no_deadline;
     links<operation_state> under_way, queued;  // of the owner's lists
     issuing* launcher = nullptr;
-    /// What is to be heard of its event, with the owner's guard: it is on its way to the poller; the poller will tell; it has told, and the
-    /// operation is on its way to its end.
+    /// The way of its event, with the owner's guard. `asking`: on its way to the poller. `watched`: the poller has it. `come`: the poller has reported it,
+    /// and the operation is on its way to its end.
     enum class news : std::uint8_t { none, asking, watched, come } heard = news::none;
-    const failure* fault = nullptr;  // what the poller has told: the device's
+    const failure* fault = nullptr;  // the device's, as the poller reported it
 
     void cancel() noexcept override;
     void abandon() noexcept override { cancel(); }
@@ -65,22 +66,22 @@ public:
     future<> ordered_on(const stream& which);
 
     // For the owner.
-    /// The device has been given it, and comes to `end` when it has done it; without a device it is done.
+    /// The operation is on the device, which reaches `end` when it is done. Without a device it is done.
     void placed(event end) noexcept;
     bool is_placed() const {
         const std::lock_guard lock(guard_);
         return over_ && !why_;
     }
-    /// When it is placed: false where there is no device to come to anything.
+    /// Returns, of a placed operation, whether it has an event; without a device it has none.
     bool has_event() const noexcept { return end_.valid(); }
-    /// Ends what has not ended: all three ways of waiting.
+    /// Ends all three completions that have not ended.
     void end(const failure* why) noexcept;
-    /// What the poller is to be given.
+    /// Makes the object that the poller watches.
     watched& arrival(std::uint32_t kind) { return arrival_.emplace(*this, end_, kind); }
     detail::runnable& to_issue() noexcept { return to_issue_; }
     detail::runnable& to_poll() noexcept { return to_poll_; }
     detail::runnable& to_end() noexcept { return to_end_; }
-    /// The owner has done with it. Lets the buffers go first.
+    /// Releases the owner's reference, after the buffers.
     void let_go() noexcept;
 
 private:
@@ -116,7 +117,7 @@ private:
     detail::callback<&operation_state::settle> to_end_{*this};
 };
 
-/// Shared by all who may give one back.
+/// The operations of an engine, used again. Shared with the operations, because a handle may outlive the engine. Any thread.
 class operation_pool final : public std::enable_shared_from_this<operation_pool> {
 public:
     operation_pool() = default;

@@ -1,4 +1,4 @@
-// Finds out, on an event loop, which events the device has come to. With nothing pending it asks nobody and sets no date.
+// Finds out, on an event loop, which events a device has reached. With nothing pending it asks nothing and sets no timer.
 #pragma once
 
 #include "gpu/driver_wakeup.hpp"
@@ -12,14 +12,15 @@
 
 namespace tutti::gpu {
 
-/// For watched: a number for work of one sort and size, never 0.
+/// Returns a number, never 0, for work of one sort and about one size, for `watched`.
 std::uint32_t kind_of(std::uint32_t sort, std::size_t bytes) noexcept;
 
-/// One for each loop and device, destroyed with the loop. Used on its loop only.
+/// One for each loop and device, a loop-local value that is destroyed with the loop, and used on its loop only. device_engine and arrival give it
+/// `watched` objects. It never waits for the device.
 ///
-/// Of each stream only the oldest event is asked for. A sweep asks for all streams, and tells nobody before it is over. How soon the next one
-/// comes, device_options say: *hot*, the loop tries again in each of its turns; *warm*, at dates that grow apart; *cold*, a host function
-/// behind the oldest events calls, and a date comes after all when it does not. Where time is virtual, and on a guest's loop, hot is warm.
+/// It asks the driver only for the oldest event of each stream. A sweep asks for all streams first and tells the waiters afterwards, since a waiter may
+/// add streams. device_options::polling says how soon the next sweep comes. *Hot*: in the loop's next turn. *Warm*: after intervals that grow. *Cold*: when
+/// a host function behind the oldest events calls, or after 10 ms in case it does not. In virtual time and on guest loops, hot is warm.
 class poller final : detail::poll_source {
 public:
     static poller& of(const std::shared_ptr<device_state>& device, event_loop& loop);
@@ -29,7 +30,7 @@ public:
     ~poller();
 
     void add(watched& who);
-    /// How many wait.
+    /// Returns the number of waiters.
     std::size_t pending() const noexcept { return pending_; }
 
 private:
@@ -44,7 +45,7 @@ private:
     void fail_all();
 
     bool hot(time_point now) const;
-    /// When the oldest event of a line will come, as far as it is known; no_deadline otherwise.
+    /// Returns when the oldest event of a line is expected; no_deadline when that is not known.
     time_point predicted(const stream_line& line) const;
     time_point next_date(time_point now);
     void ask_for_calls();
@@ -58,7 +59,7 @@ private:
     std::shared_ptr<device_state> device_;  // while anything is pending
     std::vector<stream_line> lines_;
     std::vector<watched*> came_, told_;
-    const failure* why_ = nullptr;  // with which all from came_well_ on end
+    const failure* why_ = nullptr;  // the failure of all waiters from came_well_ on
     std::size_t came_well_ = 0;
     std::size_t pending_ = 0;
     bool sweeping_ = false;
@@ -66,10 +67,10 @@ private:
     bool calls_wanted_ = false;
     time_point hot_until_{};
     time_point looked_{};  // the last sweep
-    time_point news_{};    // the last time something came, or was issued
+    time_point news_{};    // the last time at which an event came or a waiter was added
     time_point next_look_ = no_deadline;
     duration interval_;
-    std::array<duration, 256> usual_{};  // of each kind; 0: not known
+    std::array<duration, 256> usual_{};  // by kind: how long its work takes; 0: not known
     detail::callback<&poller::called> called_{*this};
     detail::callback<&poller::dated> dated_{*this};
     fine_timer timer_;

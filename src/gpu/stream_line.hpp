@@ -1,4 +1,4 @@
-// Those who wait for events of one stream, in the order in which the device comes to them.
+// The waiters for events of one stream, in the order in which the device reaches the events. Belongs to a poller.
 #pragma once
 
 #include "gpu/event_state.hpp"
@@ -18,16 +18,16 @@ public:
     watched& front() const noexcept { return *waiting_[first_]; }
 
     void add(watched& who);
-    /// Moves those whose events have come to `out`: one question when there are none, of the order of log(n) for n.
+    /// Moves the waiters whose events have come to `out`. It takes one query when none have come, about log(n) when n have.
     answer reap(std::vector<watched*>& out);
-    /// All of them.
+    /// Moves all waiters to `out`.
     void take(std::vector<watched*>& out);
 
     const std::uint64_t stream;
     time_point last_came{};
-    duration usual{};              // what events of no kind have taken; 0: not known
+    duration usual{};              // how long events without a kind take; 0: not known
     std::uint64_t called_for = 0;  // the ticket of the event behind which a host function was put
-    CUstream notifying = nullptr;  // where that was done
+    CUstream notifying = nullptr;  // the stream of that host function
 
 private:
     std::size_t count_ready(bool& broken) const;

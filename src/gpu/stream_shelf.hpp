@@ -1,4 +1,5 @@
-// Streams of the library's own that carry no work, only host functions which wait for others' events. Few, and kept.
+// The library's own streams for host functions. They carry no work, since a host function holds up the work behind it; they wait for events of other
+// streams.
 #pragma once
 
 #include "gpu/tables.hpp"
@@ -8,13 +9,13 @@
 
 namespace tutti::gpu {
 
-/// Used by any thread, with the device current.
+/// Belongs to its device_state. Used by any thread, with the device current.
 class stream_shelf {
 public:
-    static constexpr std::size_t at_most = 4;
+    static constexpr std::size_t at_most = 4;  // further streams are looked at every 10 ms when they are cold
 
     explicit stream_shelf(const driver_table& driver) noexcept : driver_(driver) {}
-    /// Null when all are taken, or none can be had.
+    /// Takes a stream; null when all are taken or none can be made.
     CUstream take();
     void give(CUstream which);
     void clear();

@@ -1,5 +1,5 @@
-// What may still be used by a call that has not returned, or by a function that has not been called, and perhaps never will: it is kept
-// here instead of being freed. The only such place, so that a debugger finds all of it, and who looks for leaks finds none.
+// Memory that is leaked on purpose: a call that has not returned, or a host function that has not been called, may still use it, and perhaps never ends.
+// All such memory is kept here, so a debugger finds it and leak checkers report none of it.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,11 @@
 
 namespace tutti::gpu::stuck {
 
-/// From any thread. For ever, unless it is let go.
+/// Keeps `what` for ever, or until it is let go. From any thread.
 void keep(std::shared_ptr<const void> what);
-/// It will not be used any more after all.
+/// Releases `what`, because it is not used any more after all.
 void let_go(const void* what);
-/// How many things are kept.
+/// Returns the number of things that are kept.
 std::size_t count();
 
 }  // namespace tutti::gpu::stuck

@@ -1,12 +1,12 @@
-// What is called in the CUDA driver and in NCCL, by name, once: the tables are made of these lists, and filled by them.
+// The functions of the CUDA driver and of NCCL that Tutti calls. The members of the tables, and the code that fills them, are made of these lists.
 //
-// cuda.h gives newer functions their old names by macros (cuMemAlloc is cuMemAlloc_v2); the lists say the old ones, and what is made
-// of them, members and text, has the new.
+// Macros of cuda.h replace old names of functions by new ones (cuMemAlloc by cuMemAlloc_v2). The lists have the old names; members and text have the
+// new ones.
 #pragma once
 
 // clang-format off
 
-/// Without these the driver is of no use.
+/// A driver without one of these is refused.
 #define TUTTI_DRIVER_SYMBOLS(X) \
     X(cuInit) X(cuDriverGetVersion) X(cuGetErrorName) X(cuGetErrorString) \
     X(cuDeviceGetCount) X(cuDeviceGet) X(cuDeviceGetAttribute) X(cuDeviceGetName) X(cuDeviceGetUuid) X(cuDeviceGetPCIBusId) \
@@ -23,7 +23,7 @@
     X(cuMemAllocAsync) X(cuMemFreeAsync) X(cuStreamWriteValue32) \
     X(cuModuleLoadData) X(cuModuleUnload) X(cuModuleGetFunction) X(cuLaunchKernel)
 
-/// Without these NCCL is of no use.
+/// A library without one of these is refused.
 #define TUTTI_NCCL_SYMBOLS(X) \
     X(ncclGetVersion) X(ncclGetUniqueId) X(ncclGetErrorString) X(ncclGetLastError) \
     X(ncclCommInitRankConfig) X(ncclCommFinalize) X(ncclCommDestroy) X(ncclCommAbort) X(ncclCommGetAsyncError) \

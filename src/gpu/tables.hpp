@@ -1,5 +1,4 @@
-// The CUDA driver and NCCL as tables of functions, so that one program runs where they are and where they are not, and tests can fill
-// the tables themselves.
+// The CUDA driver and NCCL as tables of functions. So one program runs with them and without them, and tests can fill the tables themselves.
 #pragma once
 
 #include "gpu/symbols.hpp"

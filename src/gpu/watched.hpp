@@ -1,4 +1,4 @@
-// Somebody who is told when the device has come to an event.
+// The interface through which a poller reports that the device has reached an event.
 #pragma once
 
 #include <tutti/error.hpp>
@@ -9,23 +9,23 @@
 
 namespace tutti::gpu {
 
-/// Given to a poller it stays alive until it is told.
+/// A waiter for one event: an arrival, or an operation of a device_engine. Its owner keeps it alive until the poller has called `came` or `forsaken`.
 class watched {
 public:
-    /// Of work of one kind the poller learns how long it takes, and of a stream's events of kind 0, which is none. `kind_of` makes numbers.
+    /// `kind` comes from `kind_of`: the poller learns how long work of each kind takes, and for kind 0, which is none, how long each stream takes.
     explicit watched(event what, std::uint32_t kind = 0) noexcept : what_(std::move(what)), kind_(kind) {}
 
     const event& what() const noexcept { return what_; }
     std::uint32_t kind() const noexcept { return kind_; }
-    /// When the poller was given it.
+    /// Returns when it was given to the poller.
     time_point issued() const noexcept { return issued_; }
     void issue(time_point now) noexcept { issued_ = now; }
 
-    /// Who has been told holds the device no longer.
+    /// Releases the event, and with it the device, before `came` is called.
     void let_go() noexcept { what_ = event(); }
-    /// On the poller's loop, once, behind the sweep. `why` is null when the device has come there.
+    /// Called on the poller's loop, once, after the sweep. `why` is null when the device has reached the event.
     virtual void came(const failure* why) noexcept = 0;
-    /// Instead of that: the loop ends first. What the device may still use stays as it is.
+    /// Called instead when the loop ends first. The memory that the device may still use must be kept.
     virtual void forsaken() noexcept = 0;
 
 protected:

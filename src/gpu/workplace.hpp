@@ -1,4 +1,4 @@
-// A loop to work on beside others: with a thread of its own, which begins when it is first needed, or one that somebody else runs.
+// A loop with a thread of its own, which begins when it is first needed, or a loop that was given.
 #pragma once
 
 #include <tutti/event_loop.hpp>
@@ -13,7 +13,7 @@ namespace tutti::gpu {
 
 class workplace {
 public:
-    /// Null: it has a thread of its own.
+    /// Null: a thread of its own.
     explicit workplace(event_loop* given) noexcept : given_(given) {}
     workplace(const workplace&) = delete;
     workplace& operator=(const workplace&) = delete;
@@ -23,10 +23,10 @@ public:
     event_loop& loop();
     bool has_thread() const noexcept { return given_ == nullptr; }
 
-    /// Ends the thread: waits for what it does now, at most so long. False when it is still at it: the thread is left alone, and its loop
-    /// with it. On that thread itself it does not wait. What is posted later never runs.
+    /// Ends the thread. Waits for its current work, at most for `patience`; called on that thread it does not wait. Returns false when the work goes on;
+    /// then the thread and its loop are left alone. Work that is posted later never runs.
     bool stop(duration patience);
-    /// The same where its work stops the loop.
+    /// Waits in the same way for a thread whose own work stops the loop.
     bool await_end(duration patience);
 
 private:
