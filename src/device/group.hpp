@@ -1,5 +1,5 @@
-// What stands behind a gpu::communicator: the ranks, as a communicator of the host's, and the engine that works on their devices. What
-// fails in one fails in both.
+// The inside of a gpu::communicator: the ranks, as a sibling communicator of hosts, and the engine that works on this rank's device. A failure of one is a
+// failure of both.
 #pragma once
 
 #include "device/join.hpp"
@@ -33,12 +33,12 @@ public:
     }
     device_group(const device_group&) = delete;
     device_group& operator=(const device_group&) = delete;
-    /// Whatever is pending ends with error::closed.
+    /// Pending calls end with error::closed.
     ~device_group();
 
     rank me() const noexcept { return child->rank(); }
     int size() const noexcept { return child->size(); }
-    /// As gpu::communicator's, of buffers that have been checked before, and after an event. `options.after` is not looked at.
+    /// As gpu::communicator::all_reduce, of checked buffers and after an event. `options.after` is ignored.
     operation all_reduce(std::span<const device_span> list, reduction op, event after, const call_options& options);
 
     const std::shared_ptr<rank_access> ranks = std::make_shared<rank_access>();
@@ -50,7 +50,7 @@ public:
     std::shared_ptr<device_engine> engine;
     tutti::detail::list_check lists;
     std::uint8_t divides = 0;       // NCCL makes communicators of this one, on all ranks
-    // By who was left out: how often the others have met. Whoever tries again meets those who try for the first time.
+    // From the ranks that a shrink left out to the number of such shrinks, so that a rank that tries again meets ranks that try for the first time.
     const std::shared_ptr<std::map<std::vector<rank>, int>> shrunk = std::make_shared<std::map<std::vector<rank>, int>>();
     std::shared_ptr<void> barrier;  // a byte on the device, where NCCL is used
 };

@@ -38,9 +38,9 @@ task<std::unique_ptr<gpu::communicator>> join_as(std::unique_ptr<communicator> r
 
 /// The ranks of `parent`, which goes on beside. Its place among the parent's children is taken when this returns.
 task<std::unique_ptr<gpu::communicator>> join_devices(communicator& parent, device_joining how);
-/// Those who give the same color.
+/// Makes one of the ranks that give the same color.
 task<std::unique_ptr<gpu::communicator>> split_devices(gpu::device_group& parent, int color, int key);
-/// All but these, which are in order.
+/// Makes one of all ranks but `without`, which must be sorted.
 task<std::unique_ptr<gpu::communicator>> shrink_devices(gpu::device_group& parent, std::vector<rank> without);
 
 }  // namespace tutti::detail

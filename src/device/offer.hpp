@@ -1,4 +1,4 @@
-// What a rank tells the others of its device before they join, and what follows from all of it together.
+// A rank's description of its device, which it sends to the other ranks before they join, and the choice of the engine from all offers.
 #pragma once
 
 #include <tutti/gpu/communicator.hpp>
@@ -15,12 +15,12 @@ namespace tutti::gpu {
 struct device_offer {
     static constexpr std::size_t bytes = 1024;  // written
 
-    std::string no_device, no_nccl;  // why not; empty: there is one
+    std::string no_device, no_nccl;  // the reason for which there is none; empty: there is one
     engine_kind wanted = engine_kind::automatic;
     std::uint64_t chunk_bytes = 0;
     int window = group_options().window;
     std::string uuid;
-    std::string host;    // as NCCL tells hosts apart
+    std::string host;    // the name by which NCCL tells hosts apart
     std::string chosen;  // what decided which device it is: "LOCAL_RANK=1, CUDA_VISIBLE_DEVICES=0"
     int ordinal = 0;
     int nccl_version = 0;
@@ -34,16 +34,16 @@ struct device_offer {
 std::string nccl_host(int host);
 std::string device_choice();
 
-/// How the ranks' operations are carried out: never engine_kind::automatic.
+/// The engine of a device communicator; `kind` is never engine_kind::automatic.
 struct engine_choice {
     engine_choice() = default;  // g++ 12 destroys aggregates twice in a co_await
 
     engine_kind kind = engine_kind::nccl;
-    std::string why;    // where that is not what they would rather have
-    bool told = false;  // nobody has asked for it
+    std::string why;    // the reason, if the ranks would prefer another engine
+    bool told = false;  // no rank has asked for it
     std::size_t chunk_bytes = 0;
 };
-/// The same answer on all ranks, and the same failure.
+/// Chooses the engine from the offers of all ranks. All ranks get the same answer or the same failure.
 result<engine_choice> choose_engine(const std::vector<device_offer>& all);
 
 }  // namespace tutti::gpu

@@ -1,4 +1,4 @@
-// What a reducer on devices is given: as the host names it, and whether it can be averaged where it is.
+// The parameters of a reducer on devices: their translation to the host's types, and their checks.
 #pragma once
 
 #include "device/group.hpp"
@@ -13,7 +13,7 @@ namespace tutti::gpu {
 
 /// Throws for types that only devices have.
 std::vector<tutti::parameter> on_the_host(std::span<const parameter> parameters);
-/// Throws for what cannot be done here.
+/// Throws for parameters that this group cannot average.
 void check_parameters(device_group& of, std::span<const tutti::parameter> parameters, reduce_op op);
 
 }  // namespace tutti::gpu

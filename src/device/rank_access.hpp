@@ -1,4 +1,4 @@
-// How an engine reaches the other ranks, until the communicator of the host's is gone.
+// How an engine reaches the other ranks, until their sibling communicator is gone.
 #pragma once
 
 #include "device/join.hpp"
@@ -12,14 +12,15 @@
 
 namespace tutti::gpu {
 
-/// Any thread.
+/// Shared by a device_group, its engine and its staged_carrier. Any thread may use it. Destroying the communicator waits for a call that is inside, and
+/// for nothing more.
 class rank_access {
 public:
     void open(tutti::communicator& to) {
         const std::lock_guard lock(guard_);
         to_ = &to;
     }
-    /// When it returns nobody is inside.
+    /// When it returns no call is inside, and none enters any more.
     void shut() {
         const std::lock_guard lock(guard_);
         to_ = nullptr;
@@ -28,7 +29,7 @@ public:
         const std::lock_guard lock(guard_);
         if (to_) tutti::detail::inside_of::get(*to_).engine().fail_and_tell(why);
     }
-    /// That this rank waits in a collective on its device. On the loop, where groups end.
+    /// Tells the other ranks that this rank waits in a collective on its device. On the progress loop, where groups end, so the group lives meanwhile.
     void ask(std::uint64_t number, const descriptor& what) {
         tutti::detail::group* to = nullptr;
         {
@@ -37,7 +38,7 @@ public:
         }
         if (to) to->say_waiting_on_device(number, what);
     }
-    /// What `issue` starts on the ranks' communicator; nothing when it is gone.
+    /// Returns the result of `issue`, called with the lock held on the communicator; nothing when that is gone.
     template <class Issue>
     auto call(Issue issue) -> std::optional<decltype(issue(std::declval<tutti::communicator&>()))> {
         const std::lock_guard lock(guard_);

@@ -1,8 +1,10 @@
-// Carries operations out through the host: chunks are copied from the device, go through a collective of the host's, and are copied back; of
-// a rank without a device they are the host's from the start.
+// Carries operations out through the host. Each chunk is copied from the device, goes through a collective of the host, and is copied back. A rank
+// without a device uses its host memory directly and leaves out the copies.
 //
-// Three tasks work on the working loop, each behind the one before it, over a ring of slots. All ranks cut operations in the same places, so
-// the host's collectives are called in the same order everywhere.
+// Three tasks on the working loop follow each other over a ring of slots in pinned memory. `copy_out` cuts operations into chunks and enqueues the copies
+// from the device. `call` waits for each copy and calls the host's collective. `copy_in` waits for the collective and enqueues the copy back. All
+// ranks cut operations in the same places, so they call the host's collectives in the same order. Unlike nccl_carrier it occupies no kernel of the
+// device, and several operations are under way at once if no one writes memory that another uses.
 #pragma once
 
 #include "device/rank_access.hpp"
@@ -23,7 +25,7 @@ namespace tutti::gpu {
 
 class staged_carrier final : public carrier {
 public:
-    /// The engine outlives it.
+    /// The engine must outlive it.
     staged_carrier(device_engine& engine, std::shared_ptr<rank_access> ranks, staging with);
 
     std::optional<std::string> cannot(const device_request& what) const override;
@@ -42,14 +44,14 @@ private:
         staged_chunk chunk;
         event ready;      // the memory may be used by the host
         future<> done;    // the host's collective
-        event copied_in;  // of the chunk that was here last
+        event copied_in;  // behind the copy back of the chunk that was here before
     };
 
     // The three tasks.
     task<> copy_out();
     task<> call();
     task<> copy_in();
-    /// Someone has gone on. Whoever waits looks again whether it was for them.
+    /// Wakes all tasks after one has gone on; each checks again whether it may.
     void go_on() noexcept { moved_.notify_all(); }
 
     bool flows(const device_request& what) const noexcept;
@@ -61,7 +63,7 @@ private:
     bool enqueue(operation_state& which);
     slot& at(std::uint64_t number) noexcept { return slots_[static_cast<std::size_t>(number % slots_.size())]; }
 
-    // What does not go in chunks (staged_exchange.cpp).
+    // Calls that do not go in chunks (staged_exchange.cpp).
     struct message {
         const request_part& part;
         message_tag tag;
@@ -88,7 +90,7 @@ private:
     std::vector<operation_state*> flowing_;  // begun and not yet placed, where they go in chunks
     std::vector<slot> slots_;
     std::uint64_t filled_ = 0, called_ = 0, emptied_ = 0;  // chunks, each counted by its task
-    event last_in_;                                        // behind all that has been copied to the device
+    event last_in_;                                        // behind the last copy to the device
     condition moved_;
     std::shared_ptr<void> room_;  // for messages, where the slots are too small
     std::size_t room_bytes_ = 0;

@@ -1,5 +1,5 @@
-// Which part of an operation goes through the host as one piece, where its bytes lie there, and the host's collective for it. Pure
-// arithmetic, the same cuts on all ranks.
+// A chunk is the part of an operation that goes through the host as one piece: which bytes it has, where they lie there, and the host's collective for
+// it. Pure arithmetic, so all ranks cut alike.
 #pragma once
 
 #include "gpu/device_request.hpp"
@@ -18,7 +18,7 @@ struct staged_piece {
     std::size_t bytes = 0;
 };
 
-/// Kept and filled again, so that it allocates at first only.
+/// A chunk is kept and filled again, so it allocates only at first.
 struct staged_chunk {
     std::vector<staged_piece> out, in;  // copied to the slot before, and from it afterwards
     const_buffer from;                  // of the collective
@@ -26,7 +26,7 @@ struct staged_chunk {
     std::vector<buffer> list;  // instead
 };
 
-/// An operation's elements as they are cut. What has no type of the host's is cut between bytes.
+/// How an operation's elements are cut. Elements without a type of the host are cut between bytes.
 struct staged_shape {
     data_type type = data_type::u8;
     std::size_t opaque_bytes = 0;
@@ -35,7 +35,7 @@ struct staged_shape {
     std::size_t chunk = 1;  // elements of one rank's part that go together
 };
 staged_shape shape_of(const device_request& what, int size, std::size_t chunk_bytes) noexcept;
-/// How many parts of ranks lie in a slot beside each other.
+/// Returns how many ranks' parts lie beside each other in a slot.
 std::size_t blocks_of(device_collective kind, int size) noexcept;
 
 /// Whose memory it is about.
@@ -52,7 +52,7 @@ void lay_out(const device_request& what, const staged_shape& shape, const staged
 /// Starts the host's collective.
 future<> start(tutti::communicator& ranks, const device_request& what, const staged_chunk& chunk, tutti::call_options options);
 
-/// Whether one must not begin before the other is done: one writes what the other uses.
+/// Returns whether one writes memory that the other uses, so that the later one must wait for the earlier one.
 bool in_each_others_way(const device_request& one, const device_request& other, rank me, int size) noexcept;
 
 }  // namespace tutti::gpu

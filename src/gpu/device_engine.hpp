@@ -35,15 +35,17 @@ namespace tutti::gpu {
 struct device_engine_settings {
     std::string name;  // of the communicator, for messages
     int me = 0, size = 1;
-    duration operation{};                                       // a deadline, where the call names none
+    duration operation{};                                       // the deadline of calls that name none
     std::size_t pending_limit = 1 << 20;                        // operations under way
-    duration stuck = std::chrono::seconds(30);                  // for ending, before it is given up
-    duration lost_link{};                                       // in which the ranks' communicator finds out who has died
-    std::function<void(const report&)> tell;                    // the other ranks, of what has failed here; from any thread
-    std::function<void(std::uint64_t, const descriptor&)> ask;  // whether they call the same; on the progress loop
+    duration stuck = std::chrono::seconds(30);                  // after it the end of the carrier is given up
+    duration lost_link{};                                       // within it the sibling communicator finds a dead rank
+    std::function<void(const report&)> tell;                    // tells the other ranks of a failure here; from any thread
+    std::function<void(std::uint64_t, const descriptor&)> ask;  // asks the other ranks whether they call the same; on the progress loop
 };
 
-/// Every public function may be called from any thread, but those for the carrier.
+/// One for each rank of a gpu::communicator, owned by its device_group. `guard_` protects the list of operations, the failure and the end. Public
+/// functions may be called from any thread, but those for the carrier. It never blocks, never calls NCCL itself, and frees no user's buffer with the
+/// guard held.
 class device_engine final : operation_owner, public std::enable_shared_from_this<device_engine> {
 public:
     static constexpr std::size_t remembered = 64;  // collectives that `compare` can look back on
@@ -51,12 +53,12 @@ public:
     /// Must be made shared. `card` is null for a rank without a device. `progress` may end before the engine.
     device_engine(std::shared_ptr<device_state> card, event_loop& progress, device_engine_settings how);
     ~device_engine();
-    /// Before everything else.
+    /// Must be called before everything else.
     void carried_by(std::unique_ptr<carrier> who) { carrier_ = std::move(who); }
 
-    /// On the progress loop, before `start`: from now on its end is noticed.
+    /// Called on the progress loop, before `start`: makes the engine notice the end of that loop.
     void attach();
-    /// Ends when the carrier has begun. From then on, until close has ended or the failure has been dealt with, the engine keeps itself.
+    /// Begins the carrier; the future ends when it has begun. From then on the engine keeps itself until it has closed, or has dealt with its failure.
     future<> start(duration within);
 
     /// An empty one, to be filled in and issued.
@@ -68,13 +70,14 @@ public:
     /// Ends all operations with this failure, and tells the other ranks. The first cause stays.
     void fail(report why) noexcept;
     std::optional<report> failed() const;
-    /// Ends when nothing is under way; or when it has failed and the failure has been dealt with, as well as that can be done. What is under
-    /// way after `limit` is such a failure.
+    /// The future ends when nothing is under way, or when the engine has failed and has dealt with the failure as far as it can. Operations that
+    /// are under way after `limit` are such a failure.
     future<> idle(time_point limit);
-    /// Nothing more is called. When nothing is under way it gives everything back, or fails when that takes too long.
+    /// Accepts no more calls. When nothing is under way, the carrier gives everything back; if that takes too long, the engine fails.
     future<> close();
 
-    /// On the progress loop: that rank waits in this collective. Fails when this rank has called another one, or never will.
+    /// Called on the progress loop when rank `who` waits in its collective `number`. Fails the engine if this rank has called a different one with
+    /// that number, or has closed without calling it.
     void compare(rank who, std::uint64_t number, const descriptor& theirs) noexcept;
 
     std::string words() const { return carrier_->words(); }

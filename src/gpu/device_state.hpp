@@ -27,7 +27,7 @@ struct device_places {
 
 class [[gnu::visibility("hidden")]] device_state final : public std::enable_shared_from_this<device_state> {
 public:
-    /// The table outlives it.
+    /// Opens a device. The table must outlive the state.
     static result<std::shared_ptr<device_state>> open(const driver_table& driver, int ordinal, device_options options,
                                                       device_places places);
     device_state(const device_state&) = delete;

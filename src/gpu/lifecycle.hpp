@@ -24,20 +24,20 @@ public:
     lifecycle(event_loop* given, duration patience, std::string whose);
     ~lifecycle();
 
-    /// From any thread. The future ends when the call has returned; cancelled or dropped it ends at once, and the call is made all the same.
+    /// Makes a call, from any thread. The future ends when the call has returned. If it is cancelled or dropped it ends at once, and the call is
+    /// made all the same.
     future<> run(std::string what, std::function<result<>()> call);
-    /// The same when nobody waits. Work for a device needs not hold it: what ends the device comes behind it.
+    /// Makes a call for which no caller waits. It need not hold the device, because the work that ends the device comes behind it.
     void later(std::string what, std::function<void()> call);
 
-    /// At once, on a thread of its own, or on the loop that was given: the calls before it may be waiting for what it ends. It holds what it
-    /// needs.
+    /// Makes a call at once, on a thread of its own, or on the loop that was given. The call must hold everything that it needs.
     void beside(std::string what, std::function<void()> call);
 
-    /// The call that is stuck, in words.
+    /// Returns the failure that names the stuck call, if there is one.
     std::optional<failure> stuck() const;
 
-    /// Does what is still to be done, ends with `last`, and takes nothing more. Waits for that, unless this thread runs an event loop, and
-    /// at most as long as one call may take. False when it is stuck: then `last` has not been done.
+    /// Makes the remaining calls, ends with `last`, and accepts nothing more. Waits for that at most as long as one call may take, and not at all
+    /// if this thread runs an event loop. Returns false when a call is stuck; then `last` was not called.
     bool finish(std::function<void()> last);
 
 private:

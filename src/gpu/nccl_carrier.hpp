@@ -21,7 +21,7 @@ namespace tutti::gpu {
 
 class nccl_carrier final : public carrier, issuing {
 public:
-    /// The table and the engine outlive it.
+    /// The table and the engine must outlive it.
     nccl_carrier(device_engine& engine, const nccl_table& nccl, stream over, nccl_abilities has);
 
     /// Sets the id by which the ranks meet, before the engine's start.

@@ -1,4 +1,5 @@
-// combine(), merge(), divide() and scale() for one instruction set; kernel.cpp compiles this file once for each and chooses at run time.
+// combine(), merge(), divide() and scale() for one instruction set. kernel.cpp compiles this file once for each set, and chooses one at run time.
+// visit.hpp leads from operator and type to a template; a block is walked in vectors, with partial vectors at both ends.
 #if defined(TUTTI_REDUCE_BLOCK_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef TUTTI_REDUCE_BLOCK_INL_HPP
 #undef TUTTI_REDUCE_BLOCK_INL_HPP
@@ -135,7 +136,7 @@ struct quotient_step {
     }
 };
 
-/// How many elements stand before the first vector boundary, for blocks long enough: stores that cross cache lines cost up to a tenth.
+/// Returns how many elements lie before the first vector boundary, 0 for short blocks. Stores that cross cache lines cost up to a tenth of the time.
 template <class T>
 HWY_INLINE std::size_t unaligned_head(const void* written, std::size_t count, std::size_t lanes) {
     const std::size_t past = reinterpret_cast<std::uintptr_t>(written) % (lanes * sizeof(T)) / sizeof(T);
@@ -186,7 +187,8 @@ struct combine_block {
 
 inline constexpr std::size_t cache_line = 64;
 
-/// A bit for `own`, and one for each of `also`: whether it is written past the caches.
+/// Returns a bit for `own` and one for each of `also`, set if it is written past the caches. Streaming stores need alignment, and must not evict a block
+/// that is read as one of `others`.
 template <class S>
 HWY_INLINE std::uint64_t past_caches_of(const merging& what, std::size_t begin, std::size_t lanes) {
     if (!what.past_caches) return 0;
@@ -202,8 +204,8 @@ HWY_INLINE std::uint64_t past_caches_of(const merging& what, std::size_t begin, 
     return found;
 }
 
-/// Elements [begin, end) or nearly all of them, four vectors at a time: a sum stays in registers from its first operand to its last store.
-/// The end of what was done.
+/// Merges elements from `begin` on, four vectors at a time, and returns where it stopped before `end`. A sum stays in registers from its first operand to
+/// its last store.
 template <reduce_op Op, class T>
 HWY_INLINE std::size_t merge_vectors(const merging& what, std::size_t begin, std::size_t end) {
     using S = stored<T>;

@@ -1,4 +1,4 @@
-// What changes nothing: the result of combining no elements at all.
+// The identity of an operator: the result of combining no elements.
 #pragma once
 
 #include <tutti/reduction.hpp>

@@ -1,4 +1,6 @@
-// Arithmetic on blocks: two or more become one, or one is scaled. SIMD chosen at run time; results do not depend on which.
+// Arithmetic on blocks: two or more are combined, or one is scaled. Highway chooses the instruction set at run time. Every set gives the bits of the
+// definition in scalar.hpp: each operation is rounded to nearest even by itself, f16 and bf16 are computed in float and rounded once, and a NaN result is
+// canonical. The engine calls it on its loops and on caller's threads; nothing here has state.
 #pragma once
 
 #include "reduce/merging.hpp"
@@ -14,9 +16,8 @@ namespace tutti {
 /// custom_op throws.
 void combine(const reduction& op, data_type type, void* target, const void* first, const void* second, std::size_t count);
 
-/// own[i] = (first[i] op others[0][i]) op others[1][i] and so on, and the same into each of `also`: the bits that combine() makes one after
-/// the other, in one pass over memory. For all operators but custom ones: these give the same bits whichever operand comes first, so it does
-/// not matter that `first` does.
+/// own[i] = (first[i] op others[0][i]) op others[1][i] and so on, and the same into each of `also`. One pass over memory makes the bits of as many calls
+/// of combine(). Not for custom operators. The others give the same bits whichever operand comes first, so any part may be `first`.
 void merge(const reduction& op, data_type type, const merging& what, std::size_t count) noexcept;
 
 /// data[i] = data[i] / divisor: the end of an `avg`. Floating types round once (f16 and bf16 through float); integers truncate towards zero.

@@ -1,4 +1,4 @@
-// What several blocks become, and where that goes.
+// The operands and the targets of merge().
 #pragma once
 
 #include <tutti/types.hpp>
@@ -17,11 +17,11 @@ struct merging {
     std::span<const std::byte* const> others;
     std::byte* own = nullptr;
     std::span<std::byte* const> also;
-    /// Nobody reads what is written soon, but where one of `others` is.
+    /// The results are not read soon, so they may be written past the caches, but not over one of `others`.
     bool past_caches = false;
 };
 
-/// Elements [done, end), by `combine(own, first, other, elements)`: in pieces that do not leave the first cache until they are copied.
+/// Merges elements [done, end) by `combine(own, first, other, elements)`, in pieces that stay in the first-level cache until they are copied.
 template <class Combine>
 void merge_in_pieces(const merging& what, std::size_t element, std::size_t done, std::size_t end, Combine&& combine) {
     constexpr std::size_t piece_bytes = 4096;

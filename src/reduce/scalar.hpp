@@ -1,4 +1,4 @@
-// What the arithmetic means, element by element: the readable definition. Every vector path equals it bit for bit.
+// The definition of the arithmetic, element by element. Every vector path equals it bit for bit.
 #pragma once
 
 #include <tutti/types.hpp>

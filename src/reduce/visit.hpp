@@ -42,7 +42,7 @@ void visit(data_type type, Work&& work) {
     }
 }
 
-/// The same for the floating and integer types only.
+/// Visits the floating and integer types only.
 template <class Work>
 void visit_numbers(data_type type, Work&& work) {
     visit(type, [&]<class T> {
@@ -50,7 +50,7 @@ void visit_numbers(data_type type, Work&& work) {
     });
 }
 
-/// The same for the types for which `Op` is defined.
+/// Visits the types for which `Op` is defined.
 template <reduce_op Op, class Work>
 void visit_defined(data_type type, Work&& work) {
     visit(type, [&]<class T> {
@@ -58,7 +58,7 @@ void visit_defined(data_type type, Work&& work) {
     });
 }
 
-/// The same with the operator as first template argument; `avg` and `premul` arrive as `sum`, `custom` does not arrive.
+/// Visits with the operator as first template argument. `avg` and `premul` become `sum`; `custom` is not visited.
 template <class Work>
 void visit(reduce_op op, data_type type, Work&& work) {
     const auto with = [&]<reduce_op Op> { visit_defined<Op>(type, [&]<class T> { work.template operator()<Op, T>(); }); };
