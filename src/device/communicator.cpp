@@ -1,4 +1,4 @@
-// Calls on devices: arguments are checked, the event to come after is recorded, and the engine gets the request.
+// Calls on devices: checks arguments, records the event after which a call begins, and gives the engine the request.
 #include "validation/arguments.hpp"
 #include "device/group.hpp"
 #include "device/join.hpp"
@@ -47,7 +47,7 @@ complaint check_types(const const_device_span& from, const const_device_span& to
     return check_same_type(plain(from), plain(to));
 }
 
-/// A request's shape: what one rank's part is.
+/// The part of one rank in a request.
 device_request& begin(operation_state& which, device_collective kind, const const_device_span& from, const const_device_span& to,
                       std::size_t count) {
     device_request& what = which.what;
@@ -257,7 +257,7 @@ operation communicator::scatter(const const_device_span& from, const device_span
     return issue(*group_, which, options, std::move(wrong));
 }
 
-/// NCCL drops what has no elements, so one byte is reduced.
+/// NCCL drops calls without elements, so one byte is reduced.
 operation communicator::barrier(call_options options) {
     operation_state& which = group_->engine->take();
     const device_span byte(group_->barrier.get(), 1, device_type::u8, group_->barrier);

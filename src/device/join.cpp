@@ -34,7 +34,7 @@ bool shares_devices(int version) {
     return version >= first_that_shares_devices && told && std::strcmp(told, "1") == 0;
 }
 
-/// Never empty: that would say that nothing is wrong.
+/// Never empty, because an empty text says that nothing is wrong.
 std::string words_of(const failure& why) { return why.details().cause.empty() ? why.code().message() : why.details().cause; }
 
 gpu::device_offer offer_of(const device_joining& how, int host) {
@@ -117,7 +117,7 @@ std::shared_ptr<gpu::device_engine> make_engine(gpu::device_group& of) {
     return std::make_shared<gpu::device_engine>(of.card ? of.card->inner() : nullptr, of.inside.context().loop(), std::move(how));
 }
 
-/// What a device gives for a communicator.
+/// The streams and the memory that a communicator needs on its device.
 struct equipment {
     std::optional<gpu::stream> over;  // of operations, or of what is copied to the device
     std::optional<gpu::stream> out;   // of what is copied to the host
@@ -141,7 +141,7 @@ result<> equip(const gpu::device& card, std::size_t pinned, equipment& with) {
     return {};
 }
 
-/// The other ranks would wait for this one.
+/// Tells the other ranks of a failure here, because they would wait for this rank.
 [[noreturn]] void refuse(communicator& child, report why) {
     why.root = child.rank();
     why.cause = fmt::format("rank {}: {}", child.rank(), why.cause);
@@ -170,7 +170,7 @@ task<std::shared_ptr<equipment>> equip(communicator& child, gpu::device card, st
     co_return with;
 }
 
-/// Rank 0 has it made and gives it to all, or tells them why not.
+/// Rank 0 has the id made and broadcasts it, or the reason for which there is none.
 task<ncclUniqueId> unique_id(gpu::device_group& of) {
     auto mine = std::make_shared<ncclUniqueId>();
     if (of.me() == 0) {

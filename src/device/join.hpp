@@ -33,10 +33,10 @@ struct device_joining {
     }
 };
 
-/// Ranks who have nothing else to do with each other, with their devices.
+/// Makes a device communicator of `ranks`, which it takes.
 task<std::unique_ptr<gpu::communicator>> join_as(std::unique_ptr<communicator> ranks, device_joining how);
 
-/// The ranks of `parent`, which goes on beside. Its place among the parent's children is taken when this returns.
+/// Makes one of the ranks of `parent`, which stays usable. Its place among the parent's children is taken when this returns.
 task<std::unique_ptr<gpu::communicator>> join_devices(communicator& parent, device_joining how);
 /// Makes one of the ranks that give the same color.
 task<std::unique_ptr<gpu::communicator>> split_devices(gpu::device_group& parent, int color, int key);

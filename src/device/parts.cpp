@@ -1,4 +1,4 @@
-// Device groups made of others: parts of their ranks, and all but some. NCCL makes their communicators where it can, else they meet anew.
+// Device groups made of others, by split and shrink. NCCL makes their communicators where it can; otherwise the ranks meet anew by an id.
 #include "communicator/sibling.hpp"
 #include "device/group.hpp"
 #include "device/join.hpp"
@@ -57,7 +57,7 @@ task<made_communicator> join_rest(std::shared_ptr<context_state> context, member
 
 }  // namespace
 
-/// A color below 0 is none of NCCL's, so those ranks meet anew.
+/// NCCL has no colors below 0, so these ranks meet anew.
 task<made_communicator> split_devices(gpu::device_group& parent, int color, int key) {
     device_joining how = how_in(parent);
     if (parent.divides != 0) {

@@ -13,7 +13,7 @@
 namespace tutti::gpu {
 namespace {
 
-constexpr std::uint32_t sort_of_copies = 32;  // for the poller; operations have smaller ones
+constexpr std::uint32_t sort_of_copies = 32;  // for kind_of; the numbers of collectives are smaller
 
 }  // namespace
 
@@ -62,7 +62,7 @@ void staged_carrier::finish() noexcept {
     engine_.ended();
 }
 
-/// The host lets go of the memory when the futures are dropped. The device may be copying for a while.
+/// The host releases the memory when the futures are dropped. The device may still be copying, so the lifecycle waits for both streams.
 void staged_carrier::give_up() noexcept {
     work_.reset();
     for (slot& each : slots_) each.done = {};
@@ -83,14 +83,14 @@ bool staged_carrier::flows(const device_request& what) const noexcept {
     return what.kind != device_collective::barrier && what.kind != device_collective::exchange && what.total() != 0;
 }
 
-/// Until what it needs has been copied back by those before it.
+/// Returns whether an earlier operation must first copy back memory that this one needs.
 bool staged_carrier::is_held_up(const operation_state& which) const noexcept {
     return std::any_of(flowing_.begin(), flowing_.end(), [&](const operation_state* each) {
         return in_each_others_way(each->what, which.what, engine_.how().me, engine_.how().size);
     });
 }
 
-/// What is read is behind the caller's stream, and behind what operations before have copied back.
+/// Reads wait for the caller's event, and for the copies back of earlier operations.
 result<> staged_carrier::begin_after(const operation_state& which) {
     if (on_host()) return {};
     if (last_in_.valid())
@@ -98,7 +98,8 @@ result<> staged_carrier::begin_after(const operation_state& which) {
     return which.what.after.valid() ? with_.out->wait(which.what.after) : result<>();
 }
 
-/// What is written, too; where something was read before, it is already. Not earlier: what others copy back must not wait for it.
+/// Writes wait for the caller's event, too; after a read they have already done so. Not earlier, because the copies back of other operations must not wait
+/// for it.
 result<> staged_carrier::end_after(const operation_state& which) {
     return which.what.after.valid() && !on_host() ? with_.in->wait(which.what.after) : result<>();
 }
@@ -126,7 +127,7 @@ task<> staged_carrier::copy_out() {
     }
 }
 
-/// What is in the slot's memory may still be on its way to the device.
+/// The slot's memory may still be on its way to the device, so the copy from the device waits for that.
 result<> staged_carrier::fill(operation_state& which, const staged_shape& shape, std::size_t first, slot& into) {
     const std::size_t count = std::min(shape.chunk, shape.count - first);
     const staged_place place{engine_.how().me, engine_.how().size, on_host(), with_.slot(static_cast<std::size_t>(filled_))};

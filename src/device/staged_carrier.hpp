@@ -4,7 +4,7 @@
 // Three tasks on the working loop follow each other over a ring of slots in pinned memory. `copy_out` cuts operations into chunks and enqueues the copies
 // from the device. `call` waits for each copy and calls the host's collective. `copy_in` waits for the collective and enqueues the copy back. All
 // ranks cut operations in the same places, so they call the host's collectives in the same order. Unlike nccl_carrier it occupies no kernel of the
-// device, and several operations are under way at once if no one writes memory that another uses.
+// device, and several operations are under way at once if none writes memory that another uses.
 #pragma once
 
 #include "device/rank_access.hpp"

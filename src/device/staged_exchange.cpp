@@ -1,4 +1,4 @@
-// What does not go in chunks of a collective: barriers, calls without elements, and messages. Nothing else is under way meanwhile.
+// Calls that do not go in chunks: barriers, calls without elements, and messages. They have the engine to themselves.
 #include "device/staged_carrier.hpp"
 
 #include <tutti/gpu/pinned_buffer.hpp>
@@ -61,7 +61,7 @@ task<> staged_carrier::carry_alone(operation_state& which) {
 
 // ---- messages
 
-/// Every message goes on by itself, by two pieces of memory: whatever order the other ranks want them in, none waits for another's memory.
+/// Every message has two pieces of memory of its own. So in whatever order the other ranks receive them, no message waits for the memory of another.
 task<> staged_carrier::carry_messages(operation_state& which) {
     const std::size_t each_bytes = 2 * with_.message_bytes(), parts = which.what.parts.size();
     auto free = come_to(last_in_, which);  // what was copied from the memory that is now needed

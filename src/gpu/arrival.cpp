@@ -60,7 +60,7 @@ void arrival::came(const failure* why) noexcept {
     release();
 }
 
-/// The memory may be in use all the same: a thread that can wait keeps it.
+/// The device may still use the memory, so a thread that can wait keeps it.
 void arrival::forsaken() noexcept {
     device_state& card = *what().inner()->card();
     card.lifecycle().later("cuEventSynchronize", [last = what(), kept = std::move(kept_)] {

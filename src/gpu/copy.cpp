@@ -30,7 +30,7 @@ result<> enqueue(const stream& on, const char* call, std::size_t to_bytes, std::
     return {};
 }
 
-/// Both parts live until the device has done with them.
+/// Both parts live until the device has finished with them.
 future<> completed(const stream& on, const result<>& enqueued, sort what, std::size_t bytes, keep_alive first, keep_alive second) {
     if (!enqueued) return arrival::failed(enqueued.failure());
     auto both = std::make_shared<const std::pair<keep_alive, keep_alive>>(std::move(first), std::move(second));

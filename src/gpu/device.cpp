@@ -77,7 +77,7 @@ result<std::shared_ptr<device_state>> device_state::open(const driver_table& dri
     return state;
 }
 
-/// Threads that still work for the device are let end first, and then everything is given back; none of it here, since it may block.
+/// First the threads that still work for the device end, then everything is given back. All of that is done on the lifecycle's thread, since it may block.
 void device_state::retire(device_state* state) {
     const auto keeper = state->lifecycle_;
     const duration patience = state->options_.stuck;

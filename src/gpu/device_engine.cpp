@@ -1,4 +1,5 @@
-// What any thread does: calls, failures, waiting for the end; and what the carrier tells. device_engine_progress.cpp has the rest.
+// The part of the engine that any thread may call: calls, failures, waiting for the end, and the carrier's reports. device_engine_progress.cpp has the part
+// of the progress loop.
 #include "gpu/device_engine.hpp"
 
 #include <fmt/format.h>
@@ -79,7 +80,7 @@ operation device_engine::issue(operation_state& which) {
     return handle;
 }
 
-/// For all ranks, which count the calls.
+/// Fails the engine on all ranks, since they count the calls alike.
 void device_engine::too_many(const operation_state& which) {
     report why;
     why.code = error::invalid_argument;
@@ -89,7 +90,7 @@ void device_engine::too_many(const operation_state& which) {
     fail(std::move(why));
 }
 
-/// Of this engine's failure, what one operation says.
+/// Returns this engine's failure in the words of one operation.
 failure device_engine::told(const report& why, const operation_state* which) const {
     report mine = why;
     mine.communicator = how_.name;
@@ -250,7 +251,7 @@ report device_engine::about(const failure& why, const operation_state* which) co
 
 void device_engine::blame(const failure& why, const operation_state* which) noexcept { fail(about(why, which)); }
 
-/// Those who have lost a link to the dead rank only wait for lost_link themselves, from when they have noticed.
+/// Waits for twice lost_link: a rank that only lost its link to the dead rank waits for lost_link itself, from the time at which it noticed.
 void device_engine::suspect(const failure& why, const operation_state* which) noexcept {
     report what = about(why, which);
     if (what.code == error::peer_died) what.peers.clear();  // it is not said which
@@ -271,7 +272,7 @@ void device_engine::hand_over() noexcept {
     carrier_->give_up();
 }
 
-/// A failure may come between an end and the news of it, and bring another.
+/// A failure may come between the carrier's end and its report, and start a second end.
 void device_engine::ended() noexcept {
     const auto self = shared_from_this();
     {

@@ -1,4 +1,4 @@
-// What the progress loop does: it waits for events and deadlines, and ends operations. When it is gone, whoever comes here.
+// The engine's part on the progress loop: it waits for events and deadlines, and ends operations. When that loop is gone, the calling thread does it.
 #include "gpu/device_engine.hpp"
 
 #include "gpu/stuck.hpp"
@@ -76,7 +76,7 @@ void device_engine::arrived_for_end(operation_state& which) noexcept {
 }
 
 void device_engine::forsaken(operation_state& which) noexcept {
-    const auto self = shared_from_this();  // who abandons everything meanwhile may be the last who has it
+    const auto self = shared_from_this();  // a thread that abandons everything meanwhile may hold the last reference
     on_device_.fetch_sub(1, std::memory_order_relaxed);
     {
         const std::lock_guard lock(guard_);
@@ -87,7 +87,7 @@ void device_engine::forsaken(operation_state& which) noexcept {
     rest_if_done();
 }
 
-/// Its buffers go first, without the guard: they are the user's.
+/// Releases the buffers first, without the guard, because their keep-alives are the user's code.
 void device_engine::drop(operation_state& which) noexcept {
     std::vector<waiter> idle;
     {
@@ -172,7 +172,8 @@ operation_state* device_engine::first_collective() const noexcept {
     return each;
 }
 
-/// NCCL finds out nothing about calls that differ: their ranks wait for each other. So who waits says in what, at longer and longer intervals.
+/// NCCL does not notice calls that differ: their ranks wait for each other. So a rank that waits tells the other ranks in which collective, at growing
+/// intervals.
 void device_engine::ask(time_point at) noexcept {
     std::uint64_t number = 0;
     descriptor what;
@@ -187,7 +188,7 @@ void device_engine::ask(time_point at) noexcept {
     if (how_.ask) how_.ask(number, what);
 }
 
-/// Whoever waits must not wait for ever; whatever may still be used stays, and what keeps it.
+/// Ends all waits although the carrier has not ended. The memory that may still be used is leaked with its keep-alives.
 void device_engine::give_up() noexcept {
     report why = *failed();
     why.cause += fmt::format("; and rank {} could not abort {} within {:.1f} s: what it uses is leaked", how_.me, carrier_->what(),
@@ -201,7 +202,7 @@ void device_engine::give_up() noexcept {
 
 // ---- the end
 
-/// With a failure, all operations; and all who wait for something else.
+/// Ends all operations, if there is a failure, and all other waits.
 void device_engine::end_all(const std::optional<report>& why) noexcept {
     std::optional<promise> starting, closed;
     std::vector<waiter> idle;
@@ -253,7 +254,7 @@ void device_engine::over_now() noexcept {
     rest_if_done();
 }
 
-/// The last word: perhaps nobody else knows it any more.
+/// Releases the engine's reference to itself, which may be the last one.
 void device_engine::rest_if_done() noexcept {
     std::shared_ptr<device_engine> self;
     const std::lock_guard lock(guard_);
@@ -286,7 +287,7 @@ void device_engine::progress_ended() noexcept {
     if (last) over_now();
 }
 
-/// With the guard. Nothing runs there any more. Gives the operations of which nobody hears now.
+/// Detaches from the progress loop, which runs nothing any more. Returns the operations whose events nothing reports now. With the guard.
 std::vector<operation_state*> device_engine::leave_progress() {
     event_loop& gone = *std::exchange(progress_, nullptr);
     for (detail::runnable* each : {static_cast<detail::runnable*>(&tend_), static_cast<detail::runnable*>(&over_)}) gone.withdraw(*each);

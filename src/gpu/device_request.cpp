@@ -47,7 +47,7 @@ descriptor describe(const device_request& what) noexcept {
     return made;
 }
 
-/// The numbers may come from another program: what has no name is shown as a number.
+/// The numbers may come from another program, so one without a name is shown as a number.
 std::string words_of(const descriptor& what, bool with_sizes) {
     const auto kind = static_cast<device_collective>(what.kind);
     if (kind >= device_collective::exchange) return fmt::format("operation {}", what.kind);

@@ -12,7 +12,7 @@ answer event_state::ask() noexcept {
         case CUDA_ERROR_NOT_READY:
         case CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED:
         case CUDA_ERROR_STREAM_CAPTURE_IMPLICIT:
-        case CUDA_ERROR_CAPTURED_EVENT: return answer::pending;  // somebody else's capture is no news
+        case CUDA_ERROR_CAPTURED_EVENT: return answer::pending;  // a capture of the program says nothing about it
         default: card_->break_down("cuEventQuery", code); return answer::broken;
     }
 }

@@ -45,7 +45,7 @@ void issuer::remove(issuing& who) {
     if (!driving_) drive();
 }
 
-/// Whoever is called may add to what is worked on here, and be removed.
+/// A callback may add callers here, and remove them.
 void issuer::drive() {
     const on_device here(device_.driver(), device_.context());
     driving_ = true;
@@ -54,7 +54,7 @@ void issuer::drive() {
     rest();
 }
 
-/// An operation that is on its stream may end at any time, so it is not touched afterwards.
+/// An operation that is on its stream may end at any time, so it must not be touched afterwards.
 void issuer::go_on() {
     const duration patience = loop_.has_virtual_time() ? duration{} : without_pause;
     time_point until = loop_.now() + patience;

@@ -67,7 +67,7 @@ void fill(loaded<nccl_table>& all, std::vector<std::string>& lacking) {
     TUTTI_OPTIONAL_NCCL_SYMBOLS(TUTTI_OPTIONAL)
 }
 
-/// The version first: an old library is called old, not incomplete.
+/// Checks the version first, so that an old library is reported as old and not as incomplete.
 template <class Table>
 loaded<Table> load(const char* variable, const char* soname) {
     loaded<Table> all;

@@ -11,7 +11,7 @@
 namespace tutti::gpu {
 namespace {
 
-// All symbols at once, so that nothing is missing later; and for nobody else to see, as a program may have another copy.
+// Binds all symbols at once, so that none is missing later, and locally, since the program may have another copy of the library.
 constexpr int how = RTLD_NOW | RTLD_LOCAL;
 
 std::string path_of(void* handle) {

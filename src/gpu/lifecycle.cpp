@@ -16,10 +16,10 @@
 namespace tutti::gpu {
 namespace {
 
-/// Real time, whatever time the loop keeps: what is stuck keeps the loop from moving.
+/// Returns real time, also where the loop has virtual time, because a stuck call stops the loop.
 time_point now() { return std::chrono::steady_clock::now(); }
 
-/// A future whose end does not wait for the one who asked for it.
+/// The state of a future that ends without its holder.
 class returned_call final : public detail::future_state {
 public:
     void came(const result<>& how) noexcept {
@@ -123,7 +123,7 @@ void lifecycle::drain() noexcept {
     }
 }
 
-/// On a thread of its own, while somebody waits for a call that is behind others: when one of those is stuck they are told.
+/// Runs on a thread of its own while a caller waits for a call behind others. When one of those is stuck, the callers behind it learn of it.
 void lifecycle::watch() noexcept {
     const auto is_awaited = [](const job& each) { return static_cast<bool>(each.drop); };
     std::unique_lock lock(guard_);

@@ -1,4 +1,4 @@
-// Memory that a device gives, and that is given back where it may take long.
+// Memory of a device, which is freed on the lifecycle's thread, because a free may wait for the device.
 #include "gpu/device_state.hpp"
 
 #include <tutti/gpu/device_buffer.hpp>

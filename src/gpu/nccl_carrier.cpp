@@ -27,7 +27,7 @@ std::optional<std::string> nccl_carrier::cannot(const device_request& what) cons
     return cannot_reduce(what.type, what.op, has_);
 }
 
-/// Of the device NCCL says only that it failed: the driver is asked what that was, and tells it if it lasts.
+/// NCCL says only that the device failed. So the driver is asked for the error, which it still reports if the device is broken.
 failure nccl_carrier::why() const {
     if (comm_.why().code() != error::device_failed) return comm_.why();
     const on_device here(card_->driver(), card_->context());
@@ -36,7 +36,7 @@ failure nccl_carrier::why() const {
     return fault != nullptr ? *fault : comm_.why();
 }
 
-/// What the system, or another rank, is said to have done may be what another rank's death looks like from here.
+/// A `system` or remote error may be the symptom of another rank's death, so it is only suspected.
 void nccl_carrier::complain(const operation_state* which) noexcept {
     const failure what = why();
     if (what.code() == error::system || what.code() == error::peer_died) engine_.suspect(what, which);
@@ -77,14 +77,14 @@ bool nccl_carrier::launch(operation_state& which) noexcept {
         engine_.blame(ready.failure(), &which);
         return true;
     }
-    // NCCL drops what has no elements; it keeps its place here.
+    // NCCL drops calls without elements, so they keep only their turn here.
     if (which.what.total() == 0 && !which.what.born) return enqueue(which);
     launched_ = &which;
     if (is_held_up()) return false;
     return call(*std::exchange(launched_, nullptr));
 }
 
-/// NCCL makes communicators of others only while nothing of theirs is on the device.
+/// NCCL splits and shrinks a communicator only while none of its operations is on the device.
 bool nccl_carrier::is_held_up() const noexcept {
     const auto& born = launched_->what.born;
     return born && !born->begun && engine_.on_device() > 0;
@@ -115,7 +115,7 @@ bool nccl_carrier::proceed() noexcept {
     return true;
 }
 
-/// Only now anything else may be put on the stream: NCCL has done so itself.
+/// Nothing else may be put on the stream before: NCCL has put all of the operation there only now.
 bool nccl_carrier::enqueue(operation_state& which) noexcept {
     auto end = stream_.record();
     if (!end) {
@@ -158,7 +158,7 @@ bool nccl_carrier::finalized(state is) noexcept {
     return true;
 }
 
-/// Nobody here calls NCCL for it from now on.
+/// The issuing loop does not call NCCL for this communicator from now on.
 void nccl_carrier::give_up() noexcept {
     turns().remove(*this);
     launched_ = nullptr;
@@ -179,7 +179,7 @@ void nccl_carrier::destroy() noexcept {
     engine_.ended();
 }
 
-/// Kernels leave when they see the abort; what the operations held is held until then.
+/// Kernels end when they see the abort. The operations' buffers are kept until then.
 void nccl_carrier::abort() noexcept {
     native_.store(nullptr, std::memory_order_release);
     {

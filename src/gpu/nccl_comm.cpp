@@ -39,7 +39,7 @@ state nccl_comm::adopt(ncclComm_t made, int size, int me) {
     return ask();
 }
 
-/// Until it is ready this one is in progress, and the other is not there. NCCL says "success" of a call that has only begun.
+/// NCCL returns success when a split or shrink has only begun. Until this communicator is ready, it is in progress and the child does not exist.
 state nccl_comm::bear(nccl_birth& what) {
     ncclConfig_t how = not_blocking();
     const int left_out = static_cast<int>(what.without.size());
@@ -82,7 +82,7 @@ result<> nccl_comm::abort() {
 
 // ---- operations
 
-/// NCCL is still to read it until the call is no longer in progress.
+/// NCCL reads the operator until the call is no longer in progress.
 void nccl_comm::give_back_operator() {
     if (own_operator_) nccl_.ncclRedOpDestroy(*own_operator_, handle_);
     own_operator_.reset();
@@ -192,7 +192,7 @@ ncclResult_t nccl_comm::exchange(const device_request& what, CUstream where) {
     return all.end();
 }
 
-/// What newer versions have calls for.
+/// Carries out by messages the collectives for which only newer versions have calls.
 ncclResult_t nccl_comm::by_messages(const device_request& what, CUstream where) {
     const auto [type, each] = moved_as(what.type, what.element_bytes());
     const std::size_t count = what.count * each, bytes = what.count * what.element_bytes();

@@ -7,7 +7,7 @@
 
 namespace tutti::gpu {
 
-/// Somebody who waits for an operation to be on its stream, perhaps to order another one behind it.
+/// A waiter for an operation to be on its stream, perhaps to order another stream behind it.
 class placing final : public detail::future_state {
 public:
     static void* operator new(std::size_t bytes) { return detail::allocate_frame(bytes); }
@@ -15,7 +15,7 @@ public:
 
     explicit placing(std::optional<stream> ordered) noexcept : ordered_(std::move(ordered)) {}
 
-    /// The stream may be gone as soon as nobody waits.
+    /// The stream may be gone as soon as the wait has ended.
     void placed(const event& end, const failure* why) noexcept {
         if (why) return over(why);
         result<> done;

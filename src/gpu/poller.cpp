@@ -9,11 +9,11 @@
 namespace tutti::gpu {
 namespace {
 
-// How long before an event is expected the loop begins to try.
+// The time before an expected event at which the loop begins to try.
 constexpr duration lead = std::chrono::microseconds(50);
-// Of one turn of a spinning loop, where time is virtual.
+// The length of one turn of a spinning loop in virtual time.
 constexpr duration virtual_turn = std::chrono::microseconds(1);
-// For which memory is kept while nothing is pending.
+// The waiters for which memory is kept while nothing is pending.
 constexpr std::size_t kept_lines = 16;
 
 }  // namespace
@@ -67,7 +67,7 @@ void poller::run() noexcept {
     sweeping_ = true;
     sweep();
     pending_ -= came_.size();
-    if (pending_ == 0) rest();  // before anybody hears of it: who then lets go of the device is the last who holds it
+    if (pending_ == 0) rest();  // before the waiters learn of it, so that the last of them to release the device ends it
     tell();
     sweeping_ = false;
     if (pending_ != 0) look_again();
@@ -89,15 +89,15 @@ void poller::sweep() {
     looked_ = loop_.now();
 }
 
-/// Those whose events have come are in front, and have.
+/// Learns from the waiters at the front of the line, whose events have come.
 void poller::fail_all() {
     why_ = device_->fault();
     came_well_ = came_.size();
     for (stream_line& each : lines_) each.take(came_);
 }
 
-/// When the event was last seen not to have come: what was found late must not be expected late. Events found together tell nothing about
-/// each of them.
+/// Takes the time at which the event was last seen pending: an event that was found late must not be expected late. Events that are found together are not
+/// counted.
 void poller::learn(stream_line& line, std::size_t came_before) {
     if (came_.size() != came_before + 1) return;
     const watched& one = *came_.back();
@@ -107,7 +107,7 @@ void poller::learn(stream_line& line, std::size_t came_before) {
     usual = took > usual ? took : (3 * usual + took) / 4;
 }
 
-/// Whoever is told may add others.
+/// A waiter that is told may add others.
 void poller::tell() noexcept {
     if (came_.empty()) return;
     const time_point now = loop_.now();
@@ -212,7 +212,8 @@ void poller::ask_for_calls() {
         if (!each.empty() && each.called_for != each.front().what().inner()->ticket) ask_for_call(each);
 }
 
-/// Behind the event, on a stream that carries no work: a host function holds up what is behind it. When it cannot be had the watchdog is left.
+/// Puts a host function behind the event, on a stream that carries no work, because it holds up the work behind it. If that fails, the poller still looks
+/// every 10 ms.
 void poller::ask_for_call(stream_line& line) {
     const driver_table& driver = device_->driver();
     if (!line.notifying) line.notifying = device_->notifying().take();

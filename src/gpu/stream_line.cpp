@@ -4,7 +4,7 @@
 
 namespace tutti::gpu {
 
-/// Mostly at the end; a thread that was late with its event goes where it belongs.
+/// Adds at the end in most cases. The event of a thread that was late is sorted in by its ticket.
 void stream_line::add(watched& who) {
     const auto before = [](const watched* one, const watched* other) {
         return one->what().inner()->ticket < other->what().inner()->ticket;
@@ -13,7 +13,7 @@ void stream_line::add(watched& who) {
     waiting_.insert(place, &who);
 }
 
-/// Events of a stream come in order, so those that have come are found by doubling steps and halving the last.
+/// Events of a stream come in order, so the last one that has come is found by doubling steps, and then by bisection of the last step.
 std::size_t stream_line::count_ready(bool& broken) const {
     std::size_t ready = 0, pending = size();
     for (std::size_t step = 1; ready < pending; step *= 2) {

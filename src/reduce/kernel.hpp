@@ -1,6 +1,6 @@
 // Arithmetic on blocks: two or more are combined, or one is scaled. Highway chooses the instruction set at run time. Every set gives the bits of the
-// definition in scalar.hpp: each operation is rounded to nearest even by itself, f16 and bf16 are computed in float and rounded once, and a NaN result is
-// canonical. The engine calls it on its loops and on caller's threads; nothing here has state.
+// definition in scalar.hpp: each operation is rounded by itself, f16 and bf16 are computed in float and then rounded once to nearest even, and a NaN
+// result is canonical. Nothing here has state, so any thread may call it.
 #pragma once
 
 #include "reduce/merging.hpp"
