@@ -47,7 +47,7 @@ complaint check_types(const const_device_span& from, const const_device_span& to
     return check_same_type(plain(from), plain(to));
 }
 
-/// The part of one rank in a request.
+/// Fills in a request; `count` is the length of one rank's part.
 device_request& begin(operation_state& which, device_collective kind, const const_device_span& from, const const_device_span& to,
                       std::size_t count) {
     device_request& what = which.what;

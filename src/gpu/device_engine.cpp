@@ -272,7 +272,7 @@ void device_engine::hand_over() noexcept {
     carrier_->give_up();
 }
 
-/// A failure may come between the carrier's end and its report, and start a second end.
+/// Called twice if a failure comes between the carrier's end and its report, and starts a second end. Only the first call counts.
 void device_engine::ended() noexcept {
     const auto self = shared_from_this();
     {

@@ -254,7 +254,7 @@ void device_engine::over_now() noexcept {
     rest_if_done();
 }
 
-/// Releases the engine's reference to itself, which may be the last one.
+/// Releases the engine's reference to itself, perhaps the last one, when the carrier and all operations have ended.
 void device_engine::rest_if_done() noexcept {
     std::shared_ptr<device_engine> self;
     const std::lock_guard lock(guard_);

@@ -19,7 +19,7 @@ namespace {
 /// Returns real time, also where the loop has virtual time, because a stuck call stops the loop.
 time_point now() { return std::chrono::steady_clock::now(); }
 
-/// The state of a future that ends without its holder.
+/// The future of a call. Cancelled or dropped it ends at once, and does not wait for the call.
 class returned_call final : public detail::future_state {
 public:
     void came(const result<>& how) noexcept {

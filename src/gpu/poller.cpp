@@ -89,7 +89,7 @@ void poller::sweep() {
     looked_ = loop_.now();
 }
 
-/// Learns from the waiters at the front of the line, whose events have come.
+/// Fails all waiters but those whose events were found to have come, which are at the front of `came_`.
 void poller::fail_all() {
     why_ = device_->fault();
     came_well_ = came_.size();
