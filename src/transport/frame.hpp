@@ -36,7 +36,7 @@ struct descriptor {
     std::uint8_t algorithm = 0;  // its number in the catalogue
     std::int32_t root = 0;       // 0 where there is none
     std::uint64_t count = 0;     // elements
-    std::uint64_t digest = 0;        // of a list, v-counts or an operator's name, which do not fit here; a message's tag; credited bytes
+    std::uint64_t digest = 0;    // of a list, v-counts or an operator's name, which do not fit here; a message's tag; credited bytes
     std::uint32_t opaque_bytes = 0;  // of one element that has no type; else 0
     bool allocated = false;          // call_options::allocated
     std::uint32_t label : 24 = 0;    // digest of call_options::label; 0 where there is none

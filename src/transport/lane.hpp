@@ -331,7 +331,7 @@ private:
     // Behind a longer payload only the next header is read ahead: more would be payload, which is copied once more out of the buffer.
     static constexpr std::size_t long_payload = 64 * KiB;
     state state_ = state::header;
-    bool reading_ = false;           // pump_recv runs: `resume` has nothing to do
+    bool reading_ = false;  // pump_recv runs: `resume` has nothing to do
     bool waiting_readable_ = false;
     // The last call got less than it asked for, so the next would find nothing. After a `peek` that showed nothing the stream must not be
     // read at all: an inline cell may come before what it brings next.
