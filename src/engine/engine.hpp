@@ -89,7 +89,7 @@ inline constexpr duration label_patience = std::chrono::seconds(1);
 /// The life of an operation, by the list that holds it:
 ///
 ///     pool --issue, take_out--> fresh_ --take_fresh, let_in--> admission_ --room--> live_ --end--> ended_ --finish_ended--> caller
-///                                  `--(small, alone, and this thread may drive the loop)^ `--(not awaited yet)----------------^
+///                                  `--(small, alone, this thread may drive the loop)----^ `--(not awaited yet)----------------^
 ///
 ///     caller and engine have released it: take_back --> returned_ --collect--> pool
 ///     failure, close: end_all moves fresh_, admission_ and live_ to ended_
