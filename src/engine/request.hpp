@@ -27,9 +27,9 @@ struct request {
     bool root_counts = false;        // of gather_v and scatter_v: other ranks know their own block only, of `count` elements
     const void* input = nullptr;     // null where the collective has none, or works in place
     void* output = nullptr;
-    std::span<const buffer> list;    // instead of output: a block each; in all_reduce `count` elements in all, in place. Borrowed
+    std::span<const buffer> list;        // instead of output: a block each; in all_reduce `count` elements in all, in place. Borrowed
     std::span<const buffer> input_list;  // instead of input: a block each, only read. Borrowed for the call
-    std::uint64_t digest = 0;        // of further arguments that the ranks must have alike; 0 where there are none
+    std::uint64_t digest = 0;            // of further arguments that the ranks must have alike; 0 where there are none
     bool allocated = false;          // every rank's memory comes from communicator::allocate, as the caller believes
     persistent* keep = nullptr;      // takes the call, instead of its being issued
     places* reserved = nullptr;      // gives the call its next place in the order; null: the place behind all calls
