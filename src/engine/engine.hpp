@@ -93,6 +93,13 @@ inline constexpr duration label_patience = std::chrono::seconds(1);
 ///
 ///     caller and engine have released it: take_back --> returned_ --collect--> pool
 ///     failure, close: end_all moves fresh_, admission_ and live_ to ended_
+///
+/// The way of one call through the code, here and at the peer:
+///
+///     communicator::all_reduce -> issue, accept, issuing::enter -> take_fresh, let_in, begin -> port::add, feed, describe
+///         -> lane::send, flush, pump_send, decide -> link::try_send
+///     link::when_readable -> lane::pump_recv, ask_owner -> port::arrived, expected, land -> (the payload lands) -> port::landed, count
+///         -> go_on, operation::advance, apply -> progressed -> end -> finish_ended
 class engine final : public std::enable_shared_from_this<engine> {
 public:
     /// `further`: loops of other threads, which outlive the engine's use of them. Several bulk lanes are spread over `loop`, which has the

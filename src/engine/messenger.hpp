@@ -59,7 +59,7 @@ public:
     void shut_down() noexcept;
     /// Takes back what it has posted to the loop.
     void withdraw() noexcept;
-    void finish_ended() noexcept;  // on the loop or when nobody runs it, without the guard
+    void finish_ended() noexcept;  // on the loop or when no thread runs it, without the guard
 
     // For messages and ports, with the guard held unless they say otherwise.
 

@@ -15,6 +15,8 @@ namespace tutti {
 class persistent;
 class places;
 
+/// Made on the caller's thread by the communicator, which fails it if an argument is wrong. The engine copies it into an operation:
+/// `asked`.
 struct request {
     collective kind = collective::barrier;
     data_type type = data_type::f32;

@@ -93,8 +93,7 @@ bool lane::answer(const outgoing& what) noexcept {
     return near_->write_back(what.into.where(), send_runs_);
 }
 
-/// Chooses how a payload travels that the peer has not lent memory for. The first line that fits; "in the arena" is in at most 4 runs of
-/// it:
+/// Chooses how a payload travels that the peer has not lent memory for, by the first line that fits. "In the arena": in at most 4 runs.
 ///
 ///     too short to lend, and no single copy             ring: a copy costs less than the wait until it is given back
 ///     written again soon, no answer, own cores          ring: lines that a peer only reads stay in its cache and are slow to write

@@ -18,7 +18,7 @@
 namespace tutti {
 namespace {
 
-constexpr int backlog = 512;  // connections that nobody has accepted yet
+constexpr int backlog = 512;  // connections that wait to be accepted
 
 /// An address whose name begins with a zero byte, and is therefore in no file system.
 struct abstract_address {

@@ -61,8 +61,8 @@ inline std::span<std::byte> part_of(std::span<std::byte> memory, reference what)
     return memory.subspan(static_cast<std::size_t>(what.offset), static_cast<std::size_t>(what.bytes));
 }
 
-/// Called by the link's lane, on the loop and under the rules of `link`, unless said otherwise. A reference that a peer has written is
-/// checked before memory is touched.
+/// Called by the lane that owns the link, on its loop and under the rules of `link`, unless said otherwise. A reference that a peer has
+/// written is checked before memory is touched.
 class [[gnu::visibility("hidden")]] near_link {
 public:
     /// Shows the bytes that would be received next, where they lie, until `skip`. Returns what try_recv would when there are none.

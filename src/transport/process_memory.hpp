@@ -37,8 +37,8 @@ public:
     /// `process`: the other one; 0 when unknown. `from`: this side's near_link::single_copy_from.
     process_memory(int process, std::size_t from);
 
-    /// Publishes the number, before anything is sent. Only if this side wants to be read, because the system may log or punish failed
-    /// attempts.
+    /// Publishes the number, before anything is sent. Only if this side wants to be read, because the system may object to the
+    /// attempt.
     void offer(ring_state& out) const noexcept;
     /// Looks for the other side's number, once, when the first bytes have come: an offer is there by then.
     void look_for_offer(ring_state& in) noexcept;

@@ -1,5 +1,5 @@
 // A link through memory that two processes share. A local socket beside it hands over the memory, wakes a sleeper, and tells of the death
-// of the other process.
+// of the other process. The lane that owns a link uses it on its loop; the link owns the mapping, the socket and its end of both rings.
 #pragma once
 
 #include "transport/arena.hpp"
