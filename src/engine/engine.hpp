@@ -75,7 +75,7 @@ protected:
 };
 
 /// A rank that waits in a collective asks after so long whether its neighbours wait in the same one, then after twice as long, and so on up
-/// to the last. A healthy collective is much shorter than the first.
+/// to the last.
 inline constexpr duration first_patience = std::chrono::milliseconds(250);
 inline constexpr duration last_patience = 256 * first_patience;
 /// How long the engine waits for the words of a label that differs from its own. It then fails with the digest alone.

@@ -107,7 +107,7 @@ void engine::put(operation& which) noexcept {
 /// Moves long scratch from a free operation to one that needs it, so that it is not kept once for each root. Takes the longest that is at
 /// most twice as long as needed; a shorter one is then freed by the new owner. With the guard held.
 void engine::take_scratch(operation& to, std::size_t bytes) noexcept {
-    constexpr std::size_t long_bytes = 1 * MiB;  // to keep less for each operation costs little
+    constexpr std::size_t long_bytes = 1 * MiB;  // shorter scratch stays with its operation
     operation* from = nullptr;
     std::size_t longest = long_bytes - 1;
     for (auto& [key, made] : programs_)

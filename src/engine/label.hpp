@@ -14,7 +14,7 @@ std::uint32_t digest_of_label(const char* label) noexcept;
 /// Holds a label's first characters. Control characters, which could break a line, become '?'.
 class label_text {
 public:
-    static constexpr std::size_t longest = 63;
+    static constexpr std::size_t longest = 63;  // with the length 64 bytes
 
     void set(std::string_view label) noexcept;
     std::string_view view() const noexcept { return {text_.data(), length_}; }

@@ -92,7 +92,7 @@ void port::count(Channel& channel, const cursor& done, const frame& head) noexce
     }
 }
 
-/// Shorter payloads are in the caches already, or soon: to ask for their pages costs more than it gains.
+/// Shorter payloads are in the caches, or soon there.
 constexpr std::size_t prefetched_from = 256 * KiB;
 
 frame port::head_of(const cursor& at, std::uint32_t index, std::size_t bytes) noexcept {

@@ -15,8 +15,8 @@ namespace tutti {
 class persistent;
 class places;
 
-/// Made on the caller's thread by the communicator, which fails it if an argument is wrong. The engine copies it into an operation:
-/// `asked`.
+/// Made and checked by the communicator, on the caller's thread; a wrong argument fails the communicator. The engine copies it into
+/// operation::asked.
 struct request {
     collective kind = collective::barrier;
     data_type type = data_type::f32;

@@ -16,8 +16,7 @@ namespace {
 
 constexpr std::size_t grain = 64;  // a cache line
 constexpr std::size_t page = 4096;
-/// The pages of longer pieces go back to the system when they are freed. For shorter ones the call would cost more than the pages are
-/// worth.
+/// The pages of freed pieces go back to the system from this length on.
 constexpr std::size_t returned_from = 64 * page;
 
 constexpr std::size_t huge_page = 2 * MiB;  // one entry of the processor's tables

@@ -10,8 +10,8 @@ namespace tutti {
 
 class backoff {
 public:
-    static constexpr duration shortest = std::chrono::milliseconds{2};
-    static constexpr duration longest = std::chrono::milliseconds{250};
+    static constexpr duration shortest = std::chrono::milliseconds{2};   // a peer that is about to listen is found soon
+    static constexpr duration longest = std::chrono::milliseconds{250};  // a peer that comes late waits no longer than this
 
     explicit backoff(std::uint64_t seed) : random_(seed) {}
 

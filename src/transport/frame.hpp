@@ -59,8 +59,8 @@ struct frame {
     friend bool operator==(const frame&, const frame&) = default;
 };
 
-inline constexpr std::size_t most_references = 4;
-inline constexpr std::size_t frame_bytes = 64;
+inline constexpr std::size_t most_references = 4;  // of one frame: a payload in more runs is copied
+inline constexpr std::size_t frame_bytes = 64;     // a cache line
 using frame_header = std::array<std::byte, frame_bytes>;
 
 frame_header encode(const frame& what) noexcept;

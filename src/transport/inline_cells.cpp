@@ -5,6 +5,7 @@
 
 namespace tutti {
 
+/// The largest numbers for which a cell has bits.
 static constexpr std::uint32_t low_half = 0xffff, most_opaque_bytes = 0xff'ffff;
 
 /// Copies into a cell's payload from byte `at` on. Returns false when that is too long.

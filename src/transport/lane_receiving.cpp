@@ -113,7 +113,7 @@ void lane::wait_readable() noexcept {
 /// the lane has ended.
 bool lane::recv_more(std::size_t& budget) noexcept {
     if (begin_ == end_) begin_ = end_ = 0;
-    if (begin_ > 0) {  // the start of a header
+    if (begin_ > 0) {  // the start of a header, or of references
         std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
         end_ -= begin_;
         begin_ = 0;

@@ -16,6 +16,7 @@ namespace {
 using asio::ip::tcp;
 using clock = std::chrono::steady_clock;
 
+// Between looks at whether all bytes are acknowledged; doubled each time.
 constexpr std::chrono::milliseconds shortest_pause{1};
 constexpr std::chrono::milliseconds longest_pause{50};
 constexpr int most_reads = 64;  // in one go, so that a peer that never stops sending does not hold the loop

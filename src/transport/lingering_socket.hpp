@@ -9,7 +9,7 @@
 
 namespace tutti {
 
-inline constexpr std::chrono::seconds linger_limit{5};  // a peer that does not acknowledge by then is gone
+inline constexpr std::chrono::seconds linger_limit{5};  // then the socket is closed anyway
 
 /// Never blocks. If the loop ends first, the socket is closed with it, after the input so far has been thrown away.
 void close_gently(asio::ip::tcp::socket socket) noexcept;

@@ -15,7 +15,7 @@ constexpr std::size_t chunk_bytes = 32 * KiB, least_chunk_bytes = 4 * KiB;
 constexpr std::size_t worthwhile_bytes = ring_bytes / 4;
 static_assert(untold_bytes + worthwhile_bytes <= ring_bytes, "who waits for room must be told of it in the end");
 
-constexpr std::size_t grain = 64;
+constexpr std::size_t grain = 64;  // a part that does not fit is split at multiples of this
 constexpr std::size_t cache_line = 64;
 
 /// Writes into each cache line that has been read. A line that this core has only read stays in its cache, and the sender's next write
