@@ -39,7 +39,7 @@ PURE_FORBIDDEN = re.compile(r"^(coroutine|boost/|asio|sys/socket\.h|netinet/)|^t
 # Sources without a test file of their own name, and where they are tested instead. A key that ends in / covers a folder.
 TESTED_ELSEWHERE = {
     "src/base/check.cpp": "it ends the process; every test relies on it",
-    "src/algorithm/": "test/algorithm/catalogue_test.cpp verifies every builder at every size",
+    "src/algorithm/": "test/proof/catalogue_test.cpp verifies every builder at every size",
     "src/validation/arguments.cpp": "test/communicator/arguments_test.cpp",
     "src/communicator/context.cpp": "test/communicator/group_test.cpp",
     "src/communicator/communicator.cpp": "test/communicator/collectives_test.cpp and arguments in test/process/failure_test.cpp",

@@ -23,7 +23,7 @@ tutti::result<gpu::device> device_of_this_rank() {
     return gpu::device::open(who ? std::max(0, who->local_rank) : 0);
 }
 
-std::vector<gpu::parameter> without_memory(const network& net) {
+std::vector<gpu::parameter> on_device_without_memory(const network& net) {
     std::vector<gpu::parameter> all;
     for (const auto& each : net.parameters()) all.emplace_back(each.name, each.gradient.size(), tutti::data_type::f32);
     return all;
@@ -49,7 +49,7 @@ tutti::task<run_report> train(tutti::communicator& world, gpu::communicator& on_
     const gpu::device card = on_devices.on().value();
     const gpu::stream compute = gpu::stream::make(card).value();
     device_learner student(data, plan_of(chosen, world), like, card, compute);
-    gpu::reducer gradients(on_devices, without_memory(like), {.first_bucket = bucket_bytes, .bucket = bucket_bytes});
+    gpu::reducer gradients(on_devices, on_device_without_memory(like), {.first_bucket = bucket_bytes, .bucket = bucket_bytes});
     place_gradients(student, like, gradients);
     run_report report = describe(chosen, world.size());
     const auto begin = clock::now();

@@ -11,6 +11,7 @@
 #include "base/bytes.hpp"
 #include "rendezvous/dropout.hpp"
 
+#include <tutti/context.hpp>
 #include <tutti/detail/bound_task.hpp>
 #include <tutti/when_all.hpp>
 
