@@ -131,7 +131,7 @@ task<> group::dial(rank peer, lane_id which) {
         co_await sleep_for(context_->options().lost_link);
         if (failure_ || closed_ || has_left(peer) || passage_to(peer, which) != passage::dialling) co_return;  // or it dialled
         report why = opened.failure().details();
-        if (why.code == error::peer_died || why.code.category() != error_category()) why.code = error::refused;  // the tree reports no death
+        if (why.code == error::peer_died || why.code.category() != error_category()) why.code = error::refused;  // the peer lives
         fail_everywhere(std::move(why));
     }
 }
