@@ -75,7 +75,7 @@ private:
     std::list<sending> on_the_way_;
 };
 
-/// Receives late answers and drops them: they would hold credits of the keeper. Answers that do not come in time are left.
+/// Receives late answers and drops them, so that they do not pile up. Answers that do not come in time are left.
 task<> discard(communicator& ranks, rank from, std::vector<std::uint64_t> answers, call_options limit) {
     for (const std::uint64_t each : answers) {
         auto coming = ranks.probe(from, each, limit);

@@ -57,8 +57,8 @@ protected:
 ///      |                    live_ < most_                                                      |
 ///      +------------------------ renew(), for the next step -----------------------------------+
 ///
-/// A bucket whose carrier has no completion() is moving as soon as it has left. After a failure (`why_`), a disagreement or the destructor
-/// no further bucket leaves, and those under way end by themselves.
+/// A bucket whose carrier has no completion() is moving as soon as it has left. After a failure (`why_`) or a disagreement no further
+/// bucket leaves. The destructor gives up the buckets under way, but not a comparison that has memory of its own.
 class bucket_pipeline final {
 public:
     /// Issues the comparison of the plans; no bucket leaves before it has found them equal. At most `live` buckets are under way.
