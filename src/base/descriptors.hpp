@@ -1,4 +1,4 @@
-// What is said when the system has no descriptor left for a socket or a file.
+// The words for a lack of descriptors for sockets and files.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace tutti {
 
-/// Whether a call failed because this process, or the whole system, has as many files open as it may.
+/// Returns whether a call failed because this process, or the whole system, has as many files open as it may.
 inline bool out_of_descriptors(const std::error_code& why) noexcept {
     return why == std::errc::too_many_files_open || why == std::errc::too_many_files_open_in_system;
 }

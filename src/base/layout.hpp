@@ -26,7 +26,7 @@ constexpr part part_of(std::size_t count, std::size_t parts, std::size_t index) 
     return {index * base + std::min(index, longer), base + (index < longer ? 1 : 0)};
 }
 
-/// The same, but as many as can be are multiples of `grain`: then the last ones are longer, by at most a quarter of it.
+/// Returns such a part, but as many parts as possible are multiples of `grain`. The last ones are longer then, by at most a quarter of it.
 constexpr part part_of(std::size_t count, std::size_t parts, std::size_t index, std::size_t grain) noexcept {
     const std::size_t base = count / parts;
     if (parts == 1 || grain < 4 || base < grain) return part_of(count, parts, index);
@@ -55,14 +55,14 @@ struct layout {
         if (starts) return {starts[index], starts[index + 1] - starts[index]};
         return part_of(count, static_cast<std::size_t>(blocks), static_cast<std::size_t>(index), equal ? 0 : grain);
     }
-    /// Elements of the longest block.
+    /// Returns the elements of the longest block.
     std::size_t longest() const noexcept {
         if (!starts && (equal || grain == 0)) return longest_without_grain();
         std::size_t most = 0;
         for (int index = 0; index < blocks; ++index) most = std::max(most, block(index).count);
         return most;
     }
-    /// The same, but as if there were no grain: it makes some blocks a little longer, and not more slices.
+    /// Returns that without regard to the grain, which makes some blocks a little longer but does not make more slices.
     std::size_t longest_without_grain() const noexcept {
         if (starts) return longest();
         return blocks == 0 ? 0 : part_of(count, static_cast<std::size_t>(blocks), 0).count;
@@ -73,9 +73,9 @@ struct layout {
         const part inside = part_of(whole.count, slices, backward ? slices - 1 - index : index, grain);
         return {whole.first + inside.first, inside.count};
     }
-    /// Where an element of memory in one place is.
+    /// Returns where an element lies, for memory in one place.
     std::byte* at(std::size_t element) const noexcept { return data + element * element_bytes; }
-    /// The same of memory in several places.
+    /// Returns where an element lies, for memory in several places.
     std::byte* address(std::size_t element) const noexcept { return scattered ? scattered->at(element, element_bytes) : at(element); }
     /// Calls run(data, count) for each place where the elements of `which` lie, in order.
     template <class Run>

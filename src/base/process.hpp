@@ -20,7 +20,7 @@ class birthplace {
 public:
     birthplace() noexcept;
 
-    /// Whether that is this process, and no forked one. Costs one read.
+    /// Returns whether that is this process, not one that forked it. Costs one read.
     bool here() const noexcept { return process_ == this_process(); }
     /// For a call that is made in a forked process: error::closed, saying to which process `what` belongs.
     failure foreign(std::string_view what) const;

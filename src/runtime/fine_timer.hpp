@@ -1,4 +1,4 @@
-// A date on a loop, kept to some tens of microseconds: the loop's own timers may be a millisecond late. It costs a call to the kernel.
+// A timer that is exact to some tens of microseconds; the loop's own timers may be a millisecond late. Setting it costs a system call.
 #pragma once
 
 #include "runtime/asio.hpp"
@@ -23,7 +23,7 @@ public:
     /// Replaces the date that was set before.
     void start(time_point when);
     void stop() noexcept;
-    /// no_deadline when it is stopped, or has come.
+    /// Returns no_deadline when the timer is stopped or has fired.
     time_point when() const noexcept { return when_; }
 
 private:

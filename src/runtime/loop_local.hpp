@@ -1,4 +1,4 @@
-// What a loop keeps on behalf of somebody else, for as long as it lives itself.
+// Values that a loop keeps for other parts of the library, for as long as it lives.
 #pragma once
 
 #include <tutti/event_loop.hpp>

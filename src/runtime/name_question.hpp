@@ -1,4 +1,4 @@
-// A question to the system's name service.
+// One question to the system's name service.
 #pragma once
 
 #include "runtime/asio.hpp"
@@ -24,9 +24,9 @@ public:
     ~name_question();
 
     const std::vector<asio::ip::tcp::endpoint>& endpoints() const noexcept { return found_; }
-    /// Why there are none.
+    /// Why there are no addresses, in words.
     const std::string& reason() const noexcept { return reason_; }
-    /// The system's error, where that is why.
+    /// The error of the system, where that is the reason.
     std::error_code code() const noexcept { return code_; }
 
 private:
