@@ -16,10 +16,10 @@ public:
     /// Reads what to_string() writes; no cores for another text.
     static core_set in(std::string_view text) noexcept;
 
-    /// Hexadecimal digits of four cores each, the lowest first: "3" is cores 0 and 1, "08" is core 7.
+    /// Returns hexadecimal digits of four cores each, the lowest first: "3" is cores 0 and 1, "08" is core 7.
     std::string to_string() const;
     int count() const noexcept { return CPU_COUNT(&cores_); }
-    /// Returns the number of the core that has `place` cores before it; -1 if there are not so many.
+    /// Returns the number of the core that has `index` cores of the set before it; -1 if there are not so many.
     int at(int index) const noexcept;
     void add(int core) noexcept { CPU_SET(core, &cores_); }
     void add(const core_set& others) noexcept { CPU_OR(&cores_, &cores_, &others.cores_); }

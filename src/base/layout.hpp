@@ -19,7 +19,7 @@ struct part {
     friend bool operator==(const part&, const part&) = default;
 };
 
-/// The `index`-th of `parts` parts of `count` elements, the longer ones first.
+/// Returns the `index`-th of `parts` near-equal parts of `count` elements, the longer ones first.
 constexpr part part_of(std::size_t count, std::size_t parts, std::size_t index) noexcept {
     if (parts == 1) return {0, count};
     const std::size_t base = count / parts, longer = count % parts;
@@ -45,11 +45,11 @@ struct layout {
     std::size_t count = 0;
     std::size_t element_bytes = 1;
     int blocks = 1;
-    const std::size_t* starts = nullptr;  // of blocks of given sizes: where each begins, and where the last ends
-    bool equal = false;                   // blocks are, since each is a rank's; else they are near-equal
-    std::size_t grain = 0;                // near-equal parts are multiples of it where they can be; 0: of nothing
+    const std::size_t* starts = nullptr;  // for blocks of given sizes: where each begins, and where the last ends
+    bool equal = false;                   // blocks are equal, because each is a rank's; else near-equal
+    std::size_t grain = 0;                // elements; near-equal parts are multiples of it where they can be; 0: no grain
     bool backward = false;                // slices are counted from the end of their block
-    const pieces* scattered = nullptr;    // where the elements are, when they are not behind each other from `data`
+    const pieces* scattered = nullptr;    // where the elements are, if not one behind the other from `data`
 
     part block(int index) const noexcept {
         if (starts) return {starts[index], starts[index + 1] - starts[index]};
@@ -62,12 +62,12 @@ struct layout {
         for (int index = 0; index < blocks; ++index) most = std::max(most, block(index).count);
         return most;
     }
-    /// Returns that without regard to the grain, which makes some blocks a little longer but does not make more slices.
+    /// Returns the same without regard to the grain, which makes some blocks a little longer but does not make more slices.
     std::size_t longest_without_grain() const noexcept {
         if (starts) return longest();
         return blocks == 0 ? 0 : part_of(count, static_cast<std::size_t>(blocks), 0).count;
     }
-    /// Slice `index` of `slices` of block `block_index`, from the start of the memory.
+    /// Returns slice `index` of `slices` of block `block_index`, counted from the start of the memory.
     part slice(int block_index, std::size_t slices, std::size_t index) const noexcept {
         const part whole = block(block_index);
         const part inside = part_of(whole.count, slices, backward ? slices - 1 - index : index, grain);

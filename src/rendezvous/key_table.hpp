@@ -13,10 +13,10 @@
 
 namespace tutti {
 
-/// The keys alone, no waiting.
+/// The keys and values, without waiting and without a lock.
 class key_map {
 public:
-    /// Keys and values together.
+    /// Bytes of all keys and values together.
     static constexpr std::size_t max_bytes = 256 * MiB;
 
     const std::string* find(const std::string& key) const;
@@ -52,6 +52,7 @@ private:
     std::string value_;
 };
 
+/// A key map under a mutex, with the waiters for its keys. The first set of a key posts them.
 class [[gnu::visibility("hidden")]] memory_table::state {
 public:
     store_reply apply(const store_request& request);

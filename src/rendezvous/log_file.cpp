@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view mark = "tutti store 1\n";
 constexpr std::size_t max_record_bytes = 2 * MiB;
 
-/// Reads the length in front of a record.
+/// Bytes of the length in front of a record.
 constexpr std::size_t length_bytes = 4;
 
 }  // namespace

@@ -31,7 +31,7 @@ public:
 
     /// With the lock: reads the next record; nothing at the end. An error says that the file is not what it was.
     result<std::optional<log_record>> next();
-    /// With the exclusive lock, after `next` has reached the end.
+    /// With the exclusive lock, after next() has reached the end: appends a record.
     result<> append(const log_record& record);
 
     const std::string& path() const noexcept { return path_; }

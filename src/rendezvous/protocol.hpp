@@ -18,7 +18,7 @@ inline constexpr std::size_t length_bytes = 4;
 inline constexpr std::size_t max_job_bytes = 256;
 /// The longest frame that the server reads before the client's hello.
 inline constexpr std::size_t max_hello_bytes = max_job_bytes + 32;
-/// The longest: compare_set of the longest key and values.
+/// The longest frame: compare_set of the longest key and values.
 inline constexpr std::size_t max_frame_bytes = 2 * MiB + 8 * KiB;
 
 struct hello {
@@ -39,7 +39,7 @@ struct numbered_reply {
     store_reply reply;
 };
 
-/// With its length in front.
+/// Writes a frame, with its length in front.
 std::string frame(const hello& who);
 std::string frame(std::uint64_t id, const store_request& request);
 std::string frame(std::uint64_t id, const store_reply& reply);

@@ -31,13 +31,13 @@ class store_connection final : private frame_listener {
 public:
     /// The time for a new connection to say hello.
     static constexpr std::chrono::seconds hello_time{5};
-    /// Keys that one client waits for at the same time.
+    /// Keys that one client may wait for at the same time: bounds its memory here.
     static constexpr std::size_t max_gets = 4096;
 
     store_connection(connection_owner& owner, event_loop& loop, memory_table::state& table, asio::ip::tcp::socket socket);
     ~store_connection();
 
-    /// -1 before the hello.
+    /// Returns the client's rank; -1 before its hello.
     rank peer() const noexcept { return peer_; }
     std::uint64_t ticket() const noexcept { return ticket_; }
     /// Returns the address of this host by which the client has come.

@@ -155,7 +155,8 @@ task<result<std::unique_ptr<request_channel>>> try_address(const search& what, t
     co_return std::move(ready);
 }
 
-/// One after the other. When none is the store's, what each was like; error::invalid_argument when that is final.
+/// Tries the addresses one after the other. If none is the store's, the failure says why for each; error::invalid_argument if that is
+/// final.
 task<result<std::unique_ptr<request_channel>>> try_all(const search& what, name_service& names) {
     event_loop& loop = co_await this_loop;
     result<std::vector<tcp::endpoint>> found = co_await names.look_up(what.host, what.port, what.deadline);

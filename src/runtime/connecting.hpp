@@ -16,7 +16,7 @@ inline constexpr std::chrono::seconds attempt_limit{3};
 template <class Socket>
 boost::system::error_code open_unshared(Socket& socket, const asio::ip::tcp& protocol);
 
-/// Opens `socket` for `start_to_connect`. The local port that it will get is still free for a rank that wants to listen there.
+/// Opens `socket` for start_to_connect(). A rank may still listen on the local port that the connection gets.
 boost::system::error_code open_to_connect(asio::ip::tcp::socket& socket, const asio::ip::tcp& protocol);
 /// Starts to connect without waiting. The socket can be written when that has ended.
 boost::system::error_code start_to_connect(asio::ip::tcp::socket& socket, const asio::ip::tcp::endpoint& where);
@@ -32,8 +32,8 @@ std::string explain(const boost::system::error_code& code, const asio::ip::tcp::
 asio::ip::address plain(const asio::ip::address& from);
 /// Returns the interface of a link-local address; 0 for every other address.
 std::uint32_t zone_of(const asio::ip::address& from) noexcept;
-/// The number that `host` is, if it is one. The zone of an address that is local to a link is only known to its own host: with a `zone`
-/// of this one that takes its place.
+/// Returns the address that `host` is a number of. The zone of a link-local address is known to its own host only, so a `zone` of this
+/// host, if given, replaces it.
 asio::ip::address number_of(const std::string& host, std::uint32_t zone, boost::system::error_code& error);
 
 }  // namespace tutti

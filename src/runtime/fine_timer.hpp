@@ -14,13 +14,13 @@ namespace tutti {
 /// Used on its loop only. With virtual time it is a timer of the loop.
 class fine_timer final {
 public:
-    /// Calls work.run() on the loop at the date.
+    /// The timer calls work.run() on the loop when it is due.
     fine_timer(event_loop& loop, detail::runnable& work) noexcept : loop_(loop), work_(work) {}
     fine_timer(const fine_timer&) = delete;
     fine_timer& operator=(const fine_timer&) = delete;
     ~fine_timer();
 
-    /// Replaces the date that was set before.
+    /// Sets the timer anew; an earlier setting is void.
     void start(time_point when);
     void stop() noexcept;
     /// Returns no_deadline when the timer is stopped or has fired.
@@ -36,7 +36,7 @@ private:
     detail::callback<&fine_timer::come> come_{*this};
     detail::alarm<&fine_timer::due> alarm_{*this};  // of virtual time
     std::optional<asio::steady_timer> clock_;       // of real time
-    std::shared_ptr<fine_timer*> self_;             // for the clock's handlers, which may come later than the end of this
+    std::shared_ptr<fine_timer*> self_;             // for the clock's handlers, which may outlive this
 };
 
 }  // namespace tutti
