@@ -1,5 +1,5 @@
-// Which process this is. What a process has made, a process that it forks finds in its memory: sockets, memory and a loop's epoll descriptor are
-// shared by both then, the threads are gone, and locks may be held by nobody. Such things are left alone there.
+// Which process this is. A forked process finds its parent's objects in its memory: it shares their sockets, memory and epoll descriptors
+// with the parent, their threads are missing, and locks may stay locked for ever. The library leaves such objects alone.
 #pragma once
 
 #include <tutti/error.hpp>

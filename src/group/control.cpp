@@ -127,7 +127,7 @@ void control::attach(rank peer, std::unique_ptr<link> over) {
     made->start();
 }
 
-/// What a new neighbour may have missed. A failure says all.
+/// Sends a new neighbour all that it may have missed. After a failure that is enough.
 void control::inform(rank peer, end& at) {
     at.send(frame_kind::here, me_, {});
     if (failure_) return at.send(frame_kind::abort, me_, failure_);

@@ -1,6 +1,6 @@
-// What travels between a store's client and its server, as bytes. A connection begins with the client's mark and hello (job, epoch,
-// who), which the server answers as request 0; then requests and replies, in any order, by id. Neither forget nor leave is answered; behind a leave
-// the client ends the connection. Each is a 32-bit length and that many bytes.
+// The bytes between a store's client and its server. A connection begins with the client's mark and hello (job, epoch, rank), which the
+// server answers as request 0. Requests and replies follow in any order, by id. Forget and leave have no reply, and behind a leave the
+// client ends the connection. Each frame is a 32-bit length and that many bytes.
 #pragma once
 
 #include "rendezvous/request.hpp"

@@ -71,7 +71,7 @@ void listen_at(tcp::acceptor& socket, const tcp::endpoint& where, boost::system:
     if (!error) socket.listen(tcp::acceptor::max_listen_connections, error);
 }
 
-/// Of IPv4 and of IPv6, where the host has that.
+/// Listens on all addresses: IPv6 and IPv4 together, or IPv4 alone where the host has no IPv6.
 void listen_to_all(tcp::acceptor& socket, std::uint16_t port, boost::system::error_code& error) {
     listen_at(socket, {tcp::v6(), port}, error);
     if (error != asio::error::address_family_not_supported && error != boost::system::errc::address_not_available) return;
