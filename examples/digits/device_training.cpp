@@ -35,7 +35,7 @@ void place_gradients(device_learner& student, const network& like, const gpu::re
         student.net().place_gradient(i, static_cast<float*>(gradients.gradient(i).data));
 }
 
-// Of an epoch: the difference of two totals.
+// Returns the share of one epoch, which is the difference of two totals.
 double hidden_share(const tutti::overlap& before, const tutti::overlap& now) {
     coverage all;
     all.add({0, 0, now.busy - before.busy, now.exposed - before.exposed});

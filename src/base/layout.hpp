@@ -1,5 +1,5 @@
-// Which elements a block, and a slice of a block, is. Blocks are neighbouring parts: equal ones, one for each rank, or near-equal ones, or of
-// sizes that the caller gave; slices are near-equal parts of their block. What is near-equal fills whole packets where that is asked for.
+// The elements of a block, and of a slice of a block. Blocks are neighbouring parts: equal ones, one for each rank, or near-equal ones, or of
+// sizes that the caller gave; slices are near-equal parts of their block. Near-equal parts fill whole packets where the caller asks for that.
 #pragma once
 
 #include <tutti/types.hpp>

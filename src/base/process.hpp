@@ -39,8 +39,8 @@ void keep(kept_object& one) noexcept;
 
 }  // namespace detail
 
-/// Lets go of what another process has made, without destroying it: that would join threads which do not exist here, take locks that nobody
-/// gives back, and end connections that are the other's, too. It costs the forked process some memory.
+/// Leaks an object that the parent process has made. Its destructor would join threads that do not exist here, take locks that no thread
+/// gives back, and end connections that the parent still uses. It costs the forked process some memory.
 template <class T>
 void leave_alone(T&& owned) noexcept {
     struct kept final : detail::kept_object {

@@ -31,7 +31,7 @@ constexpr std::array<std::string_view, 20> known = {
 };
 /// Prefixes of the variables that the tests and their simulator of devices read.
 constexpr std::array<std::string_view, 2> of_tests = {"TUTTI_TEST_", "TUTTI_SIM_"};
-/// A name counts as misspelled when at most so many letters are to be changed, added, left out or swapped.
+/// The most letters that are changed, added, left out or swapped in a name that counts as misspelled.
 constexpr std::size_t misspelled = 3;
 
 /// Returns the distance of Damerau (1964), with swaps of neighbouring letters only.

@@ -18,7 +18,7 @@ class admission {
 public:
     explicit admission(std::size_t most_bytes) noexcept : most_bytes_(most_bytes) {}
 
-    /// Returns how much an operation on a vector of so many bytes counts.
+    /// Returns how much an operation on a vector of `bytes` counts.
     std::size_t share_of(std::size_t bytes) const noexcept { return std::min(bytes, most_bytes_ / 2); }
     /// Returns whether `one` begins now. If not, it is kept.
     bool enter(operation& one) noexcept {

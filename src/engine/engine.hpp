@@ -329,7 +329,7 @@ private:
         std::uint64_t end;
     };
     std::vector<reservation> reserved_;  // in their order
-    /// A sync that waits for the first so many collectives and messages that were called.
+    /// A sync that waits for the first `collectives` and the first `messages` that were called.
     struct sync_call {
         std::uint64_t number;
         std::uint64_t collectives;

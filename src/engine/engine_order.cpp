@@ -104,7 +104,7 @@ report engine::about_sync() const {
     return why;
 }
 
-/// Returns whether one of the first so many collectives or messages has not ended, or its caller has not been told.
+/// Returns whether one of the first `collectives` or `messages` has not ended, or its caller has not been told.
 bool engine::under_way(std::uint64_t collectives, std::uint64_t messages) const noexcept {
     const auto before = [collectives](const operation& each) { return each.issued <= collectives; };
     for (const operation_list* in : {&live_, &fresh_, &ended_})

@@ -18,7 +18,7 @@ namespace tutti {
 template <class T, links<T> T::*Links>
 class keyed_queues {
 public:
-    /// Makes room for so many more keys, so that their queues need no allocation.
+    /// Makes room for `more` keys, so that their queues need no allocation.
     void reserve(std::size_t more) {
         if (used_ + more > slots_.size()) grow(used_ + more);
         for (; free_lines_ < more; ++free_lines_) {

@@ -8,7 +8,7 @@
 
 namespace tutti {
 
-// With at most so many messages under way a caller does the loop's work itself. With more, their frames leave together from the loop.
+// The most messages under way with which a caller does the loop's work itself. With more, their frames leave together from the loop.
 static constexpr std::size_t few = 4;
 
 messenger::messenger(engine& owner)

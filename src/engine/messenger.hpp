@@ -45,7 +45,7 @@ public:
     const message* first_under_way() const noexcept;
     /// Returns the number of calls so far, parts of exchanges included.
     std::uint64_t calls() const noexcept { return calls_; }
-    /// Returns whether one of the first so many calls, but for probes, has not ended, or its caller has not been told.
+    /// Returns whether one of the first `calls`, but for probes, has not ended, or its caller has not been told.
     bool under_way(std::uint64_t calls) const noexcept;
     /// Returns whether callers have been told of all calls that have ended.
     bool told() const noexcept { return ended_.empty(); }

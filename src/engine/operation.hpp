@@ -70,7 +70,7 @@ struct cutting {
     std::size_t slice_bytes;
     std::size_t segment;           // slices that go through all rounds before the next ones do
     std::size_t packet_bytes;      // near-equal parts are multiples of it where they can be; 0: of one element
-    std::size_t past_caches_from;  // results of so many bytes have left the caches before they are read
+    std::size_t past_caches_from;  // bytes of a result from which on it has left the caches before it is read
 };
 
 /// Owns its channels, counters and scratch; shares its program; borrows the user's memory until it ends. Changed with the engine's guard

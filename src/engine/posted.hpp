@@ -15,7 +15,7 @@ class posted {
 public:
     explicit posted(int size) : by_source_(static_cast<std::size_t>(size) + 1) {}
 
-    /// Makes room for so many more calls, so that `post` need not allocate.
+    /// Makes room for `more` calls, so that `post` need not allocate.
     void reserve(std::size_t more) { by_key_.reserve(more); }
     void post(message& call) noexcept;
     void withdraw(message& call) noexcept;

@@ -274,7 +274,7 @@ task<> group::judge(rank peer, lane_id which, std::error_code code) {
 
 // ---- leaving
 
-/// Control calls this with its guard held. What follows from a goodbye may call control again, so it is posted.
+/// Control calls this with its guard held. The reaction to a goodbye may call control again, so it is posted.
 void group::heard_goodbye(rank who) noexcept {
     if (departing_.empty()) context_->loop().post(on_departure_);
     departing_.push_back(who);

@@ -1,7 +1,7 @@
-// How a group's control tree forms, and how rank 0 mends it when ranks leave without waiting.
+// How a group's control tree forms, and how rank 0 repairs it when ranks leave without waiting.
 //
 // Forming: each rank dials its parent, and its arrival (barrier 0) travels up to rank 0. When all have come, rank 0 sends the release down.
-// Mending: the hang_up of a rank travels up to rank 0, which dials the rank's children, the orphans, and is their parent from then on.
+// Repair: the hang_up of a rank travels up to rank 0, which dials the rank's children, the orphans, and is their parent from then on.
 #include "base/descriptors.hpp"
 #include "handshake/greeting.hpp"
 #include "group/group.hpp"

@@ -28,7 +28,7 @@ constexpr duration first_pause = 5ms, longest_pause = 50ms;
 constexpr duration shortest_wait = 250ms, longest_wait = 2s;
 // Beyond the deadline, for the word of rank 0 about the missing ranks.
 constexpr duration last_words = 1s;
-// A rank that rank 0 leaves without a word looks for the answers of so many ranks at once, which are in the store or not.
+// A rank that hears nothing from rank 0 looks in the store for the answers of at most `most_looked_for` ranks, for as long as `look`.
 constexpr duration look = 250ms;
 constexpr rank most_looked_for = 1024;
 

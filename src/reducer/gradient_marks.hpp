@@ -20,7 +20,7 @@ namespace tutti {
 class gradient_marks final {
 public:
     enum class mark : std::uint8_t { none, ready, unused };
-    /// What becomes of a marked gradient: refused after a mistake; it waits for a further pass that adds to it; or it goes into its bucket.
+    /// The mark of a gradient is refused after a mistake, the gradient waits for a further pass that adds to it, or it goes into its bucket.
     enum class consequence : std::uint8_t { refused, waits, goes };
 
     /// The communicator of the reducer, and how to fail it on all ranks.

@@ -8,12 +8,13 @@
 //         -------------------->          <--------------------
 //            lend_ticket()                    return_ticket()
 //
-// regain: there is no helper, the helper has not driven between two looks, or another thread has posted work. lend: the helper wants the
-// ticket, or run() ends. take: drive_helped, hasten, spin_until, or a call that begins at once. return: the helper's loop has work of its
-// own, or the call is over.
+// `regain_ticket`: there is no helper, the helper has not driven between two looks, or another thread has posted work.
+// `lend_ticket`: the helper wants the ticket, or run() ends.
+// `take_ticket`: drive_helped, hasten, spin_until, or a call that begins at once.
+// `return_ticket`: the helper's loop has work of its own, or the call is over.
 //
-// Only `take` leads away from nobody. The helper's own thread takes and returns the ticket by one atomic write; all other changes are made
-// under the loop's mutex. "helper" also stands for another thread that holds a progress_ticket for one call.
+// Both ways out of `nobody` go through `take`. The helper's own thread takes and returns the ticket by one atomic write; all other changes
+// are made under the loop's mutex. "helper" also stands for another thread that holds a progress_ticket for one call.
 #include "runtime/loop_state.hpp"
 #include "runtime/progress_ticket.hpp"
 

@@ -85,11 +85,11 @@ struct [[gnu::visibility("hidden")]] event_loop::impl {
     std::atomic<bool> stopping{false};
 
     // Which thread runs the turns: the one in `run`, or a helper's (helping.cpp). Under the mutex, except that the helper's own thread
-    // takes and returns the ticket without. So the ticket is only ever taken from nobody, by `take`.
+    // takes and returns the ticket without. So every thread gets the ticket by `take`, and only when `nobody` has it.
     enum class driver { nobody, owner, helper };
     std::atomic<driver> driven_by{driver::nobody};
     std::atomic<bool> wanted{false};   // the helper asks the owner for it
-    bool needed = false;               // a thread other than the helper's has posted while nobody drove
+    bool needed = false;               // a thread other than the helper's has posted while no thread drove
     std::atomic<bool> resting{false};  // the owner waits without a limit, because the helper sleeps
     std::atomic<std::uint64_t> tickets_used{0};  // tickets so far in which turns were run; counted by the ticket's holder
     std::atomic<impl*> helper{nullptr};

@@ -1,4 +1,4 @@
-// What a loop does without work, in three steps. It tries the poll sources that expect bytes soon, without the kernel (try_eager). It
+// A loop without work waits in three steps. It tries the poll sources that expect bytes soon, without the kernel (try_eager). It
 // spins: it tries and yields its core, for up to 50 us after bytes have last moved (spin). Then it arms all waits in the kernel and sleeps
 // (sleep). A visitor is the helper's own loop: work or timers there end all three steps.
 #include "runtime/loop_state.hpp"

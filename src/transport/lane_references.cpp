@@ -104,7 +104,7 @@ bool lane::answer(const outgoing& what) noexcept {
 ///     long enough for a single copy                     lent as addresses of this process
 ///     else                                              ring; also less than 128 KiB whose answer has found no place
 ///
-/// An answered payload moves to and fro as a whole, so it is not slow to write. On shared cores the next rank to run fills the cache anew.
+/// An answered payload moves there and back as a whole, so it is not slow to write. On shared cores the next rank to run fills the cache anew.
 void lane::refer(outgoing& what) noexcept {
     staging_awaited_ = false;
     const bool fetched = what.copied_bytes > 0 && what.copied_bytes >= near_->single_copy_from();
