@@ -1,4 +1,4 @@
-"""Finds sentences that read badly in pages of Markdown and in the comments of C++, as far as a program can judge them. lint.py uses it."""
+"""Finds sentences that read badly in pages of Markdown and in the comments of C++, without false alarms. lint.py uses it."""
 
 import pathlib
 import re
@@ -12,7 +12,7 @@ MAX_WORDS = 45
 
 CODE_WORD = "\x01"  # stands for every letter of `code` and of an address, so that one of them is one word
 FENCED = re.compile(r"^[ ]*(?P<fence>```+|~~~+).*?^[ ]*(?P=fence)|<!--.*?-->", re.M | re.S)
-SPAN = re.compile(r"(?P<tick>`+)(?!`)(?:(?!\n[ ]*\n).)+?(?<!`)(?P=tick)(?!`)|https?://[^\s)>]+", re.S)
+SPAN = re.compile(r"(?P<tick>`+)(?!`)(?:(?!\n[ ]*\n).)+?(?<!`)(?P=tick)(?!`)|(?:https?://|mailto:)[^\s)>]+", re.S)
 ITEM = re.compile(r"\s*(?:[-*+]|\d+\.)\s+")
 TABLE_RULE = re.compile(r"\s*\|[\s:|-]+$")
 COMMENT = re.compile(r'(?P<code>(?:[^"/]|/(?!/)|"(?:\\.|[^"\\])*")*?)(?P<mark>///?)<?(?!/)(?P<text>.*)$')
@@ -25,7 +25,7 @@ EVERYWHERE = [
     (re.compile(r"\A[*_(\"]*(?:Who|Whoever|What)\b(?!.*\?[)\"*_]*$)", re.S),
      "a sentence that begins with who or what; name the sender, the caller, the value"),
     # These subjects leave open which rank, thread or program is meant.
-    (re.compile(r"\b(?:[Nn]obody|[Ss]omebody|[Ww]hoever)\b"), "nobody, somebody, whoever: name the rank, the thread or the program"),
+    (re.compile(r"\b(?i:nobody|somebody|whoever)\b"), "nobody, somebody, whoever: name the rank, the thread or the program"),
     # A genitive without a noun or a verb. With a comma it may be a sentence: "Of the three algorithms, one is chosen."
     (re.compile(r"\AOf (?:an?|the)\b[^,]*$"), "of what, without a verb; say what it is"),
     # A number without a name, where the parameter has one.
