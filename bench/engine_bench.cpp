@@ -1,6 +1,6 @@
-// What the engine itself costs: all-reduces between ranks in one process, on one thread, over links in memory, with a clock that waits for
-// nobody. Microseconds of that thread for the work of all ranks together, and divided by ranks and rounds. In "flight" are operations that
-// are issued before the first is awaited.
+// Measures the cost of the engine itself: all-reduces between ranks in one process, on one thread, over links in memory, with a clock that
+// never waits. Prints microseconds of that thread for the work of all ranks together, and divided by ranks and rounds. In "flight" are
+// operations that are issued before the first is awaited.
 #include "engine/table.hpp"
 #include "schedule/schedule.hpp"
 #include "stopwatch.hpp"

@@ -1,4 +1,4 @@
-// What the machinery around an operation costs, in nanoseconds: awaiting a future that has ended, being resumed on one's own loop, and the
+// Measures the machinery around an operation, in nanoseconds: awaiting a future that has ended, being resumed on one's own loop, and the
 // way from one loop's thread to another's and back. The least of several runs: the machine may be shared.
 #include <tutti/detail/future_source.hpp>
 #include <tutti/event_loop.hpp>

@@ -1,4 +1,4 @@
-// What links give without anything above them: bytes one way and both ways, and the time of a small message there and back. TCP on
+// Measures links without anything above them: bytes one way and both ways, and the time of a small message there and back. TCP on
 // loopback, shared memory as between processes, and memory as in tests, between two threads, each with its loop, and on one.
 #include "stopwatch.hpp"
 #include "transport/memory_transport.hpp"

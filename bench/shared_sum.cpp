@@ -1,5 +1,5 @@
-// An all-reduce by hand, in memory that all ranks map: each sums its part of all vectors where they lie and writes the sum to all ranks, and a
-// barrier ends it. Nothing is sent, and each byte is read and written once, but for a rank's own part where the sum goes elsewhere, which is
+// An all-reduce without Tutti, in memory that all ranks map: each sums its part of all vectors where they lie and writes the sum to all ranks,
+// and a barrier ends it. Nothing is sent, and each byte is read and written once, but for a rank's own part where the sum goes elsewhere, which is
 // copied first. So this is about what the memory of this machine allows for vectors of that size. Floats, back to back, with Tutti's kernel.
 //
 //     shared-sum in-place|apart RANKS BYTES...      # for each size a line: bytes, and the microseconds of an all-reduce, the median of 21 batches

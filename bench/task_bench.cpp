@@ -1,4 +1,4 @@
-// What coroutines cost, in nanoseconds: a task made and awaited, a chain of them, one that is resumed by its loop, and two at once. The
+// Measures coroutines, in nanoseconds: a task made and awaited, a chain of them, one that is resumed by its loop, and two at once. The
 // least of several runs: the machine may be shared.
 #include <tutti/event_loop.hpp>
 #include <tutti/task.hpp>

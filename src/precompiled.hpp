@@ -1,4 +1,4 @@
-// What most sources include, for builds with precompiled headers (-Db_pch=true). No source counts on it: the usual builds have none.
+// The headers that most sources include, for builds with precompiled headers (-Db_pch=true). No source counts on it: the usual builds have none.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads the tree and reports what breaks the rules of the house: floors, sizes, names, tests, coroutine hazards, loose ends, dead links.
+"""Reads the tree and reports what breaks the rules of the house: floors, sizes, names, tests, coroutine hazards, loose ends, dead links, prose.
 
 It knows C++ by its brackets only, which is enough for code that keeps to the style. Whether headers compile alone is another
 test (test/lint/self_contained.py), because it needs a compiler.
@@ -10,6 +10,8 @@ usage: lint.py [ROOT]; prints `file:line: rule: what` and exits with 1 when ther
 import pathlib
 import re
 import sys
+
+import prose
 
 MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 60
@@ -39,7 +41,7 @@ PURE_FORBIDDEN = re.compile(r"^(coroutine|boost/|asio|sys/socket\.h|netinet/)|^t
 # Sources without a test file of their own name, and where they are tested instead. A key that ends in / covers a folder.
 TESTED_ELSEWHERE = {
     "src/base/check.cpp": "it ends the process; every test relies on it",
-    "src/algorithm/": "test/algorithm/catalogue_test.cpp verifies every builder at every size",
+    "src/algorithm/": "test/proof/catalogue_test.cpp verifies every builder at every size",
     "src/validation/arguments.cpp": "test/communicator/arguments_test.cpp",
     "src/communicator/context.cpp": "test/communicator/group_test.cpp",
     "src/communicator/communicator.cpp": "test/communicator/collectives_test.cpp and arguments in test/process/failure_test.cpp",
@@ -389,6 +391,10 @@ class tree:
             if PORT_GUESS.search(line):
                 self.report(name, number, "port", "a port that was free is not free: bind port 0 and ask for the number")
 
+    def check_prose(self, name):
+        for line, what in prose.problems(name, self.files[name]):
+            self.report(name, line, "prose", what)
+
     def check(self):
         for name in self.files:
             self.check_text(name)
@@ -396,8 +402,10 @@ class tree:
                 self.check_wrap(name)
             if name.endswith(".md"):
                 self.check_links(name)
+                self.check_prose(name)
             if pathlib.PurePath(name).suffix not in CODE:
                 continue
+            self.check_prose(name)
             code = without_text(self.files[name])
             self.check_floors(name)
             self.check_asio_names(name, code)

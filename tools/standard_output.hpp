@@ -1,4 +1,4 @@
-// What a tool prints has arrived when it ends well.
+// Makes sure that a tool's output has arrived when the tool ends with success.
 #pragma once
 
 #include <cerrno>

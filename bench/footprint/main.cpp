@@ -1,6 +1,6 @@
-// What a rank costs besides its work: when it has joined, its memory and its sockets; the same after an all-reduce around a ring; and the
-// processor time of a rank that waits for nothing. One rank of many; the script beside this file starts them. Takes the nanoseconds since
-// 1970 at which the launcher was started.
+// Measures the memory and the sockets of a rank when it has joined, and after an all-reduce around a ring; and the processor time of a
+// rank that waits for nothing. One rank of many; the script beside this file starts them. Takes the nanoseconds since 1970 at which the
+// launcher was started.
 #include "communicator/run_as.hpp"
 
 #include <tutti/sleep.hpp>
@@ -93,7 +93,7 @@ task<int> look(communicator& world, std::chrono::nanoseconds began) {
     };
     const double joined_seconds = since();
     const sample joined = now_held();
-    co_await world.monitored_barrier();  // over links that there are, so that nobody opens others before all have looked
+    co_await world.monitored_barrier();  // over links that there are, so that no rank opens others before all have looked
     std::vector<float> data(reduced_bytes / sizeof(float));
     co_await world.all_reduce(data, sum);
     const double reduced_seconds = since();

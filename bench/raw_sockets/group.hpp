@@ -1,6 +1,6 @@
-// An all-reduce without Tutti: floats, summed over ranks, with nothing but TCP sockets on loopback. What it takes is what a program on
-// this machine can hope for without much thought. Small vectors are exchanged whole between ranks whose numbers
-// differ in one bit, where the number of ranks allows it; all others go around a ring, a block of a rank at a time.
+// An all-reduce without Tutti: floats, summed over ranks, with nothing but TCP sockets on loopback. Its time is the time that a simple
+// program reaches on this machine. Small vectors are exchanged whole between ranks whose numbers differ in one bit, where the number of
+// ranks allows it; all others go around a ring, a block of a rank at a time.
 #pragma once
 
 #include <arpa/inet.h>
@@ -64,7 +64,7 @@ inline void pause() noexcept {
 #endif
 }
 
-/// What a rank does while no byte can move.
+/// How a rank waits while no byte can move.
 enum class waiting { poll, yield, pause };
 
 class group {

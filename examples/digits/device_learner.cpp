@@ -26,7 +26,7 @@ gpu::pinned_buffer<T> pinned_copy(const gpu::device& where, std::span<const T> o
     return made;
 }
 
-/// At most so many images of one rank are worked on at once: its part of a batch, or of the test.
+/// Returns the most images that one rank works on at once: its part of a batch, or of the test.
 std::size_t most_images(const split& data, const plan& how) {
     const auto share = [&how](std::size_t of) {
         return (of + static_cast<std::size_t>(how.ranks) - 1) / static_cast<std::size_t>(how.ranks);

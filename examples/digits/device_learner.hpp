@@ -22,7 +22,7 @@ public:
 
     device_network& net() noexcept { return net_; }
 
-    /// What learner's functions of the same names do, enqueued. An epoch begins when the results of the last have been fetched.
+    /// Enqueue the work of learner's functions of the same names. An epoch begins when the results of the last have been fetched.
     void begin_epoch(int epoch);
     bool backward(const std::function<void(std::size_t)>& ready);
     void step() { net_.descend(static_cast<float>(plan_.rate), momentum); }

@@ -18,7 +18,7 @@ namespace digits {
 class device_network {
 public:
     static tutti::result<tutti::gpu::device_code> load(const tutti::gpu::device& where);
-    /// Of the shape of `like`, with its values; for at most `images` at a time. Throws tutti::failure.
+    /// Makes a network of the shape and the values of `like`, for at most `images` at a time. Throws tutti::failure.
     device_network(const network& like, std::span<const std::size_t> widths, std::size_t images, const tutti::gpu::device& where,
                    const tutti::gpu::stream& compute);
     device_network(const device_network&) = delete;

@@ -23,7 +23,7 @@ tutti::result<gpu::device> device_of_this_rank() {
     return gpu::device::open(who ? std::max(0, who->local_rank) : 0);
 }
 
-std::vector<gpu::parameter> without_memory(const network& net) {
+std::vector<gpu::parameter> on_device_without_memory(const network& net) {
     std::vector<gpu::parameter> all;
     for (const auto& each : net.parameters()) all.emplace_back(each.name, each.gradient.size(), tutti::data_type::f32);
     return all;
@@ -35,7 +35,7 @@ void place_gradients(device_learner& student, const network& like, const gpu::re
         student.net().place_gradient(i, static_cast<float*>(gradients.gradient(i).data));
 }
 
-// Of an epoch: the difference of two totals.
+// Returns the share of one epoch, which is the difference of two totals.
 double hidden_share(const tutti::overlap& before, const tutti::overlap& now) {
     coverage all;
     all.add({0, 0, now.busy - before.busy, now.exposed - before.exposed});
@@ -49,7 +49,7 @@ tutti::task<run_report> train(tutti::communicator& world, gpu::communicator& on_
     const gpu::device card = on_devices.on().value();
     const gpu::stream compute = gpu::stream::make(card).value();
     device_learner student(data, plan_of(chosen, world), like, card, compute);
-    gpu::reducer gradients(on_devices, without_memory(like), {.first_bucket = bucket_bytes, .bucket = bucket_bytes});
+    gpu::reducer gradients(on_devices, on_device_without_memory(like), {.first_bucket = bucket_bytes, .bucket = bucket_bytes});
     place_gradients(student, like, gradients);
     run_report report = describe(chosen, world.size());
     const auto begin = clock::now();

@@ -19,8 +19,8 @@ class device_error : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// The device of this rank. Who lets go of it last, on a thread without a loop, waits until all has been given back. Throws device_error when this
-/// process cannot train on a device: there is none, or the program was built without what it takes.
+/// Returns the device of this rank. If its last owner releases it on a thread without a loop, that thread waits until all has been given back.
+/// Throws device_error when this process cannot train on a device: there is none, or the program was built without the headers for it.
 std::shared_ptr<void> open_device();
 
 /// Every rank on the device of its number on its host. Throws tutti::failure.

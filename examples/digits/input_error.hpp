@@ -1,4 +1,4 @@
-// What a user can get wrong: the program says it in one line and ends with exit code 2.
+// A mistake of the user: the program reports it in one line and ends with exit code 2.
 #pragma once
 
 #include <stdexcept>

@@ -1,5 +1,5 @@
-// One rank's part of data-parallel training: its images, its copy of the network, its sums. Between backward() and step() somebody
-// has to average the gradients over the ranks; who does that, and how, is not this file's business.
+// One rank's part of data-parallel training: its images, its copy of the network, its sums. Between backward() and step() the caller
+// averages the gradients over the ranks.
 #pragma once
 
 #include "digits/dataset.hpp"

@@ -21,7 +21,7 @@
 namespace digits {
 namespace {
 
-// What can go wrong before the first step goes wrong here.
+// Opens all that the training needs, so that a failure comes before the first step.
 struct resources {
     resources(const options& chosen, tutti::rank me, std::shared_ptr<void>& device) : data(divide(load(chosen.data))) {
         if (chosen.device) device = open_device();
@@ -79,7 +79,7 @@ constexpr int no_device = 3;
 
 void complain(std::string_view what) { fmt::print(stderr, "digits: {}\n", one_line(what)); }
 
-// The lowest rank that cannot begin, or the number of ranks: nobody starts to wait for a rank that has given up.
+// Returns the lowest rank that cannot begin, or the number of ranks, so that no rank waits for one that has given up.
 tutti::task<int> first_unable(tutti::communicator& world, bool able) {
     std::int32_t lowest = able ? world.size() : world.rank();
     co_await world.all_reduce(std::span(&lowest, 1), tutti::min);

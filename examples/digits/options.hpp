@@ -1,4 +1,4 @@
-// What can be chosen on the command line.
+// The options of the command line.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a training run has to tell: as lines for people, as JSON for programs. plot.hpp draws it.
+// The results of a training run: as lines for people, as JSON for programs. plot.hpp draws them.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Who trains on what: an epoch's order is cut into global batches, and each batch into one contiguous part per rank.
+// Distributes the images over the ranks: an epoch's order is cut into global batches, and each batch into one contiguous part per rank.
 #pragma once
 
 #include <cstddef>

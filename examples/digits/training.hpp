@@ -1,4 +1,4 @@
-// What training on the host and on a device have in common besides the learner: what is asked for, and what is told.
+// The parts that training on the host and on a device share besides the learner: the plan, and the reports.
 #pragma once
 
 #include "digits/learner.hpp"

@@ -12,7 +12,7 @@
 
 namespace asio = boost::asio;
 
-/// What the program does anyway.
+/// Stands for the work that the program has without Tutti.
 class clock_of_ours {
 public:
     explicit clock_of_ours(asio::io_context& on) : timer_(on) { wait(); }

@@ -232,7 +232,7 @@ public:
     /// Returns such a message if it has already come. Throws `failure` when the communicator has failed.
     std::optional<received> try_probe(tutti::rank from, message_tag tag = 0);
     /// Starts all `parts`, made by send_to and recv_from, at once; ends when all have ended. Their order matters only among sends to one
-    /// rank with one tag, and among receives that fit the same message. What a part receives into overlaps no other part. A message that
+    /// rank with one tag, and among receives that fit the same message. The buffer of a receive overlaps no other part. A message that
     /// does not fit its receive fails only the exchange, after all other parts have ended. If the exchange is cancelled, dropped or late,
     /// it ends alone when only receives are left; with a send left it fails the communicator.
     future<> exchange(std::span<const transfer> parts, call_options options = {});

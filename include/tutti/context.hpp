@@ -43,8 +43,8 @@ public:
     /// contexts. In new contexts, or in another run over a store that persists, they need another `job`. The store is used on the loop that
     /// makes the progress, on whatever loop the caller awaits: open it there, or use one that allows this (memory_store, file_store). Over
     /// TCP a rank listens at one address from its first join on: the one that connects it with the store, else the one towards
-    /// `who.master_address`. error::rendezvous_timeout names the ranks that have not come in time; rank 0 throws it first, others up to a
-    /// second later.
+    /// `who.master_address`. If a rank has not come in time, error::rendezvous_timeout names it. Rank 0 throws that first, the other ranks
+    /// up to a second later.
     task<std::unique_ptr<communicator>> join(world who, std::shared_ptr<store> meeting, std::string job = "tutti",
                                              join_options options = {});
     /// Joins over the store that the launcher of `who` arranged. If rank 0 keeps that store and a rank dies or fails meanwhile, the join

@@ -21,8 +21,8 @@ struct cost_model {
     double forwarded_byte = 0;        // added to a byte that was received or summed and is sent on: it passes through the caches
     double spread_from = 0;           // bytes of the vectors of all ranks of a host beyond which spread_byte and forwarded_byte count
     double answered = 0;              // a part of `moved_byte`, saved with all of `spread_byte` where a peer writes back into memory that
-                                      // was sent to it; and of `reduced_byte` for all but the first of the parts that a rank sums in one
-                                      // pass, because the result returns to those peers, or because they sum alike
+                                      // was sent to it. Saved of `reduced_byte`, too, for all but the first of the parts that a rank sums
+                                      // in one pass, because the result returns to those peers, or because they sum alike
     double allocated = 0;             // a part of `moved_byte`, saved with all of `spread_byte` and `forwarded_byte` in calls with
                                       // call_options::allocated
     double far_round = 25e-6;         // like `round`, for an exchange with another host

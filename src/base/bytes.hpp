@@ -68,12 +68,12 @@ private:
     bool failed_ = false;
 };
 
-/// FNV-1a. For names that both sides make themselves; not for anything a stranger must not guess.
+/// Returns the digest FNV-1a. For names that both sides make themselves, not for secrets.
 constexpr std::uint64_t digest_of(std::string_view text, std::uint64_t seed = 0xcbf29ce484222325u) noexcept {
     for (const char each : text) seed = (seed ^ static_cast<unsigned char>(each)) * 0x100000001b3u;
     return seed;
 }
-/// Of a sequence of numbers, one after the other; the high bits are mixed into the low ones, where small numbers differ.
+/// Adds a number to the digest of a sequence. The high bits are mixed into the low ones, because small numbers differ only there.
 constexpr std::uint64_t digest_of(std::uint64_t number, std::uint64_t seed) noexcept {
     seed = (seed ^ number) * 0x9e3779b97f4a7c15u;
     return seed ^ seed >> 32;

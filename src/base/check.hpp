@@ -1,4 +1,4 @@
-// TUTTI_CHECK states an invariant of our own code. It stays on in release builds; what users can get wrong is a `failure` instead.
+// TUTTI_CHECK states an invariant of the library's own code. It stays on in release builds. A mistake of a user is a `failure` instead.
 #pragma once
 
 namespace tutti::detail {

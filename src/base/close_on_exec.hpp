@@ -1,4 +1,4 @@
-// Sockets that no program which this process starts inherits: it would hold a connection open that this process has left.
+// Keeps sockets from programs that this process starts: such a program would hold a connection open that this process has left.
 #pragma once
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// What is said when the system has no descriptor left for a socket or a file.
+// The words for a lack of descriptors for sockets and files.
 #pragma once
 
 #include <string>
@@ -7,12 +7,13 @@
 
 namespace tutti {
 
-/// Whether a call failed because this process, or the whole system, has as many files open as it may.
+/// Returns whether a call failed because this process, or the whole system, has as many files open as it may.
 inline bool out_of_descriptors(const std::error_code& why) noexcept {
     return why == std::errc::too_many_files_open || why == std::errc::too_many_files_open_in_system;
 }
 
-/// "no descriptor left for a link: its limit is 1024 (ulimit -n)", to stand behind whoever has none.
+/// "no descriptor left for a link: its limit is 1024 (ulimit -n)", to stand behind the name of the rank or
+/// process.
 std::string no_descriptor_left(std::string_view for_what, const std::error_code& why);
 
 }  // namespace tutti

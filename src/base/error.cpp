@@ -40,7 +40,7 @@ const std::error_category& error_category() noexcept {
 
 std::error_code make_error_code(error code) noexcept { return {static_cast<int>(code), error_category()}; }
 
-/// Whether the cause, which all ranks are told, says itself what this rank did, in which operation.
+/// Returns whether the cause, which is the same on all ranks, says already what this rank did in which operation.
 static bool tells_of_itself(const report& what) {
     return what.local >= 0 && what.cause.starts_with(fmt::format("rank {} ", what.local)) && what.cause.find(what.operation) != std::string::npos;
 }

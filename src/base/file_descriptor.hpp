@@ -1,4 +1,4 @@
-// An open file or socket that belongs to somebody.
+// An open file or socket with an owner.
 #pragma once
 
 #include <utility>
@@ -18,7 +18,7 @@ public:
     ~file_descriptor() { close(); }
 
     int number() const noexcept { return number_; }
-    /// From now on somebody else closes it.
+    /// Gives the descriptor to the caller, which closes it.
     int release() noexcept { return std::exchange(number_, -1); }
     void close() noexcept;
     explicit operator bool() const noexcept { return number_ >= 0; }

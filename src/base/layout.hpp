@@ -1,5 +1,5 @@
-// Which elements a block, and a slice of a block, is. Blocks are neighbouring parts: equal ones, one for each rank, or near-equal ones, or of
-// sizes that the caller gave; slices are near-equal parts of their block. What is near-equal fills whole packets where that is asked for.
+// The elements of a block, and of a slice of a block. Blocks are neighbouring parts: equal ones, one for each rank, or near-equal ones, or of
+// sizes that the caller gave; slices are near-equal parts of their block. Near-equal parts fill whole packets where the caller asks for that.
 #pragma once
 
 #include <tutti/types.hpp>
@@ -19,14 +19,14 @@ struct part {
     friend bool operator==(const part&, const part&) = default;
 };
 
-/// The `index`-th of `parts` parts of `count` elements, the longer ones first.
+/// Returns the `index`-th of `parts` near-equal parts of `count` elements, the longer ones first.
 constexpr part part_of(std::size_t count, std::size_t parts, std::size_t index) noexcept {
     if (parts == 1) return {0, count};
     const std::size_t base = count / parts, longer = count % parts;
     return {index * base + std::min(index, longer), base + (index < longer ? 1 : 0)};
 }
 
-/// The same, but as many as can be are multiples of `grain`: then the last ones are longer, by at most a quarter of it.
+/// Returns such a part, but as many parts as possible are multiples of `grain`. The last ones are longer then, by at most a quarter of it.
 constexpr part part_of(std::size_t count, std::size_t parts, std::size_t index, std::size_t grain) noexcept {
     const std::size_t base = count / parts;
     if (parts == 1 || grain < 4 || base < grain) return part_of(count, parts, index);
@@ -45,37 +45,37 @@ struct layout {
     std::size_t count = 0;
     std::size_t element_bytes = 1;
     int blocks = 1;
-    const std::size_t* starts = nullptr;  // of blocks of given sizes: where each begins, and where the last ends
-    bool equal = false;                   // blocks are, since each is a rank's; else they are near-equal
-    std::size_t grain = 0;                // near-equal parts are multiples of it where they can be; 0: of nothing
+    const std::size_t* starts = nullptr;  // for blocks of given sizes: where each begins, and where the last ends
+    bool equal = false;                   // blocks are equal, because each is a rank's; else near-equal
+    std::size_t grain = 0;                // elements; near-equal parts are multiples of it where they can be; 0: no grain
     bool backward = false;                // slices are counted from the end of their block
-    const pieces* scattered = nullptr;    // where the elements are, when they are not behind each other from `data`
+    const pieces* scattered = nullptr;    // where the elements are, if not one behind the other from `data`
 
     part block(int index) const noexcept {
         if (starts) return {starts[index], starts[index + 1] - starts[index]};
         return part_of(count, static_cast<std::size_t>(blocks), static_cast<std::size_t>(index), equal ? 0 : grain);
     }
-    /// Elements of the longest block.
+    /// Returns the elements of the longest block.
     std::size_t longest() const noexcept {
         if (!starts && (equal || grain == 0)) return longest_without_grain();
         std::size_t most = 0;
         for (int index = 0; index < blocks; ++index) most = std::max(most, block(index).count);
         return most;
     }
-    /// The same, but as if there were no grain: it makes some blocks a little longer, and not more slices.
+    /// Returns the same without regard to the grain, which makes some blocks a little longer but does not make more slices.
     std::size_t longest_without_grain() const noexcept {
         if (starts) return longest();
         return blocks == 0 ? 0 : part_of(count, static_cast<std::size_t>(blocks), 0).count;
     }
-    /// Slice `index` of `slices` of block `block_index`, from the start of the memory.
+    /// Returns slice `index` of `slices` of block `block_index`, counted from the start of the memory.
     part slice(int block_index, std::size_t slices, std::size_t index) const noexcept {
         const part whole = block(block_index);
         const part inside = part_of(whole.count, slices, backward ? slices - 1 - index : index, grain);
         return {whole.first + inside.first, inside.count};
     }
-    /// Where an element of memory in one place is.
+    /// Returns where an element lies, for memory in one place.
     std::byte* at(std::size_t element) const noexcept { return data + element * element_bytes; }
-    /// The same of memory in several places.
+    /// Returns where an element lies, for memory in several places.
     std::byte* address(std::size_t element) const noexcept { return scattered ? scattered->at(element, element_bytes) : at(element); }
     /// Calls run(data, count) for each place where the elements of `which` lie, in order.
     template <class Run>

@@ -1,4 +1,4 @@
-// Elements that lie in several places and are numbered through: where they are. What blocks and slices they form is a layout's business.
+// The places of elements that are numbered through but lie in several pieces of memory. A `layout` says which blocks and slices they form.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace tutti {
 class pieces {
 public:
     void clear() noexcept { all_.clear(); }
-    /// Behind those that are there. A neighbour in memory is joined to the last piece.
+    /// Appends a piece. A neighbour in memory is joined to the last piece.
     void add(std::byte* data, std::size_t count, std::size_t element_bytes) {
         if (count == 0) return;
         const std::size_t first = end();
@@ -19,7 +19,7 @@ public:
     }
     std::size_t size() const noexcept { return all_.size(); }
 
-    /// Where an element is; null when there is none.
+    /// Returns where an element lies, or null.
     std::byte* at(std::size_t element, std::size_t element_bytes) const {
         std::byte* found = nullptr;
         if (element < end()) each_run(element, 1, element_bytes, [&](std::byte* data, std::size_t) { found = data; });

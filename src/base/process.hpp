@@ -1,5 +1,5 @@
-// Which process this is. What a process has made, a process that it forks finds in its memory: sockets, memory and a loop's epoll descriptor are
-// shared by both then, the threads are gone, and locks may be held by nobody. Such things are left alone there.
+// Which process this is. A forked process finds its parent's objects in its memory: it shares their sockets, memory and epoll descriptors
+// with the parent, their threads are missing, and locks may stay locked for ever. The library leaves such objects alone.
 #pragma once
 
 #include <tutti/error.hpp>
@@ -20,7 +20,7 @@ class birthplace {
 public:
     birthplace() noexcept;
 
-    /// Whether that is this process, and no forked one. Costs one read.
+    /// Returns whether that is this process, not one that forked it. Costs one read.
     bool here() const noexcept { return process_ == this_process(); }
     /// For a call that is made in a forked process: error::closed, saying to which process `what` belongs.
     failure foreign(std::string_view what) const;
@@ -39,8 +39,8 @@ void keep(kept_object& one) noexcept;
 
 }  // namespace detail
 
-/// Lets go of what another process has made, without destroying it: that would join threads which do not exist here, take locks that nobody
-/// gives back, and end connections that are the other's, too. It costs the forked process some memory.
+/// Leaks an object that the parent process has made. Its destructor would join threads that do not exist here, take locks that no thread
+/// gives back, and end connections that the parent still uses. It costs the forked process some memory.
 template <class T>
 void leave_alone(T&& owned) noexcept {
     struct kept final : detail::kept_object {

@@ -9,8 +9,8 @@
 
 namespace tutti {
 
-/// What a call of the system just said no to, and why: by errno. The code is error::system, or that of the lack of descriptors, which those
-/// who know this process's rank make error::system.
+/// Returns the failure of a system call, by errno. The code is error::system, or that of the lack of descriptors; a caller that knows its
+/// rank makes that error::system.
 inline failure refused_by_system(std::string_view what) {
     const std::error_code code(errno, std::system_category());
     report why;

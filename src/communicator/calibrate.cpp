@@ -11,11 +11,11 @@
 namespace tutti::detail {
 namespace {
 
-constexpr double budget = 8e-3;  // seconds for each of the three
+constexpr double budget = 8e-3;  // seconds for each of the three collectives
 constexpr std::size_t first_bytes = 64 * KiB, most_bytes = MiB;
-constexpr int batches = 3, most_repeats = 100;
+constexpr int batches = 3, most_repeats = 100;  // the fastest batch counts: other programs only make one slower
 
-/// Numbers of a cost_model that are scaled together, since one measurement cannot tell them apart.
+/// Numbers of a cost_model that are scaled together, because one measurement cannot tell them apart.
 using fields = std::span<double cost_model::*const>;
 constexpr double cost_model::*latencies[] = {&cost_model::round, &cost_model::message, &cost_model::link};
 constexpr double cost_model::*waiting[] = {&cost_model::round};
@@ -36,12 +36,12 @@ cost_model scaled(cost_model costs, fields which, double factor) noexcept {
     return costs;
 }
 
-/// As `costs`, but with these fields such that the estimate is `seconds`, as far as they can do that.
+/// Returns `costs` with these fields scaled so that the estimate is `seconds`, as far as they can achieve that.
 cost_model fitted(cost_model costs, fields which, const algorithm& entry, const engine& on, double bytes, double seconds) {
     const auto estimated = [&](double factor) {
         return estimate(entry, on.who().size, scaled(costs, which, factor), on.settings().slice_bytes, on.who().hosts).seconds(bytes);
     };
-    // What is slower than it was thought waits longer; what is faster has faster system calls, too.
+    // A slower machine is taken to wait longer in a round; a faster one has faster system calls, too.
     if (which.data() == latencies && seconds > estimated(1)) return fitted(costs, waiting, entry, on, bytes, seconds);
     double factor = 1;
     for (int pass = 0; pass < 2; ++pass) {  // nearly a straight line; the second pass is for its bends
@@ -86,21 +86,21 @@ private:
         return world_.all_gather(std::span<const float>(all).subspan(each * static_cast<std::size_t>(world_.rank()), each), all);
     }
 
-    /// Seconds for one of several, one after the other.
+    /// Returns the seconds of one of `count` calls, made one after the other.
     task<double> repeat(collective kind, std::size_t bytes, int count) {
         const double began = now();
         for (int i = 0; i < count; ++i) co_await start(kind, bytes);
         co_return (now() - began) / count;
     }
 
-    /// Rank 0's number, on all ranks.
+    /// Returns rank 0's number on all ranks, which must make the same calls.
     task<std::int64_t> agree(std::int64_t mine) {
         std::array<std::int64_t, 1> number{mine};
         co_await world_.broadcast(number, 0);
         co_return number[0];
     }
 
-    /// As large as fits its time, so that a slow network is not kept busy for long.
+    /// Returns the bytes of a vector that fits the budget, so that a slow network is not kept busy for long.
     task<std::size_t> affordable() {
         co_await start(collective::all_gather, first_bytes);
         const double seconds = co_await repeat(collective::all_gather, first_bytes, 1);
@@ -109,7 +109,7 @@ private:
         co_return static_cast<std::size_t>(co_await agree(bytes));
     }
 
-    /// The least of some batches.
+    /// Times a collective and fits the fields to its fastest batch, on rank 0.
     task<> fit(collective kind, std::size_t bytes, fields which) {
         co_await start(kind, bytes);  // opens lanes
         double least = co_await repeat(kind, bytes, 1);

@@ -1,4 +1,4 @@
-// What things cost here and now, measured by the collectives themselves when a job has joined.
+// Measures the costs of this job by its own collectives, when it has joined.
 #pragma once
 
 #include "group/group.hpp"
@@ -8,13 +8,16 @@
 
 namespace tutti::detail {
 
-/// All ranks call it, before anything else happens on `world`. In some 30 ms (longer only where one 64 KiB all-gather takes milliseconds)
-/// it times three collectives on rank 0, and takes the numbers with which their estimates are what was measured: a barrier for `round`, and
-/// for `message` and `link` where it is faster than was thought; an all-gather of at most 1 MiB for `moved_byte`, `packet`,
-/// `spread_byte` and `forwarded_byte`, which keep their ratios; an all-reduce of the same vector for `reduced_byte`. What is measured is
-/// therefore the whole of a round on these ranks, waking up included, and bytes that fit in caches; where ranks share cores `round` and `message` are that without `crowded`. `crowded`,
-/// `uneven` and `cores` stay. In a group of several hosts `far_round` and `far_byte` are what is fitted first, and what is near stays: one
-/// measurement cannot tell both. All ranks get rank 0's numbers.
+/// Times three collectives on rank 0 in some 30 ms (longer only where a 64 KiB all-gather takes milliseconds), and returns costs whose
+/// estimates are the measured times. All ranks call it before anything else happens on `world`, and get rank 0's numbers.
+///
+/// - A barrier gives `round`, and also `message` and `link` if it is faster than estimated.
+/// - An all-gather of at most 1 MiB gives `moved_byte`, `packet`, `spread_byte` and `forwarded_byte`, which keep their ratios.
+/// - An all-reduce of the same vector gives `reduced_byte`.
+///
+/// So a round includes waking up, and the bytes fit in caches. Where ranks share cores, `round` and `message` are without `crowded`.
+/// `crowded`, `uneven` and `cores` stay. In a group of several hosts the first two give `far_round` and `far_byte`, and the near costs
+/// stay, because one measurement cannot tell both.
 task<cost_model> calibrate(communicator& world, group& inside);
 
 }  // namespace tutti::detail

@@ -1,4 +1,10 @@
-// How a call of a communicator becomes a request, and what becomes of one that cannot be right.
+// How a call of a communicator becomes a request. Every method does three things on the caller's thread:
+//
+//   make()    copies the arguments into a `request`; no memory is touched
+//   check_*   (validation/arguments.hpp) finds what is wrong, before anything is sent
+//   issue()   gives the request to engine::issue, which fixes its place in the order and returns a future
+//
+// A call with a wrong argument still goes through issue(): it fails the communicator, and its future ends with that.
 #pragma once
 
 #include <tutti/communicator.hpp>
@@ -15,13 +21,14 @@ namespace tutti::detail {
 
 class group;
 
-/// `shape` is the memory that has as many elements as the request counts.
+/// Makes a request of a kind. `shape` has the type and the count of the request; it is the input, or the output where only that counts.
 request make(collective kind, const_buffer shape, const void* input, void* output, const call_options& options);
-/// The next of the places that were reserved on this engine for such calls as `what`.
+/// Takes the next reserved place that `what` names, if the place is of this engine.
 complaint take_place(const engine& of, const request& what, std::uint64_t& place);
-/// Issues `what`, or keeps it for later. With a complaint it fails the communicator.
+/// Issues `what`, or keeps it if the options have `keep` (a persistent call; the future is empty then). With a complaint it fails the
+/// communicator. Any thread; it never blocks on a peer.
 future<> issue(group& group, const request& what, complaint wrong);
-/// A call that cannot be right fails the communicator, because the other ranks wait for it.
+/// Fails the communicator on all ranks because of a wrong call: the other ranks wait for it.
 void refuse(group& group, std::string_view what, error code, std::string_view problem);
 
 }  // namespace tutti::detail

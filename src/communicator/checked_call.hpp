@@ -1,4 +1,4 @@
-// A call in the checking mode: it works on a copy of its caller's memory, and says at its end whether the caller kept to the rules.
+// A call in the checking mode: it works on a copy of its caller's memory, and reports at its end whether the caller kept to the rules.
 #pragma once
 
 #include "validation/borrowed_memory.hpp"
@@ -18,7 +18,9 @@
 
 namespace tutti::detail {
 
-/// The future of such a call: it ends when that of the engine has.
+/// The future state of such a call, around the engine's. It owns the copy, and the entry in the book of borrowed memory until the end. The
+/// caller cancels, drops or awaits it on any thread; finished() runs on the thread that ends the engine's operation. `phase_` decides
+/// between the two.
 template <class T>
 class [[gnu::visibility("hidden")]] checked_call final : public state_of<T> {
 public:
@@ -32,7 +34,7 @@ public:
           memory_(entry_->pieces()) {}
 
     const private_memory& memory() const noexcept { return memory_; }
-    /// The caller's reference goes to the future; the other one is given back at the end.
+    /// Waits for the end of `inner`. The caller's reference goes to the future; the other is released by end().
     future<T> follow(future<T> inner) {
         inner_ = inner.take_state();
         if (!inner_->wait(ended_)) finished();
@@ -63,7 +65,7 @@ private:
         }
         const bool untouched = memory_.untouched(), well = !inner_->why();
         if (well && untouched) memory_.give_back();
-        entry_.reset();  // before the caller hears, who may give the memory to the next call
+        entry_.reset();  // before the caller hears of the end, and gives the memory to its next call
         phase_.store(phase::done_with_memory, std::memory_order_release);
         if (!well) return end(*inner_->why());
         if (!untouched) return end(touched());
@@ -87,7 +89,7 @@ private:
         engine_->fail_and_tell(told);
         return failure(std::move(told));
     }
-    /// Where the communicator has failed all futures end, and are dropped where they are.
+    /// Sends a notice, but not after a failure of the communicator: then callers drop futures rightly.
     void tell(const char* what) noexcept {
         this->look();
         if (!engine_->failed()) notice_(fmt::format("rank {}: the future of {} {}", engine_->who().me, call_, what));

@@ -19,7 +19,7 @@ borrowed part_of(const void* data, std::size_t bytes, bool written) noexcept {
 
 std::size_t sum_of(std::span<const std::size_t> counts) noexcept { return std::accumulate(counts.begin(), counts.end(), std::size_t{0}); }
 
-/// How many elements a rank reads, and writes, where it does.
+/// Returns how many elements this rank reads and writes, where its request has an input and an output.
 std::pair<std::size_t, std::size_t> elements_of(const request& what, rank me, int size) noexcept {
     const std::size_t all = what.count * static_cast<std::size_t>(size);
     const std::size_t mine = what.counts.empty() ? what.count : what.counts[static_cast<std::size_t>(me)];
@@ -50,7 +50,7 @@ std::vector<borrowed> memory_of(const request& what, rank me, int size) {
 
 std::string in_words(std::string call, const char* label) { return label && *label ? fmt::format("{} '{}'", call, label) : std::move(call); }
 
-/// What the caller lends to a call; if a call under way has it the communicator fails.
+/// Enters the memory of a call in the book. If a call under way has borrowed it, the communicator fails.
 template <class T>
 std::unique_ptr<checked_call<T>> lend(group& of, std::vector<borrowed> pieces, std::string call) {
     auto entry = std::make_unique<borrowed_memory::entry>(of.context().borrowed(), std::move(pieces), std::move(call));
@@ -75,7 +75,7 @@ bool checks(group& of) noexcept { return of.context().borrowed() != nullptr; }
 future<> checked(group& of, const request& what, duration default_deadline, std::uint64_t place) {
     std::string call = in_words(to_string(describe(what)), what.label);
     std::optional<calls_in_turn::turn> turn;
-    if (place == 0 && of.size() > 1) turn.emplace(of.turns(), call);  // else no thread decides the order
+    if (place == 0 && of.size() > 1) turn.emplace(of.turns(), call);  // a reserved place fixes the order already
     if (turn && turn->other())
         refuse(of, call, error::invalid_argument,
                fmt::format(" on one thread while another was calling {}: chance decides their order here, which must be the same on all ranks",

@@ -1,4 +1,4 @@
-// The checking mode: calls that look, beside what they do, for mistakes in the use of memory, threads and futures.
+// The checking mode (context_options::check): its calls also find mistakes in the use of memory, threads and futures.
 #pragma once
 
 #include "group/group.hpp"
@@ -11,11 +11,12 @@
 
 namespace tutti::detail {
 
-/// Whether the group's calls are to be made by these. Each is given what is right otherwise, and begins it on a copy of its memory.
+/// Returns whether the group's calls go through the functions below. Each takes a call with right arguments and issues it on a copy of its
+/// memory.
 bool checks(group& of) noexcept;
-/// `place`: reserved; 0: the next.
+/// `place`: a reserved place in the order; 0: the next one.
 future<> checked(group& of, const request& what, duration default_deadline, std::uint64_t place);
-/// Who has awaited it has looked at the end of all calls before.
+/// Once it has ended, no earlier call is reported as never awaited.
 future<> checked_sync(group& of);
 future<> checked_send(group& of, const message_call& what, duration default_deadline);
 future<received> checked_recv(group& of, const message_call& what, duration default_deadline);

@@ -32,7 +32,7 @@ using detail::refuse;
 
 namespace detail {
 
-/// Groups are destroyed on their loop. Until then the engine touches no user's memory any more.
+/// Destroys the group on its loop. drop() comes first, so that the engine touches no memory of the user once the communicator is destroyed.
 void group_deleter::operator()(group* which) const noexcept {
     if (!which->made().here()) {
         leave_alone(std::unique_ptr<group>(which));
@@ -40,7 +40,7 @@ void group_deleter::operator()(group* which) const noexcept {
     }
     const auto context = which->shared_context();
     which->engine().drop();
-    // A letter that is never read destroys the group too.
+    // A letter that the loop never reads destroys the group with itself.
     std::shared_ptr<group> last(which);
     (void)context->send([last = std::move(last)]() mutable { last.reset(); });
 }
@@ -114,7 +114,7 @@ future<> detail::issue(detail::group& group, const request& what, complaint wron
     if (!group.made().here()) return detail::failed_future(group.foreign());
     std::uint64_t place = 0;
     if (what.reserved) wrong = first_of(std::move(wrong), detail::take_place(group.engine(), what, place));
-    // Of an operator of the library that is defined for the type neither check_op nor check_defined complains.
+    // The usual call, with an operator of the library that its type has, needs neither check_op nor check_defined.
     if (wrong || what.op.user() || !defined(what.op.kind(), what.type) || what.deadline < duration{}) {
         if (!wrong) wrong = first_of(detail::check_op(what), detail::check_deadline(what.deadline));
         const auto call = [&] { return to_string(describe(what)); };
@@ -135,7 +135,7 @@ future<> detail::issue(detail::group& group, const request& what, complaint wron
 
 namespace {
 
-/// No elements, of a type that the operator has: what an empty list is made of.
+/// Returns an empty buffer of a type that the operator has, for the request of an empty list.
 const_buffer nothing_for(const reduction& op) noexcept {
     const_buffer none;
     if (const detail::user_op* own = op.user()) {

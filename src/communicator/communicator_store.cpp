@@ -1,3 +1,4 @@
+// A store over a communicator: rank 0 keeps the keys, the other ranks send it requests as messages of a child communicator (store_over).
 #include <tutti/communicator_store.hpp>
 
 #include "communicator/inside_of.hpp"
@@ -28,7 +29,7 @@
 namespace tutti {
 namespace {
 
-/// Of requests; an answer has its request's number, from 1.
+/// The tag of requests. An answer's tag is the number of its request, from 1.
 constexpr message_tag requests = 0;
 
 call_options until(event_loop& loop, time_point deadline) {
@@ -48,10 +49,10 @@ task<result<>> close_in_time(communicator& ranks, time_point deadline) {
     co_return co_await std::move(closing);
 }
 
-/// Without the length in front, which a message does not need.
+/// Removes the length in front of a frame: a message has its own.
 std::string body_of(std::string frame) { return frame.erase(0, protocol::length_bytes); }
 
-/// Frames on their way, which their callers do not wait for.
+/// Owns frames on their way, for whose end no caller waits.
 class outbox {
 public:
     void send(communicator& over, std::string frame, rank to, message_tag tag) {
@@ -66,15 +67,15 @@ private:
         sending(const sending&) = delete;
         sending& operator=(const sending&) = delete;
         ~sending() {
-            if (sent.ready()) sent.take_state()->look();  // what becomes of it shows in the answer
+            if (sent.ready()) sent.take_state()->look();  // the checking mode need not report it: the answer shows the end
         }
         std::string body;
-        future<> sent;  // destroyed first
+        future<> sent;  // last, so it is destroyed before the memory that it sends
     };
     std::list<sending> on_the_way_;
 };
 
-/// Throws away answers for which nobody waits any more. Those that do not come in time are left.
+/// Receives late answers and drops them, so that they do not pile up. Answers that do not come in time are left.
 task<> discard(communicator& ranks, rank from, std::vector<std::uint64_t> answers, call_options limit) {
     for (const std::uint64_t each : answers) {
         auto coming = ranks.probe(from, each, limit);
@@ -86,7 +87,7 @@ task<> discard(communicator& ranks, rank from, std::vector<std::uint64_t> answer
     }
 }
 
-/// What rank 0 has: the keys, and who answers the others. On the progress loop, but for the keys.
+/// Rank 0's part: owns the keys and answers the requests of the other ranks. Used on the progress loop; the keys on any thread.
 class key_server {
 public:
     key_server(std::unique_ptr<communicator> ranks, event_loop& loop)
@@ -95,7 +96,7 @@ public:
     }
 
     void open() { work_.start(serve()); }
-    /// Throws error::timed_out, naming those that have not said that they leave.
+    /// Throws error::timed_out naming the ranks that have not said that they leave.
     static task<> until_all_left(std::shared_ptr<key_server> at, time_point deadline) {
         if (at->all_left_.is_set()) co_return;
         auto waiting = detail::outcome_of(with_deadline(at->all_left_.wait(), deadline));
@@ -113,7 +114,7 @@ private:
     task<> serve() {
         auto serving = serve_all();
         co_await std::move(serving);
-        all_left_.set();  // or the communicator has failed: nobody asks any more
+        all_left_.set();  // the communicator has ended, so no request comes any more
     }
     task<> serve_all() {
         for (;;) {
@@ -161,7 +162,7 @@ private:
         auto asking = keys_->ask(std::move(request), no_deadline);
         auto ending = detail::outcome_of(std::move(asking));
         result<result<store_reply>> reply = co_await std::move(ending);
-        // Of a cancelled question too the rank counts on an answer, which it throws away.
+        // The rank counts on one answer to each request, also to a cancelled one, and drops that.
         store_reply told = store_reply::refusal("nobody waits for it any more");
         if (reply && *reply) told = std::move(**reply);
         waiting_.erase(from);
@@ -173,7 +174,7 @@ private:
     memory_table table_;
     const std::unique_ptr<request_channel> keys_ = memory_channel(table_.inner());
     outbox replies_;
-    std::map<question, cancel_source> waiting_;  // by those who wait for a key
+    std::map<question, cancel_source> waiting_;  // requests that wait for a key
     std::vector<bool> there_;                    // by rank: has not said that it leaves
     event all_left_;
     background work_;
@@ -186,7 +187,7 @@ public:
         (void)context_->send([here = server_] { here->open(); });
     }
     ~keeper_channel() override {
-        // A sending that is never read destroys the key_server too.
+        // A letter that the loop never reads destroys the key_server with itself.
         (void)context_->send([last = std::move(server_)]() mutable { last.reset(); });
     }
 
@@ -209,7 +210,7 @@ class remote_channel final : public request_channel {
 public:
     remote_channel(std::shared_ptr<detail::context_state> context, std::unique_ptr<communicator> ranks) : context_(std::move(context)), ranks_(std::move(ranks)) {}
     ~remote_channel() override {
-        if (!closed_) (void)detail::spawn(*context_, leave_and_close(std::move(ranks_), std::move(late_)));  // which takes its time
+        if (!closed_) (void)detail::spawn(*context_, leave_and_close(std::move(ranks_), std::move(late_)));  // in the background
     }
 
     task<result<store_reply>> ask(store_request request, time_point deadline) override {
@@ -248,7 +249,8 @@ public:
 private:
     static constexpr rank keeper = 0;
 
-    /// Of a request that was sent. Where it is not received by the end of this, the keeper hears that nobody waits for it any more.
+    /// The answer to a request that was sent. If it was not received when this ends, the answer is late, and the keeper is told to forget
+    /// the request.
     class owed_answer {
     public:
         owed_answer(remote_channel& by, std::uint64_t id) : by_(by), id_(id) {}
@@ -267,13 +269,13 @@ private:
         bool received_ = false;
     };
 
-    /// Of the late ones; they are not late any more.
+    /// Takes the late answers that have come off the list.
     std::vector<std::uint64_t> answers_there() {
         std::vector<std::uint64_t> there;
         std::erase_if(late_, [&](std::uint64_t id) {
             try {
                 if (!ranks_->try_probe(keeper, id)) return false;
-            } catch (const failure&) {  // of the communicator: what is asked next hears of it
+            } catch (const failure&) {  // of the communicator: the next request reports it
                 return false;
             }
             there.push_back(id);
@@ -307,7 +309,7 @@ private:
     const std::shared_ptr<detail::context_state> context_;
     std::unique_ptr<communicator> ranks_;
     std::uint64_t asked_ = 0;
-    std::vector<std::uint64_t> late_;  // requests whose answers nobody waits for, and that still come
+    std::vector<std::uint64_t> late_;  // requests that were given up, whose answers still come
     outbox asked_for_;
     bool closed_ = false;
 };

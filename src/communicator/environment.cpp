@@ -1,4 +1,4 @@
-// What the environment says of a context's options, and which of Tutti's variables there are.
+// Reads a context's options from the environment, and finds variables that look like Tutti's but are not.
 #include "communicator/environment.hpp"
 
 #include "algorithm/cost_text.hpp"
@@ -29,12 +29,12 @@ constexpr std::array<std::string_view, 20> known = {
     "TUTTI_COSTS",        "TUTTI_TUNING",        "TUTTI_CACHE",      "TUTTI_SINGLE_COPY",      "TUTTI_CUDA_LIBRARY",
     "TUTTI_NCCL_LIBRARY", "TUTTI_STALL_WARNING", "TUTTI_CHECK",
 };
-/// How those begin that the tests of Tutti and their simulator of devices read.
+/// Prefixes of the variables that the tests and their simulator of devices read.
 constexpr std::array<std::string_view, 2> of_tests = {"TUTTI_TEST_", "TUTTI_SIM_"};
-/// Two names are taken for one that was misspelled when so few letters are to be changed, added, left out or swapped.
+/// The most letters that are changed, added, left out or swapped in a name that counts as misspelled.
 constexpr std::size_t misspelled = 3;
 
-/// Damerau 1964, of neighbouring letters only.
+/// Returns the distance of Damerau (1964), with swaps of neighbouring letters only.
 std::size_t distance(std::string_view one, std::string_view other) {
     std::vector<std::size_t> before(other.size() + 1), last(other.size() + 1), now(other.size() + 1);
     std::iota(last.begin(), last.end(), std::size_t{0});
@@ -49,14 +49,14 @@ std::size_t distance(std::string_view one, std::string_view other) {
     return last.back();
 }
 
-/// The one that was probably meant, or none.
+/// Returns the variable that was probably meant, or an empty text.
 std::string_view meant_by(std::string_view name) {
     const auto closer = [name](std::string_view one, std::string_view other) { return distance(one, name) < distance(other, name); };
     const std::string_view closest = *std::min_element(known.begin(), known.end(), closer);
     return distance(closest, name) <= misspelled ? closest : std::string_view();
 }
 
-/// False when it makes no sense.
+/// Returns false for a text that is not understood.
 bool read_costs(context_options& into) {
     const char* const text = std::getenv("TUTTI_COSTS");
     if (!text) return true;
@@ -67,7 +67,7 @@ bool read_costs(context_options& into) {
     return costs.has_value();
 }
 
-/// False when it makes no sense.
+/// Returns false for a text that is not understood.
 bool read_switch(const char* variable, bool& into) {
     const char* const text = std::getenv(variable);
     const std::string_view said = text ? text : "";
@@ -75,7 +75,7 @@ bool read_switch(const char* variable, bool& into) {
     return text == nullptr || said == "0" || said == "1";
 }
 
-/// False when it makes no sense.
+/// Returns false for a text that is not understood.
 bool read_transport(context_options& into) {
     const char* const text = std::getenv("TUTTI_TRANSPORT");
     const std::string name = text ? text : "";
@@ -86,7 +86,7 @@ bool read_transport(context_options& into) {
     return true;
 }
 
-/// False when it is no whole number from 0 on.
+/// Returns false for a text that is no number from 0 on.
 template <class Number>
 bool read_number(const char* variable, Number& into) {
     const char* const text = std::getenv(variable);
@@ -96,7 +96,7 @@ bool read_number(const char* variable, Number& into) {
     return error == std::errc() && last == end && into >= 0;
 }
 
-/// False when it is no number from 0 on, or more than a century.
+/// Returns false for a text that is no number from 0 on. More than a century is refused, because `duration` counts nanoseconds in 64 bits.
 bool read_seconds(const char* variable, duration& into) {
     constexpr double century = 3.2e9;
     double seconds = std::chrono::duration<double>(into).count();

@@ -1,4 +1,4 @@
-// The variables of the environment that are Tutti's.
+// The environment variables of Tutti.
 #pragma once
 
 #include <tutti/context.hpp>
@@ -8,7 +8,7 @@
 
 namespace tutti {
 
-/// A sentence for each variable of `entries`, as the C library has it, that begins like Tutti's and is none of them, with the one that was
+/// Returns a sentence for each variable in `entries` (as in `environ`) that begins with TUTTI_ and is unknown, with the variable that was
 /// probably meant.
 std::vector<std::string> about_unknown_variables(const char* const* entries);
 

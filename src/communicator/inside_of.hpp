@@ -1,4 +1,4 @@
-// Who may look into a communicator from outside.
+// Gives other sources of the library the group of a communicator; the class is its friend.
 #pragma once
 
 #include "group/group.hpp"

@@ -1,4 +1,10 @@
-// How a whole job becomes a communicator: its ranks find each other in the store, and each opens its control link to another, its parent.
+// How a job becomes a communicator. context::join starts one task on the context's loop, for a caller on any loop:
+//
+//   join_launched   opens the store of the launcher and listens for dropouts; join_at does without, for a store of the user
+//     join_over     checks the options
+//       gathering   the ranks find each other in the store: `membership`, the same on all ranks (join/gathering.hpp)
+//       group::form opens the control link to the parent, and waits until rank 0 knows that all ranks have come (group/group_tree.cpp)
+//       calibrate   only if the options ask for it
 #include "communicator/calibrate.hpp"
 #include "join/gathering.hpp"
 #include "group/group.hpp"
@@ -11,6 +17,7 @@
 #include "base/bytes.hpp"
 #include "rendezvous/dropout.hpp"
 
+#include <tutti/context.hpp>
 #include <tutti/detail/bound_task.hpp>
 #include <tutti/when_all.hpp>
 
@@ -21,21 +28,21 @@
 namespace tutti {
 namespace {
 
-/// For so long rank 0 keeps its store, for others to read what went wrong.
+/// After a failure rank 0 keeps its store for so long, so that other ranks can read what went wrong.
 constexpr duration last_words = std::chrono::milliseconds(500);
 
 using detail::membership;
 
-/// What one join consists of.
+/// The state of one join, which join_launched or join_at owns. It also reports a slow join.
 struct joining {
     std::shared_ptr<detail::context_state> state;
     world who;
     std::string job;
     join_options options;
     time_point deadline;
-    bool heard = false;                    // what all ranks are told of their gathering
-    const gathering* meeting_up = nullptr;  // while it does
-    detail::group* forming = nullptr;      // what forms, while it does; it says itself what it waits for
+    bool heard = false;                    // the store says how the gathering failed, to all ranks
+    const gathering* meeting_up = nullptr;  // while it runs
+    detail::group* forming = nullptr;      // while it forms; the group reports itself what it waits for
 
     joining(std::shared_ptr<detail::context_state> at, world one, const join_options& once)
         : state(std::move(at)),
@@ -53,7 +60,7 @@ struct joining {
     const reminder slow{state->loop(), state->options().stall_warning, [this](double seconds) { remind(seconds); }};
 };
 
-/// Says which group forms, for as long as it lives.
+/// Sets joining::forming for as long as it lives.
 class now_forming {
 public:
     now_forming(joining& all, detail::group& which) noexcept : all_(all) { all_.forming = &which; }
@@ -128,7 +135,7 @@ task<std::unique_ptr<communicator>> join_over(joining& all, store& meeting) {
     co_return joined;
 }
 
-/// Ends, with the failure, when the store says that a rank will not come, or when its rank is gone.
+/// Never ends well: throws when the store reports that a rank will not come, or when the store itself is gone.
 task<std::unique_ptr<communicator>> hear_of_dropout(joining& all, store& meeting) {
     auto told = co_await meeting.get(dropout_key, no_deadline);
     std::optional<report> why = told ? read_dropout(*told) : told.failure().details();
@@ -139,17 +146,17 @@ task<std::unique_ptr<communicator>> hear_of_dropout(joining& all, store& meeting
     throw failure(std::move(*why));
 }
 
-/// Tells the others why this rank will not come, unless that is for what they are told of another one.
+/// Reports in the store why this rank will not come. Not where the cause is another rank, or is in the store already.
 task<> drop_out(const joining& all, store& meeting, const failure& because) {
     report why = because.details();
     if (all.heard || (why.root >= 0 && why.root != all.who.me)) co_return;
     why.root = all.who.me;
-    if (!why.cause.starts_with(fmt::format("rank {} ", all.who.me)))  // as when it has no descriptor left
+    if (!why.cause.starts_with(fmt::format("rank {} ", all.who.me)))  // a cause that names the rank itself
         why.cause = fmt::format("rank {} could not join: {}", all.who.me, why.cause.empty() ? why.code.message() : why.cause);
     if (why.peers.empty()) why.peers = {why.root};
     std::optional<std::string> none;
     auto said = co_await meeting.compare_set(dropout_key, std::move(none), write_dropout(why), later(all.state->loop().now(), last_words));
-    (void)said;  // a store that is gone has told them itself
+    (void)said;  // the end of the store is a report of its own
 }
 
 task<std::unique_ptr<communicator>> join_at(std::shared_ptr<detail::context_state> context, world who, std::shared_ptr<store> meeting,
@@ -183,7 +190,7 @@ task<std::unique_ptr<communicator>> join_launched(std::shared_ptr<detail::contex
     }
     if (why && why->code() == error::cancelled) throw *why;
     if (why && tells_of_deaths) co_await drop_out(all, *meeting, *why);
-    // All have read what there is to read once the control tree stands, or why it does not; rank 0 waits for the others to go.
+    // When the control tree stands, all ranks have read what they need of the store. close() at rank 0 waits until they have gone.
     const time_point last = later(context->loop().now(), last_words);
     auto closed = co_await meeting->close(why ? last : std::max(all.deadline, last));
     if (why) throw *why;

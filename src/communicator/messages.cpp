@@ -36,7 +36,7 @@ complaint check(const message_call& what, int size) {
                     check_total(memory, what.count, 1), check_deadline(what.deadline));
 }
 
-/// A call that cannot be right fails the communicator, because others may wait for it.
+/// Fails the communicator because of a wrong call: a peer may wait for it.
 void fail_if(detail::group& group, const message_call& what, const complaint& wrong) {
     if (!wrong) return;
     report why;

@@ -1,4 +1,4 @@
-// Collectives whose memory has a part for each rank: of one count, of a count for each, or as a list of buffers.
+// Collectives whose memory has a part for each rank: parts of one count, parts with a count each, or a list of buffers.
 #include "communicator/call.hpp"
 #include "group/group.hpp"
 #include "validation/list_check.hpp"
@@ -30,7 +30,7 @@ const void* element_of(const_buffer memory, std::size_t index) noexcept {
     return static_cast<const std::byte*>(memory.data) + index * memory.element_bytes();
 }
 
-/// Of so many elements of `to`, those after the first `before` come from `from`, which may be them.
+/// `to` has `count` elements. This rank's part begins at element `before`, and `from` may be that part in place.
 complaint check_collected(const_buffer from, const_buffer to, std::size_t count, std::size_t before) {
     complaint wrong = first_of(check_same_type(from, to), check_memory("output", to), check_count("output", to.count, count));
     if (wrong) return wrong;
@@ -38,7 +38,7 @@ complaint check_collected(const_buffer from, const_buffer to, std::size_t count,
     return check_overlap(from, to, from.data == mine ? mine : nullptr);
 }
 
-/// Of so many elements of `from`, those after the first `before` go to `to`, which may be them.
+/// `from` has `count` elements. This rank's part begins at element `before`, and `to` may be that part in place.
 complaint check_spread(const_buffer from, const_buffer to, std::size_t count, std::size_t before) {
     complaint wrong = first_of(check_same_type(from, to), check_memory("input", from), check_count("input", from.count, count));
     if (wrong) return wrong;
@@ -48,14 +48,14 @@ complaint check_spread(const_buffer from, const_buffer to, std::size_t count, st
 
 std::size_t sum_of(std::span<const std::size_t> counts) noexcept { return std::accumulate(counts.begin(), counts.end(), std::size_t{0}); }
 
-/// With the counts of all ranks: how many elements there are in all, before this rank's, and this rank's.
+/// Numbers of elements: of all ranks, of the ranks before this one, and of this rank.
 struct share {
     std::size_t all = 0;
     std::size_t before = 0;
     std::size_t mine = 0;
 };
 
-/// Puts the counts, if nothing is wrong with them, into the request.
+/// Checks the counts and puts them into the request.
 complaint take_counts(std::span<const std::size_t> counts, const_buffer shape, rank me, int size, request& what, share& parts) {
     complaint wrong = check_counts("counts", counts, size, shape);
     if (wrong) return wrong;
@@ -144,7 +144,7 @@ future<> communicator::reduce_scatter_v(const_buffer from, buffer to, std::span<
 
 namespace {
 
-/// The same for gather_v and scatter_v, where a rank may know its `own` part only.
+/// take_counts() for gather_v and scatter_v, where a rank other than the root may know its `own` part only.
 complaint take_rooted(std::span<const std::size_t> counts, const_buffer own, std::string_view role, rank root, rank me, int size,
                       request& what, share& parts) {
     what.root = root;
@@ -219,7 +219,7 @@ future<> communicator::all_to_all_v(const_buffer from, buffer to, std::span<cons
 
 namespace {
 
-/// A process that forked from the communicator's has no list check, and issues nothing.
+/// Skips the check in a forked process, whose list check may be locked for ever; issue() refuses there anyway.
 template <class Read>
 complaint check_apart(detail::group& group, std::span<const Read> read, std::span<const buffer> written, std::size_t same) {
     return group.made().here() ? group.lists().apart(read, written, same) : complaint();

@@ -1,4 +1,4 @@
-// A program's main: who am I, join, run, close, and one line for an error.
+// tutti::run: reads the environment, joins, runs main, closes, and prints one line for an error.
 #include "communicator/run_as.hpp"
 
 #include "group/group.hpp"
@@ -19,19 +19,18 @@ namespace {
 
 using main_task = std::function<task<int>(communicator&)>;
 
-constexpr std::chrono::milliseconds time_to_hear{200};  // for a main with an operation that fails
+constexpr std::chrono::milliseconds time_to_hear{200};  // for a main whose own operation reports the failure with more detail
 constexpr auto unknown_exception = "main threw something that is no std::exception";
 
-/// Waits for the end of a future and looks at it without being one who is told.
+/// Waits for the end of a future without counting as the user who has heard of the failure.
 class glance final : public detail::future_wait {
 public:
     explicit glance(future<> at) noexcept : future_wait(at.take_state()) {}
     failure await_resume() const { return *state().why(); }
 };
 
-/// Ends with an error when the communicator fails while `main` waits for something else, and would never hear of it. A little later, because
-/// main may be about to tell it, and an operation that failed has more to tell. A main that has heard of it, or has closed the communicator, goes on:
-/// it may have something to save.
+/// Ends main with an error when the communicator fails while main waits for something else and would never hear of it. It gives main
+/// `time_to_hear` first. A main that has heard of the failure, or has closed the communicator, goes on: it may have something to save.
 task<int> watching(communicator& world, const detail::group& group) {
     event_loop& loop = co_await this_loop;
     glance end(world.watch());
@@ -42,7 +41,7 @@ task<int> watching(communicator& world, const detail::group& group) {
     throw failure(why);
 }
 
-/// A main that ends with an error of its own has more to say than the failure, if it has heard of that.
+/// Closes, and reports a failure only if main ended well: otherwise main's own exit code says more.
 task<> close_after(communicator& all, int code) {
     std::optional<failure> why;
     try {
@@ -66,7 +65,7 @@ task<int> whole(context& home, world who, const main_task& main) {
         co_await std::move(closed);
         co_return code;
     } catch (const std::exception& caught) {
-        all->abort(caught.what());  // the others need not wait for this rank
+        all->abort(caught.what());  // peers need not wait for this rank
         throw;
     } catch (...) {
         all->abort(unknown_exception);
@@ -100,7 +99,7 @@ private:
 
 int run_as(const world& who, const std::vector<const algorithm*>& forced, const inside_task& main, context_options options) {
     try {
-        event_loop loop;  // outlives the context, which may have more to tell there when main has ended
+        event_loop loop;  // before the context, so it outlives it: ends of the context's calls may still be posted here
         context home(options);
         home.inner().force(forced);
         const main_task with_engine = [&](communicator& world) { return main(world, home.inner().groups().front()->engine()); };

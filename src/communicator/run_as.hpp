@@ -1,4 +1,4 @@
-// What tutti::run does, for a process that knows who it is; and with algorithms that are not left to the cost model, to measure them.
+// tutti::run for a process that knows its world already, and with forced algorithms, to measure them.
 #pragma once
 
 #include "algorithm/catalogue.hpp"
@@ -11,11 +11,11 @@
 
 namespace tutti {
 
-/// A program's main that looks inside: at the engine of its communicator.
+/// A main that also gets the engine of its communicator.
 using inside_task = std::function<task<int>(communicator&, engine&)>;
 
-/// `forced` are taken whatever they cost, where they serve the number of ranks; the same on all ranks, or their first operation is a
-/// mismatch. Returns the process's exit code.
+/// Returns the process's exit code. `forced` algorithms are taken whatever they cost, where they serve the number of ranks. The list is the
+/// same on all ranks, or the first such operation is a mismatch.
 int run_as(const world& who, const std::vector<const algorithm*>& forced, const inside_task& main, context_options options = {});
 
 }  // namespace tutti

@@ -13,7 +13,8 @@
 namespace tutti::detail {
 namespace {
 
-/// What fails the parent may break the links of the child, too, and be seen there first. The parent knows better why; wait for its word.
+/// A cause that fails the parent may break the links of the child first. The parent knows the cause better, so its report gets `lost_link`
+/// to come.
 task<> form_patiently(group& child, time_point deadline) {
     std::optional<failure> why;
     try {
@@ -27,7 +28,7 @@ task<> form_patiently(group& child, time_point deadline) {
     throw *why;
 }
 
-/// Only a failure ends the child. A parent that was closed leaves it alone.
+/// Ends with the failure of the parent. A parent that was closed leaves the child alone.
 task<> fail_with(future<> parent, std::string child) {
     std::optional<report> why;
     try {
@@ -46,7 +47,7 @@ task<> form_below(future<> parent, group& child, time_point deadline) {
     co_await std::move(either);
 }
 
-/// What only this rank knows, told over the links that there are, with the rank's number there.
+/// Reports this rank's lack of descriptors over the parent's links, with this rank's number in the parent.
 void tell_above(class engine& above, const group& child, const failure& why) {
     if (why.code() != error::system || why.details().root != child.who().me) return;
     const rank me = above.who().me;

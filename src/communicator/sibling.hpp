@@ -1,4 +1,4 @@
-// A communicator of the same ranks beside another one, made without a call on that.
+// Sibling communicators: the same ranks as another communicator, made without a call on that one. And how every child forms.
 #pragma once
 
 #include "group/group.hpp"
@@ -11,12 +11,13 @@
 
 namespace tutti::detail {
 
-/// Takes its place among the children of `which`, so all ranks call it in the same order. `what` is added to the name.
+/// Returns the membership of a sibling, with `what` added to the name. It takes a number among the children of `which`, so all ranks call
+/// it in the same order.
 membership sibling(group& which, std::string_view what);
 
-/// On the loop of `context`. Ends when all ranks have come, or fails with error::rendezvous_timeout. When the watch of a parent is given and
-/// the parent fails before, it fails with that instead. A rank that has no descriptors for its links fails `above`, the parent's engine, because
-/// it cannot reach the others otherwise.
+/// Forms a group on the loop of `context`. The future ends when all ranks have come, or fails with error::rendezvous_timeout. If `parent`,
+/// the watch of a parent, fails before, the future fails with the same cause. A rank that has no descriptors for the child's links fails
+/// `above`, the parent's engine, because it has no other way to reach the other ranks.
 future<std::unique_ptr<communicator>> form(const std::shared_ptr<context_state>& context, membership who, future<> parent = {},
                                            std::shared_ptr<engine> above = {});
 

@@ -1,4 +1,4 @@
-// Children of a communicator: who belongs to which is agreed by an all-gather, and each child forms like its parent did.
+// Children of a communicator: an all-gather of (color, key) decides the members, and each child forms as its parent did, without a store.
 #include "communicator/sibling.hpp"
 #include "group/context_state.hpp"
 
@@ -13,14 +13,14 @@
 namespace tutti {
 namespace {
 
-/// What a rank says.
+/// One rank's arguments of split, as three i32 of the all-gather.
 struct choice {
     std::int32_t colored = 0, color = 0, key = 0;
 };
 constexpr std::size_t said_numbers = 3;
 static_assert(sizeof(choice) == said_numbers * sizeof(std::int32_t));
 
-/// What the all-gather reads and writes, and its end, which is destroyed first: nothing is touched any more then.
+/// The memory of the all-gather, and its future. The future is last, so it is destroyed before the memory.
 struct choices {
     choice mine;
     std::vector<choice> all;
@@ -29,7 +29,7 @@ struct choices {
     future<> gathered;
 };
 
-/// The members of my color, in the order of their keys and then of their ranks here.
+/// Returns the ranks of this rank's color, in the order of their keys and then of their ranks in the parent.
 std::vector<rank> members_of(const choices& said) {
     std::vector<rank> members;
     for (std::size_t each = 0; each < said.all.size(); ++each)
@@ -76,7 +76,7 @@ task<std::unique_ptr<communicator>> communicator::split(std::optional<int> color
     what.input = &said->mine;
     what.output = said->all.data();
     what.label = "split";
-    what.digest = digest_of("split");  // it is no all_gather of the user's
+    what.digest = digest_of("split");  // differs from any all_gather of the user
     said->above = group_->engine().shared_from_this();
     said->parent = group_->watch();
     if (group_->made().here()) said->gathered = future<>(group_->engine().issue(what, group_->context().options().operation));

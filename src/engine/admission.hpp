@@ -1,4 +1,4 @@
-// Which operations begin, and which wait until others have ended.
+// Limits how much is under way: which operations begin now, and which wait until earlier ones have ended.
 #pragma once
 
 #include "engine/lane_id.hpp"
@@ -11,17 +11,16 @@
 
 namespace tutti {
 
-/// Operations begin in the order of their calls, on each kind of lane by itself, while the vectors of those under way there are shorter than
-/// `most_bytes` together. Of a long one half of that counts, so that the next begins before it has ended. Each rank decides for itself: the
-/// first that has not ended has begun wherever it was called, so nobody waits in a circle.
-/// Used with the engine's guard held.
+/// Operations begin in the order of their calls, on each kind of lane by itself, while the vectors under way there are shorter than
+/// `most_bytes` together. A long vector counts half of that, so its successor begins before it ends. Each rank decides for itself. No
+/// deadlock: the first operation that has not ended everywhere has begun wherever it was called. Used by the engine with its guard held.
 class admission {
 public:
     explicit admission(std::size_t most_bytes) noexcept : most_bytes_(most_bytes) {}
 
-    /// What an operation on a vector of so many bytes takes of that.
+    /// Returns how much an operation on a vector of `bytes` counts.
     std::size_t share_of(std::size_t bytes) const noexcept { return std::min(bytes, most_bytes_ / 2); }
-    /// Whether it begins now. If not, it waits.
+    /// Returns whether `one` begins now. If not, it is kept.
     bool enter(operation& one) noexcept {
         kind& there = at(one.lanes);
         if (there.waiting.first || there.under_way >= most_bytes_) {
@@ -32,19 +31,19 @@ public:
         there.under_way += one.share;
         return true;
     }
-    /// It has begun before, and ended.
+    /// `one` had begun, and has ended.
     void leave(const operation& one) noexcept { at(one.lanes).under_way -= one.share; }
 
-    /// Whether one that waits may begin now.
+    /// Returns whether a kept operation may begin now.
     bool has_next() const noexcept {
         return waiting_ > 0 && std::any_of(kinds_.begin(), kinds_.end(), [this](const kind& each) { return may_begin(each); });
     }
-    /// Whether one waits on such a lane that was called then, or before.
+    /// Returns whether the operation at this place, or an earlier one, is kept on such a lane.
     bool keeps(lane_kind lanes, std::uint64_t sequence) const noexcept {
         const operation* const first = at(lanes).waiting.first;
         return first && first->sequence <= sequence;
     }
-    /// The next that begins now; null if there is none.
+    /// Takes out the next operation that begins now; null if there is none.
     operation* next() noexcept {
         if (waiting_ == 0) return nullptr;
         for (kind& each : kinds_)
@@ -54,7 +53,7 @@ public:
             }
         return nullptr;
     }
-    /// Whether one of those that wait is such a one.
+    /// Returns whether `such` is true of a kept operation.
     template <class Such>
     bool any_waits(Such such) const noexcept {
         for (const kind& each : kinds_)
@@ -62,7 +61,7 @@ public:
                 if (such(*waiting)) return true;
         return false;
     }
-    /// One that never begins.
+    /// Takes out an operation that never begins, since all end now; null when none is left.
     operation* drop() noexcept {
         for (kind& each : kinds_)
             if (each.waiting.first) return take(each);

@@ -1,4 +1,5 @@
-// Where slices that are to be reduced land, and wait for the end of their round. Few and reused, so they stay in cache.
+// A buffer of a port lane in which a slice that is to be reduced lands, and waits for the end of its round. Few and reused, so they stay in
+// the cache.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +9,12 @@ namespace tutti {
 
 class operation;
 
-/// One slice of one step of an operation, or free.
+/// Holds one slice of one step of an operation; free while `of` is null.
 struct bounce {
     operation* of = nullptr;
     int step = 0;
     std::size_t slice = 0;
-    bool settled = false;  // it has been reduced already, and is to be left
+    bool settled = false;  // a spread lane has reduced it already, without the guard
     std::unique_ptr<std::byte[]> data;
     std::size_t capacity = 0;
 

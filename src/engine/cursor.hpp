@@ -1,4 +1,4 @@
-// Which frame of an operation comes next on the way from or to a peer. What is short is inline, in operation.hpp.
+// Which frame of an operation comes next on the way from or to a peer. Short functions are inline, in operation.hpp.
 #pragma once
 
 #include "engine/program.hpp"
@@ -9,7 +9,8 @@ namespace tutti {
 
 class operation;
 
-/// The way of an operation's frames from or to one peer: which step and slice is next.
+/// Walks the frames of one operation from or to one peer in the order in which they travel: segment, round (a group of the channel), slice,
+/// step. Both ends walk the same way, so a frame's number is enough to know its step and slice.
 class cursor {
 public:
     void begin(operation& of, const program::channel& way) noexcept {
@@ -22,7 +23,7 @@ public:
     inline int step() const noexcept;
     std::size_t slice() const noexcept { return slice_; }
     bool last() const noexcept;
-    /// Goes so many frames on; false when there are fewer.
+    /// Moves on by `frames`; returns false when there are fewer.
     bool skip(std::size_t frames) noexcept;
     rank peer() const noexcept { return way_->peer; }
     operation& of() const noexcept { return *of_; }
@@ -35,9 +36,9 @@ private:
     operation* of_ = nullptr;
     const program::channel* way_ = nullptr;
     std::size_t segment_ = 0;  // its first slice
-    std::size_t group_ = 0;
+    std::size_t group_ = 0;    // a round in which there is anything for this peer
     std::size_t slice_ = 0;
-    int inside_ = 0;
+    int inside_ = 0;  // which step of the group
 };
 
 }  // namespace tutti

@@ -11,10 +11,10 @@
 
 namespace tutti {
 
-/// Of deadlines: so long a one may come by a tick of the clock early.
+/// Longer deadlines are measured by the rough clock, which is cheaper to read: they may fire a tick of it early.
 static constexpr duration rough_from = std::chrono::seconds(1);
 
-/// What is kept back while operations begin: in more than that a call to the system does not count any more.
+/// Bytes kept back while operations begin: beside the sending of more, a system call does not count.
 static constexpr std::size_t most_kept = 64 * KiB;
 
 static chooser chooser_at(const cost_model& costs, const engine_settings& settings, const engine_identity& who, bool allocated) {
@@ -49,25 +49,25 @@ void engine::reprice(const cost_model& costs) {
     choose_ = std::move(choose);
     choose_allocated_ = std::move(choose_allocated);
     last_choice_ = {};
-    for (auto& each : owned_) each->laid_out_ = false;  // by a plan that may not be chosen any more
+    for (auto& each : owned_) each->laid_out_ = false;  // for a plan that may not be chosen any more
 }
 
-/// Several lanes bring slices in any order, so none shall wait for the last round of another.
+/// Several lanes bring slices in any order, so all slices are one segment: none shall wait for the last round of another.
 std::size_t engine::segment() const noexcept {
     if (settings_.lanes > 1) return std::numeric_limits<std::size_t>::max();
     if (settings_.segment > 0) return settings_.segment;
     return default_segment(who_.hosts);
 }
 
-/// Within a host what is under way passes through the caches that all ranks share, and more than that has to be fetched from memory again and
-/// again. Between hosts it hides the delay.
+/// Within a host all bytes under way pass through caches that the ranks share; with more than 1 MiB they are fetched from memory again and
+/// again. Between hosts bytes under way hide the delay, so there is no limit.
 std::size_t engine::most_under_way() const noexcept {
     if (settings_.most_under_way > 0) return settings_.most_under_way;
     return who_.hosts.count() == 1 ? 1 * MiB : std::numeric_limits<std::size_t>::max();
 }
 
-/// Before anybody reads a result, as long an input and as long a result of each rank of the host have passed through the cache that they share,
-/// half of which is taken by other things: slots, rings, and what belongs to others.
+/// Before a result is read, an input and a result of that length of each rank on the host have passed through the cache that they share: 2
+/// * near vectors. Half of the cache is taken by other data: staging buffers, rings, and other programs.
 std::size_t engine::past_caches_from() const noexcept {
     std::size_t near = 0;
     for (rank each = 0; each < who_.size; ++each) near += who_.hosts.host(each) == who_.hosts.host(who_.me);
@@ -88,7 +88,7 @@ operation& engine::issue(const request& what, duration default_deadline, std::ui
     return made;
 }
 
-/// Makes an operation; one that has ended already if there can be none.
+/// Makes an operation; after a failure, one that has ended already.
 operation& engine::accept(const request& what, duration default_deadline) {
     if (pending_ == settings_.pending_limit) too_many(describe(what));
     operation* const before = begun_like_before(what);
@@ -105,8 +105,8 @@ engine::issuing::~issuing() {
     if (tells) of_.tell_observer();
 }
 
-/// Gives an operation its place in the order. When nothing else is under way and there is little to send whoever can be on the loop starts it
-/// at once.
+/// Gives an operation its place in the order, and starts it at once if it is small, alone, and this thread may drive the loop: waking the
+/// loop would cost more. Otherwise the loop starts it.
 void engine::issuing::enter(operation& made, std::uint64_t place) noexcept {
     made.started = made.asked.deadline < rough_from ? of_.loop_.now() : roughly_now(of_.loop_);
     made.patience = first_patience;
@@ -114,7 +114,7 @@ void engine::issuing::enter(operation& made, std::uint64_t place) noexcept {
     made.take_place(of_.take_place(place));
     made.issued = ++of_.issued_;
     of_.remember(made);
-    // A user's function is not run inside of a call.
+    // Not with a user's operator, which must not run inside of the user's own call.
     const bool alone = ++of_.pending_ == 1 && !of_.fresh_posted_ && made.lanes != lane_kind::bulk && !made.asked.op.user() &&
                        !of_.held(made.sequence);
     if (alone) here_.emplace(of_.loop_);
@@ -133,7 +133,7 @@ void engine::post_fresh() noexcept {
     loop_.post(on_fresh_);
 }
 
-/// An operation that ends before its caller sees it.
+/// Ends an operation before its caller sees it.
 void engine::refuse(operation& made) {
     made.sequence = 0;
     made.ended = true;
@@ -141,7 +141,7 @@ void engine::refuse(operation& made) {
     made.release();  // the engine's reference; the caller's stays
 }
 
-/// The other ranks count the call that has no place here, so nothing after it would match.
+/// Too many calls fail the communicator: the other ranks count the call that has no place here, so no later one would match.
 void engine::too_many(const descriptor& next) {
     report why;
     why.code = error::invalid_argument;
@@ -151,14 +151,15 @@ void engine::too_many(const descriptor& next) {
     fail_locked(std::move(why), true);
 }
 
-/// Bytes of all blocks that a rank sends and receives, as only it knows.
+/// Returns the bytes of all blocks that this rank sends and receives, where only it knows them.
 static std::size_t own_bytes(const request& what) noexcept {
     std::size_t count = what.counts.empty() ? what.count : 0;
     for (const auto each : {what.counts, what.recv_counts}) count = std::accumulate(each.begin(), each.end(), count);
     return count * what.element_bytes();
 }
 
-/// The kind of lanes that it takes, and how much of what may be under way there.
+/// Decides the kind of lanes, a pure function of what all ranks know, and the share for admission. Ranks with their own counts do not know
+/// the vector's length alike: they always use bulk lanes.
 void engine::assign_lanes(operation& made, const request& what) const noexcept {
     const bool own = what.own_counts();
     const std::size_t bytes = own ? own_bytes(what) : vector_bytes(what, who_.size);
@@ -183,12 +184,12 @@ void engine::take_fresh() noexcept {
     tell_observer();
 }
 
-/// What has been called meanwhile, and what may begin now.
+/// Begins operations that there is room for now, then those that were called meanwhile, in the order of their places.
 void engine::start_fresh() noexcept {
     {
         const cork::held together(cork_);
         while (operation* const next = admission_.next()) begin(*next);
-        std::size_t kept = 0;  // bytes of vectors, of which frames may be kept back
+        std::size_t kept = 0;  // bytes of vectors whose frames may be kept back
         while (fresh_.first && !held(fresh_.first->sequence)) {
             operation& next = *fresh_.first;
             fresh_.remove(next);
@@ -208,19 +209,19 @@ void engine::let_in(operation& next) noexcept {
     else if (!next.deadline.started()) watch(next);
 }
 
-/// Frames that came before their operations began.
+/// Asks again about frames that came before their operations began.
 void engine::resume_ahead() noexcept {
     if (!std::exchange(ahead_, false)) return;
     for (auto& each : ports_)
         if (each) each->resume_ahead();
 }
 
-/// Whether it has been registered at its ports.
+/// Returns whether the operation at this place has joined its ports.
 bool engine::has_begun(lane_kind lanes, std::uint64_t sequence) const noexcept {
     return called(sequence) && !held(sequence) && !(fresh_.first && fresh_.first->sequence <= sequence) && !admission_.keeps(lanes, sequence);
 }
 
-/// The port that the channel has joined if its peer has left, else what was known before.
+/// Puts a channel into its port. Returns that port if its peer has left, else `left`.
 template <class Channel>
 port* engine::join(Channel& channel, lane_kind kind, port* left) noexcept {
     port& at = port_to(channel.at.peer(), kind);
@@ -228,7 +229,7 @@ port* engine::join(Channel& channel, lane_kind kind, port* left) noexcept {
     return at.left() ? &at : left;
 }
 
-/// It takes its places at the ports.
+/// Lets an operation join its ports, and sends and takes as much as is possible at once.
 void engine::begin(operation& which) noexcept {
     live_.push(which);
     port* left = nullptr;
@@ -246,12 +247,15 @@ void engine::begin(operation& which) noexcept {
 
 // ---- progress
 
+/// An operation has moved on: its next slices may leave, and its parked frames may land.
 void engine::progressed(operation& which) noexcept {
     for (send_channel& each : which.senders()) each.over->feed();
     for (recv_channel& each : which.receivers()) each.over->resume();
     if (!which.ended && which.complete()) end(which);
 }
 
+/// Ends an operation well. If no thread awaits it yet it is finished here, under the guard. With spread lanes, and when a waiter must be
+/// woken, the loop does that without the guard.
 void engine::end(operation& which) noexcept {
     which.ended = true;
     live_.remove(which);
@@ -321,7 +325,7 @@ void engine::hear_news() noexcept {
     tell_observer();
 }
 
-/// What the ports found, told without the guard.
+/// Tells the observer, without the guard, what ports found under it.
 void engine::tell_observer() noexcept {
     std::vector<wish> wanted;
     std::vector<lost_link> lost;

@@ -1,5 +1,5 @@
-// The one engine that carries out plans on host memory: takes requests from any thread, moves their slices over the lanes on its
-// loop, and ends every operation once, well or with the first failure.
+// The engine that carries out plans on host memory. It takes requests from any thread, moves their slices over the lanes on its loop, and
+// ends every operation once, well or with the first failure.
 #pragma once
 
 #include <tutti/detail/future_source.hpp>
@@ -24,22 +24,23 @@
 
 namespace tutti {
 
-/// What all ranks of a group must have alike, because it decides what goes over the wire. Agreed when the group forms.
+/// Settings that decide what goes over the wire, so all ranks of a group must have the same. Rank 0 publishes its own when the group forms.
+/// Those marked "each rank's own" may differ.
 struct engine_settings {
     std::size_t slice_bytes = default_slice_bytes;  // a transfer travels in pieces of about this size
     std::size_t reduced_slice_bytes = 0;            // the same where it is reduced and not request::allocated; 0: slice_bytes
-    std::size_t packet_bytes = 0;                   // pieces and near-equal blocks are multiples of it where they can be; 0: of nothing
-    std::size_t segment = 0;                    // slices that go through all rounds before the next ones do; 0: as engine::segment says
-    std::size_t most_under_way = 0;             // bytes for `admission`, each rank's own; 0: as engine::most_under_way says
-    std::size_t cache_bytes = 0;                // of the last cache that the ranks of a host share, each rank's own; 0: as the system says
-    std::size_t small_bytes = 64 * KiB;         // up to here an operation uses the small lane
-    int lanes = 1;                              // for bulk data between two ranks, at most most_lanes
+    std::size_t packet_bytes = 0;                   // pieces and near-equal blocks are multiples of it where they can be; 0: of one element
+    std::size_t segment = 0;                        // slices that go through all rounds before the next ones do; 0: as engine::segment says
+    std::size_t most_under_way = 0;                 // bytes for `admission`, each rank's own; 0: as engine::most_under_way says
+    std::size_t cache_bytes = 0;         // of the last cache that the ranks of a host share, each rank's own; 0: as the system says
+    std::size_t small_bytes = 64 * KiB;  // a vector up to this length uses the small lane
+    int lanes = 1;                       // for bulk data between two ranks, at most most_lanes
     cost_model costs;
-    std::vector<tuned> tuning;                  // taken whatever they cost, in groups of that size on one host, unless request::allocated
-    bool deterministic = false;                 // only algorithms that combine in one order and grouping, the forced ones too
-    std::vector<const algorithm*> forced;       // taken whatever they cost, where they serve the group
-    duration stall_warning{};                   // a collective that has waited so long is told of, each rank's own; 0: never
-    std::size_t pending_limit = 1 << 20;        // operations under way on one communicator, and as many messages
+    std::vector<tuned> tuning;             // taken whatever they cost, in groups of that size on one host, unless request::allocated
+    bool deterministic = false;            // only algorithms that combine in one order and grouping, the forced ones too
+    std::vector<const algorithm*> forced;  // taken whatever they cost, where they serve the group
+    duration stall_warning{};              // a collective that has waited so long is reported, each rank's own; 0: never
+    std::size_t pending_limit = 1 << 20;   // operations under way on one communicator, and as many messages
     message_settings messages;
 };
 
@@ -51,50 +52,70 @@ struct engine_identity {
     host_map hosts;
 };
 
-/// Told, on the loop and without the guard, what the engine cannot do itself.
+/// The group, which does for the engine what concerns other ranks: it dials, spreads failures, and asks neighbours. Called on the loop,
+/// without the guard.
 class engine_observer {
 public:
-    /// Lanes to `peer` are needed, all of a kind; answer with engine::attach for each.
+    /// All lanes of a kind to `peer` are needed; answered by engine::attach for each.
     virtual void wanted(rank peer, lane_kind kind) noexcept = 0;
-    /// The engine has failed, for a reason found here. Once.
+    /// The engine has failed, for a reason found here: the other ranks must hear of it. Once.
     virtual void failed(const report& why) noexcept = 0;
-    /// A link ended without a goodbye. Whether its process died is for the observer to find out; it answers with engine::fail, or with
+    /// A link ended without a goodbye. The observer finds out whether the peer's process died, and answers with engine::fail or
     /// engine::peer_left.
     virtual void link_lost(rank peer, lane_id which, std::error_code why) noexcept = 0;
-    /// A collective has been waiting for a while. Whoever hears of it answers with engine::compare.
+    /// A collective has been waiting for a while: ask the neighbours. A rank that hears the question calls engine::compare.
     virtual void waits(std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept = 0;
-    /// One has been waiting for so long that people should know: for whom, in words.
+    /// A collective has been waiting for so long that the user should know: `sentence` says for which ranks.
     virtual void stalls(const std::string& sentence) noexcept = 0;
-    /// That rank has another name for the collective, which only it knows in words. It answers with engine::compare.
+    /// `peer` has another label for the collective, of which only the digest has come. The peer is sent ours, and calls engine::compare.
     virtual void differs(rank peer, std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept = 0;
 
 protected:
     ~engine_observer() = default;
 };
 
-/// Who waits in a collective asks after so long whether the others wait in the same one, then after twice as long, and so on.
+/// A rank that waits in a collective asks after so long whether its neighbours wait in the same one, then after twice as long, and so on up
+/// to the last.
 inline constexpr duration first_patience = std::chrono::milliseconds(250);
 inline constexpr duration last_patience = 256 * first_patience;
-/// So long the engine waits for the words of a label that differs from its own.
+/// How long the engine waits for the words of a label that differs from its own. It then fails with the digest alone.
 inline constexpr duration label_patience = std::chrono::seconds(1);
 
+/// One for each communicator; the group owns it, and futures keep it alive. Owns the operations, the plans, the ports and the messenger.
+/// Any thread issues, cancels and drops, under `guard_`; everything else happens on `loop`, or, for spread bulk lanes, on the loop of the
+/// lane. Communicators issue; ports report progress (`progressed`) and failures (`fail_locked`). It never dials, never talks to the store,
+/// and never calls its observer with the guard held.
+///
+/// The life of an operation, by the list that holds it:
+///
+///     pool --issue, take_out--> fresh_ --take_fresh, let_in--> admission_ --room--> live_ --end--> ended_ --finish_ended--> caller
+///                                  `--(small, alone, this thread may drive the loop)----^ `--(not awaited yet)----------------^
+///
+///     caller and engine have released it: take_back --> returned_ --collect--> pool
+///     failure, close: end_all moves fresh_, admission_ and live_ to ended_
+///
+/// The way of one call through the code, here and at the peer:
+///
+///     communicator::all_reduce -> issue, accept, issuing::enter -> take_fresh, let_in, begin -> port::add, feed, describe
+///         -> lane::send, flush, pump_send, decide -> link::try_send
+///     link::when_readable -> lane::pump_recv, ask_owner -> port::arrived, expected, land -> (the payload lands) -> port::landed, count
+///         -> go_on, operation::advance, apply -> progressed -> end -> finish_ended
 class engine final : public std::enable_shared_from_this<engine> {
 public:
-    /// `further`: loops of other threads, which run for longer than this one is used. Where there are several bulk lanes they are spread over
-    /// them, the first on `loop`.
+    /// `further`: loops of other threads, which outlive the engine's use of them. Several bulk lanes are spread over `loop`, which has the
+    /// first, and these.
     engine(event_loop& loop, engine_identity who, engine_settings settings, engine_observer& observer, std::vector<event_loop*> further = {});
     ~engine();
 
-    /// Any thread. The operation's place in the order is fixed here. Never blocks on a peer. The result has two references: the
-    /// caller's and the engine's.
-    /// `place`: reserved; 0: the next.
+    /// Any thread. Fixes the operation's place in the order: `place` if it was reserved, the next one if 0. Never blocks on a peer. The
+    /// result has two references: the caller's and the engine's.
     operation& issue(const request& what, duration default_deadline, std::uint64_t place = 0);
-    /// Any thread: makes a call that can be issued many times, one at a time.
+    /// Any thread: makes a persistent call, which can be issued many times, one at a time.
     std::unique_ptr<detail::repeated_call> keep(const request& what, duration default_deadline);
-    /// Any thread: so many next places in the order, at least one, for calls that say so. Those behind them begin when all these have been called.
-    /// The first of them.
+    /// Any thread: reserves the next `count` places in the order, at least one, and returns the first. Calls behind them begin when all
+    /// reserved places have been called.
     std::uint64_t reserve(std::size_t count);
-    /// Any thread: the places from `next` on, before `end`, are not used.
+    /// Any thread: the places [next, end) will not be used. Fails the engine, unless there are none.
     void give_up(std::uint64_t next, std::uint64_t end) noexcept;
     /// Any thread: ends when all collectives and messages, but for probes, that were called before have ended.
     future<> sync();
@@ -102,50 +123,51 @@ public:
     void forget(detail::repeated_call& call) noexcept;
     messenger& messages() noexcept { return messages_; }
 
-    /// On the loop: a lane is there. The link is one of this loop; it is moved to that of its lane.
+    /// On the loop: brings the link of a lane. The link is on this loop, and is moved to that of its lane.
     void attach(rank peer, lane_id which, std::unique_ptr<link> over);
-    /// On the loop: the peer said goodbye, but not over this lane, because it was not made or has ended.
+    /// On the loop: the peer said goodbye, but not over this lane, which was not made or has ended.
     void peer_left(rank peer, lane_id which);
-    /// Any thread: everything pending ends with `why`, and so does everything that is issued later. The first cause stays.
+    /// Any thread: ends all pending and later calls with `why`. The first cause stays.
     void fail(report why) noexcept;
-    /// The same for a failure found here: the observer hears of it.
+    /// Does the same for a failure found here: the observer tells the other ranks.
     void fail_and_tell(report why) noexcept;
-    /// Any thread: the communicator goes. If anything is under way, that is an abort, of which the observer hears.
+    /// Any thread: the communicator is destroyed. If anything is under way, that is an abort, which the observer tells the other ranks.
     void drop() noexcept;
     /// On the loop: sends goodbye on every lane, behind what is queued.
     void say_goodbye() noexcept;
-    /// Collectives called in all.
+    /// Returns how many places in the order have been given out, those of reserved calls included.
     std::uint64_t calls() noexcept;
-    /// On the loop: whether nothing is under way and every lane's bytes are with the kernel.
+    /// On the loop: returns whether nothing is under way and every lane's bytes are with the kernel.
     bool idle() noexcept;
-    /// The first call that has not ended and that others may wait for, in words.
+    /// Returns the first call that has not ended and that peers may wait for, in words.
     std::optional<std::string> unfinished() noexcept;
-    /// On the loop, or when nobody runs it: ends what is pending with error::closed, and all lanes. Nothing happens afterwards.
+    /// On the loop, or when no thread runs it: ends pending calls with error::closed, and all lanes. Nothing happens afterwards.
     void shut_down() noexcept;
 
-    /// Any thread: the other end of a lane to `peer` that collectives use; empty when there is none.
+    /// Any thread: returns the other end of a lane to `peer` that collectives use; empty when there is none.
     std::string route(rank peer) noexcept;
-    /// Any thread: another rank has called a collective, and believes it to be this one, of that name.
+    /// Any thread: `peer` waits in a collective that it believes to be `theirs`, with that label. Fails the engine if this rank called
+    /// another.
     void compare(rank peer, std::uint64_t sequence, const descriptor& theirs, std::string_view label = {}) noexcept;
-    /// Any thread: why it has failed, if it has.
+    /// Any thread: returns why the engine has failed, if it has.
     std::optional<report> failed() noexcept;
     const engine_identity& who() const noexcept { return who_; }
     const engine_settings& settings() const noexcept { return settings_; }
-    /// Any thread. `allocated`: as of a call that says so.
+    /// Any thread: returns the algorithm that a call would use. `allocated`: for calls that say so.
     const algorithm& chosen(collective kind, std::size_t vector_bytes, bool allocated = false);
-    /// On all ranks between the same two operations, while nothing is under way: algorithms are chosen by other costs from now on.
+    /// Lets algorithms be chosen by other costs from now on. On all ranks between the same two operations, while nothing is under way.
     void reprice(const cost_model& costs);
 
-    /// Where it was made: in a process that was forked since, it does nothing.
+    /// Names the process that made the engine: in one forked since, the engine does nothing.
     const birthplace& made() const noexcept { return made_; }
 
     // For operations and ports.
     void cancel(operation& which, const char* reason) noexcept;
     void overdue(operation& which) noexcept;
-    /// With the guard held: what a custom_op threw.
+    /// With the guard held: a custom_op threw `what`.
     void operator_threw(operation& which, const char* what) noexcept;
-    /// Any thread: its caller and the engine have let go of it. False when the engine has shut down: then it is to be put back, which may be
-    /// the end of the engine.
+    /// Any thread: the caller and the engine have released the operation. Returns false when the engine has shut down: then put_back takes
+    /// it, which may be the end of the engine.
     bool take_back(operation& which) noexcept;
     void take_scratch(operation& to, std::size_t bytes) noexcept;
     void put_back(operation& which) noexcept;
@@ -154,11 +176,11 @@ private:
     friend class port;
     friend class messenger;
 
-    /// A call, to name what a straggler speaks of.
+    /// An earlier call, which a late frame or a neighbour's question may name.
     struct called_before {
         std::uint64_t sequence = 0;
         descriptor what;
-        label_text label;  // where there is one
+        label_text label;  // valid if what.label is not 0
     };
     struct plan_key {
         collective kind;
@@ -167,14 +189,14 @@ private:
         friend auto operator<=>(const plan_key&, const plan_key&) = default;
     };
 
-    /// A plan, and the operations that have carried it out before: what they own has the right size already.
+    /// A plan, and free operations that have carried it out before: their memory has the right size already.
     struct prepared {
         std::shared_ptr<const program> plan;
         std::uint8_t algorithm = 0;
         operation_list free;
     };
 
-    /// What a plan is chosen by.
+    /// The key by which a plan is chosen.
     struct choice {
         collective kind{};
         bool ordered = false;
@@ -188,7 +210,8 @@ private:
         prepared* made = nullptr;
     };
 
-    /// Holds the guard while a call is made an operation, and then tells what the ports have found.
+    /// Holds the guard while a call becomes an operation. Its end releases the guard and, if this thread drives the loop, tells the
+    /// observer.
     class issuing {
     public:
         explicit issuing(engine& of) : of_(of), lock_(of.guard_) {}
@@ -196,12 +219,12 @@ private:
         issuing& operator=(const issuing&) = delete;
         ~issuing();
 
-        /// `place`: reserved; 0: the next.
+        /// Gives the operation its place (0: the next), and starts it or lets the loop do so.
         void enter(operation& made, std::uint64_t place = 0) noexcept;
 
     private:
         engine& of_;
-        std::optional<detail::progress_ticket> here_;  // ends when the guard is free
+        std::optional<detail::progress_ticket> here_;  // given back after the guard is released
         std::unique_lock<std::mutex> lock_;
     };
 
@@ -216,7 +239,7 @@ private:
     void put(operation& which) noexcept;
     void collect(operation* instead = nullptr) noexcept;
     void close_pool() noexcept;
-    /// Of the list of those that have come back: nobody may add to it any more. No operation lies here.
+    /// Marks returned_ as closed: no operation may be added any more. No operation has this address.
     operation* closed_pool() noexcept { return reinterpret_cast<operation*>(&returned_); }
     operation& start_again(detail::repeated_call& call);
     void adopt(detail::repeated_call& call, operation& made);
@@ -230,7 +253,7 @@ private:
     }
     port& first_port_to(rank peer, lane_kind kind);
     void assign_lanes(operation& made, const request& what) const noexcept;
-    /// Whether lanes of this kind are on several loops, and where one is.
+    /// Returns whether lanes of this kind are on several loops.
     bool spread(lane_kind kind) const noexcept { return kind == lane_kind::bulk && settings_.lanes > 1 && !further_.empty(); }
     event_loop& loop_of(lane_id which) noexcept;
     std::unique_ptr<link> bring(rank peer, lane_id which, std::unique_ptr<link> over) noexcept;
@@ -297,16 +320,16 @@ private:
     chooser choose_allocated_;  // where the memory of all ranks is that of communicator::allocate
     engine_observer* observer_;
 
-    std::mutex guard_;
-    cork cork_;  // of all its lanes
+    std::mutex guard_;  // over everything below, and over the lanes
+    cork cork_;         // of all its lanes
     std::uint64_t next_sequence_ = 1;
-    /// Places from `next` on, before `end`, that are still to be called.
+    /// The places [next, end) are still to be called.
     struct reservation {
         std::uint64_t next;
         std::uint64_t end;
     };
     std::vector<reservation> reserved_;  // in their order
-    /// Waits for the first so many collectives and messages that were called.
+    /// A sync that waits for the first `collectives` and the first `messages` that were called.
     struct sync_call {
         std::uint64_t number;
         std::uint64_t collectives;
@@ -319,12 +342,12 @@ private:
     bool syncs_posted_ = false;  // on_syncs_ is posted
     bool said_goodbye_ = false;
     std::size_t pending_ = 0;
-    operation_list fresh_, live_, ended_, free_;      // fresh_, by sequence: the loop has not let them in; free_: of those that were refused
-    std::atomic<operation*> returned_{nullptr};       // without the guard; linked by `next`, the last first
-    std::size_t out_ = 0;                             // operations that callers, or the engine for them, hold
-    std::shared_ptr<engine> self_;                    // from the first one on, until it has shut down and all are back
-    std::array<called_before, 64> recent_;  // by sequence
-    /// A call for which a peer has another name. The peer is asked for it, before the engine fails.
+    operation_list fresh_, live_, ended_, free_;  // fresh_ by sequence; free_ holds operations without a plan, of calls that were refused
+    std::atomic<operation*> returned_{nullptr};   // used without the guard; linked by `next`, the last first
+    std::size_t out_ = 0;                         // operations that callers, or the engine for them, hold
+    std::shared_ptr<engine> self_;                // from the first of these on, until it has shut down and all are back
+    std::array<called_before, 64> recent_;        // by sequence, modulo their number
+    /// A call for which a peer has another label. The peer is asked for it before the engine fails.
     struct differing_call {
         rank peer;
         std::uint64_t sequence;
@@ -334,13 +357,13 @@ private:
     };
     std::optional<differing_call> differing_;
     std::map<plan_key, prepared> programs_;
-    choice_made last_choice_;                   // many calls are like the one before
+    choice_made last_choice_;                   // a shortcut: many calls are like the one before
     std::vector<std::unique_ptr<port>> ports_;  // by peer and kind; null until used
     std::optional<report> failure_;
-    bool ahead_ = false;                    // a lane keeps a frame of an operation that has not started here
-    bool telling_ = false;                  // the observer has not heard of the failure yet
-    bool fresh_posted_ = false;             // on_fresh_ is posted
-    bool news_ = false;                     // on_news_ is posted
+    bool ahead_ = false;         // a lane keeps a frame of an operation that has not begun here
+    bool telling_ = false;       // the observer is still to hear of the failure
+    bool fresh_posted_ = false;  // on_fresh_ is posted
+    bool news_ = false;          // on_news_ is posted
     bool shut_ = false;
     struct lost_link {
         rank peer;

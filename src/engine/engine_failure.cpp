@@ -1,4 +1,4 @@
-// How an engine fails: the first cause, what every operation tells of it, and the calls that bring it about.
+// How an engine fails: it keeps the first cause, ends every operation with it, and compares calls with those of its peers.
 #include "engine/engine.hpp"
 
 #include <fmt/format.h>
@@ -21,6 +21,7 @@ void engine::fail(report why) noexcept {
     fail_locked(std::move(why), false);
 }
 
+/// Keeps the first cause, stops all lanes, and ends all calls. `tell`: the failure was found here, so the observer must spread it.
 void engine::fail_locked(report why, bool tell) noexcept {
     if (failure_ || shut_) return;
     failure_ = std::move(why);
@@ -70,7 +71,7 @@ void engine::end_all() noexcept {
         }
 }
 
-/// Why everything ends, as this rank tells it.
+/// Returns why all calls end, as this rank tells it: the failure, or that the communicator was closed.
 report engine::ending() const {
     report why = failure_.value_or(report{});
     if (!failure_) {
@@ -83,14 +84,14 @@ report engine::ending() const {
     return why;
 }
 
-/// The same as this operation tells it.
+/// Returns the same as this operation tells it.
 report engine::report_of(const operation& which) const {
     report why = ending();
     why.operation = which.name();
     why.sequence = which.sequence;
     why.done_bytes = which.done_bytes();
     why.total_bytes = which.total_bytes();
-    if (which.sequence != 0 && !shut_) why.elapsed = loop_.now() - which.started;  // later the loop may be gone
+    if (which.sequence != 0 && !shut_) why.elapsed = loop_.now() - which.started;  // after shut_down the loop may be gone
     if (which.asked.label) why.label = which.asked.label;
     return why;
 }
@@ -118,14 +119,14 @@ void engine::operator_threw(operation& which, const char* what) noexcept {
     fail_locked(std::move(why), true);
 }
 
-/// The first under way on such lanes; null if there is none.
+/// Returns the first operation under way on such lanes; null if there is none.
 operation* engine::first_live(lane_kind lanes) const noexcept {
     operation* first = live_.first;
     while (first && first->lanes != lanes) first = first->next;
     return first;
 }
 
-/// The peers of the first round that has not ended: those of later ones are not to blame yet.
+/// Names the peers of the first round that has not ended; those of later rounds are not to blame yet.
 std::string engine::waited_for(operation& which, std::vector<rank>& peers) const {
     int first = std::numeric_limits<int>::max();
     const auto add = [&](const cursor& at) {
@@ -139,8 +140,8 @@ std::string engine::waited_for(operation& which, std::vector<rank>& peers) const
     return fmt::format("{} {}", peers.size() == 1 ? "rank" : "ranks", fmt::join(peers, ", "));
 }
 
-/// Ranks that disagree may wait for each other without a frame between them that says so. So who waits asks, at longer and longer intervals.
-/// People are told of it later, at longer and longer intervals, too.
+/// Sets an operation's timer to the next of three events: its deadline, the next question to the neighbours, the next report to the user.
+/// Ranks that disagree may wait for each other without a frame between them, so a rank that waits asks. The intervals double.
 void engine::watch(operation& which) noexcept {
     time_point next = later(which.started, which.asked.deadline);
     if (which.patience <= last_patience) next = std::min(next, which.started + which.patience);
@@ -148,7 +149,7 @@ void engine::watch(operation& which) noexcept {
     if (next != no_deadline) loop_.start_timer(which.deadline, next);
 }
 
-/// What people hear of a collective that waits.
+/// Returns the sentence that reports a collective which waits.
 std::string engine::about_stall(operation& which, duration waited) const {
     std::vector<rank> peers;
     const std::string label = which.asked.label ? fmt::format(" '{}'", which.asked.label) : "";
@@ -191,7 +192,7 @@ void engine::overdue(operation& which) noexcept {
             asks = false;
             if (tells && &which == fresh_.first) stall = fmt::format("{} has waited {:.0f} s", behind_reserved(which), std::chrono::duration<double>(passed).count());
         } else if (&which != first_live(which.lanes)) {
-            return;  // what waits for another operation is not the one to ask about
+            return;  // it waits for an earlier operation, which asks itself
         } else if (tells) {
             stall = about_stall(which, passed);
         }
@@ -208,10 +209,10 @@ void engine::compare(rank peer, std::uint64_t sequence, const descriptor& theirs
     if (mine != theirs) disagreed(peer, sequence, mine, theirs, label);
 }
 
-/// Whether it has been called here, and is not forgotten.
+/// Returns whether the operation at this place has been called here, and is among the remembered ones.
 bool engine::remembers(std::uint64_t sequence) const noexcept { return sequence != 0 && recent(sequence).sequence == sequence; }
 
-/// Unless a call from a later place is remembered already.
+/// Remembers a call, unless the slot has one from a later place: reserved places are called late.
 void engine::remember(const operation& made) noexcept {
     called_before& slot = recent_[made.sequence % recent_.size()];
     if (slot.sequence > made.sequence) return;
@@ -220,13 +221,13 @@ void engine::remember(const operation& made) noexcept {
     if (made.what.label != 0) slot.label.set(made.asked.label);
 }
 
-/// In words; empty where there is none, or it is forgotten.
+/// Returns the label in words; empty where there is none, or it is forgotten.
 std::string_view engine::label_of(std::uint64_t sequence) const noexcept {
     const bool known = remembers(sequence) && recent(sequence).what.label != 0;
     return known ? recent(sequence).label.view() : std::string_view();
 }
 
-/// `label`: theirs, where it is known.
+/// Fails with both calls in words. If they differ in the label only, and `label`, theirs, is not known, asks for it first.
 void engine::disagreed(rank peer, std::uint64_t sequence, const descriptor& mine, const descriptor& theirs,
                        std::string_view label) noexcept {
     if (theirs.label != 0 && label.empty() && differ_in_label(mine, theirs)) ask_for_label(peer, sequence, mine, theirs);
@@ -244,9 +245,9 @@ void engine::fail_as_called(rank peer, std::uint64_t sequence, const descriptor&
     fail_locked(std::move(why), true);
 }
 
-/// A frame brings a label's digest only. So the peer is told the label here, and answers by failing, in the words of both.
+/// A frame brings only a label's digest. So the peer is sent ours; it compares, and fails in the words of both.
 void engine::ask_for_label(rank peer, std::uint64_t sequence, const descriptor& mine, const descriptor& theirs) noexcept {
-    if (differing_) return;  // one answer is enough
+    if (differing_) return;  // one question is enough: its answer fails the communicator
     differing_ = {peer, sequence, mine, theirs};
     post_news();
 }

@@ -1,4 +1,4 @@
-// How lanes come to an engine and go from it: on its own loop, and, where bulk lanes are spread, on those of other threads.
+// How lanes come to an engine and leave it: on its own loop, and, where bulk lanes are spread, on those of other threads.
 #include "engine/engine.hpp"
 
 #include "runtime/run_on.hpp"
@@ -20,7 +20,7 @@ void engine::attach(rank peer, lane_id which, std::unique_ptr<link> over) {
     tell_observer();
 }
 
-/// On the lane's loop, while nothing happens on that of the link.
+/// Gives a link to its port, on the lane's loop, while the link's own loop waits.
 void engine::admit(rank peer, lane_id which, std::unique_ptr<link> over) {
     const std::lock_guard lock(guard_);
     if (shut_ || failure_) {
@@ -37,7 +37,7 @@ void engine::admit(rank peer, lane_id which, std::unique_ptr<link> over) {
     if (over) at.attach(which.index, std::move(over));
 }
 
-/// The link on its lane's loop; null when it cannot go there, and then the engine has failed.
+/// Moves a link to its lane's loop. Returns null when it cannot move; then the engine has failed.
 std::unique_ptr<link> engine::bring(rank peer, lane_id which, std::unique_ptr<link> over) noexcept {
     if (auto moved = over->move_to(loop_of(which))) return moved;
     report why;
@@ -49,7 +49,7 @@ std::unique_ptr<link> engine::bring(rank peer, lane_id which, std::unique_ptr<li
     return nullptr;
 }
 
-/// Lanes on several loops end there, and this waits for it. What was called before, like a goodbye, still goes.
+/// Ends spread lanes, each on its own loop, and waits for that. Frames that were queued before, like a goodbye, still leave.
 void engine::part() noexcept {
     if (!spread(lane_kind::bulk)) return;
     {

@@ -1,4 +1,4 @@
-// The order of an engine's calls: which places are taken, which are kept for later, and when all calls before some moment have ended.
+// The order of an engine's calls: which places are taken, which are reserved, and when all calls before some moment have ended (sync).
 #include "engine/engine.hpp"
 
 #include <fmt/format.h>
@@ -12,13 +12,13 @@ namespace tutti {
 
 // ---- places
 
-/// Whether there is a call at this place, or was.
+/// Returns whether this place has been called.
 bool engine::called(std::uint64_t sequence) const noexcept {
     const auto open = [sequence](const reservation& each) { return each.next <= sequence && sequence < each.end; };
     return sequence != 0 && sequence < next_sequence_ && std::none_of(reserved_.begin(), reserved_.end(), open);
 }
 
-/// Whether a place before it is still to be called. Calls go over a lane in their order, so this one waits for that.
+/// Returns whether a reserved place before this one is still to be called. Calls travel over a lane in their order, so this one waits.
 bool engine::held(std::uint64_t sequence) const noexcept { return !reserved_.empty() && reserved_.front().next < sequence; }
 
 std::uint64_t engine::reserve(std::size_t count) {
@@ -29,7 +29,7 @@ std::uint64_t engine::reserve(std::size_t count) {
     return first;
 }
 
-/// Of a reservation the next place, always.
+/// Returns the place of a call: the next of all, or the next of a reservation, which is the one given.
 std::uint64_t engine::take_place(std::uint64_t reserved) noexcept {
     if (reserved == 0) return next_sequence_++;
     const auto from = std::find_if(reserved_.begin(), reserved_.end(), [reserved](const reservation& each) { return each.next == reserved; });
@@ -37,7 +37,7 @@ std::uint64_t engine::take_place(std::uint64_t reserved) noexcept {
     return reserved;
 }
 
-/// Other ranks may have used theirs, and wait.
+/// Fails the engine: other ranks may have used their places, and wait in these calls.
 void engine::give_up(std::uint64_t next, std::uint64_t end) noexcept {
     if (!made_.here() || next == end) return;
     const std::lock_guard lock(guard_);
@@ -50,13 +50,13 @@ void engine::give_up(std::uint64_t next, std::uint64_t end) noexcept {
     fail_locked(std::move(why), true);
 }
 
-/// What people hear of a call that cannot begin yet: it is this rank that keeps it waiting.
+/// Returns the sentence for a call that cannot begin yet: this rank itself keeps it waiting.
 std::string engine::behind_reserved(const operation& which) const {
     return fmt::format("{} #{}, which begins when rank {} has called what it reserved place #{} for", which.name(), which.sequence, who_.me,
                        reserved_.front().next);
 }
 
-/// Those that cannot begin yet have deadlines, too.
+/// Starts the timers of calls that cannot begin yet: their deadlines count, too.
 void engine::watch_held() noexcept {
     for (operation* each = fresh_.first; each; each = each->next)
         if (!each->deadline.started()) watch(*each);
@@ -79,7 +79,7 @@ future<> engine::sync() {
     return std::move(end);
 }
 
-/// Its future was cancelled, or dropped.
+/// The future of a sync was cancelled, or dropped.
 void engine::cancel_sync(std::uint64_t number) noexcept {
     std::optional<detail::future_source<>> told;
     {
@@ -104,7 +104,7 @@ report engine::about_sync() const {
     return why;
 }
 
-/// Whether one of the first so many collectives or messages has not ended, or its caller has not been told.
+/// Returns whether one of the first `collectives` or `messages` has not ended, or its caller has not been told.
 bool engine::under_way(std::uint64_t collectives, std::uint64_t messages) const noexcept {
     const auto before = [collectives](const operation& each) { return each.issued <= collectives; };
     for (const operation_list* in : {&live_, &fresh_, &ended_})
@@ -126,7 +126,7 @@ void engine::look_at_syncs() noexcept {
     settle_syncs();
 }
 
-/// On the loop, where callers are told, so after those of the calls before.
+/// Ends syncs, on the loop: there the callers of earlier calls have been told before.
 void engine::settle_syncs() noexcept {
     std::vector<sync_call> over;
     std::optional<report> why;

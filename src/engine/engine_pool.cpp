@@ -1,4 +1,4 @@
-// Where an engine's operations come from and go back to, with the plans, layouts and memory that they keep for the next call.
+// The pool of an engine's operations, and its plans. An operation in the pool keeps its layout and memory for the next call.
 #include "engine/engine.hpp"
 #include "engine/repeated_call.hpp"
 
@@ -7,7 +7,7 @@
 
 namespace tutti {
 
-/// Where a call begins. It stays in its list of free ones, since memory may run out before it is ready.
+/// Returns the first free operation of a list, or a new one. It stays in the list until it is ready, since memory may run out before.
 operation& engine::first_of(operation_list& free) {
     if (!free.first) collect();
     if (!free.first) {
@@ -17,8 +17,9 @@ operation& engine::first_of(operation_list& free) {
     return *free.first;
 }
 
-/// The operation that would be next if this were the last call once more, begun, when it was this call before. Null if not, and nothing has
-/// changed. Where an operator of the user's was there may be another one now, of which the digest tells.
+/// Returns an operation that has begun as a repeat of the last call on the same memory; null, with nothing changed, if this call is not
+/// that. Then choice, plan and layout are skipped. The digest is compared first: another user's operator may lie at the address of the last
+/// one.
 operation* engine::begun_like_before(const request& what) noexcept {
     if (!last_choice_.made || failure_ || shut_) return nullptr;
     operation_list& free = last_choice_.made->free;
@@ -28,6 +29,7 @@ operation* engine::begun_like_before(const request& what) noexcept {
     return next->begin_like_before(what) ? next : nullptr;
 }
 
+/// Returns the plan for a call: that of the last call if all that matters is equal, a cached one, or a new one.
 engine::prepared& engine::prepare(const request& what) {
     const choice asked{what.kind, what.op.ordered(), what.allocated, what.root, vector_bytes(what, who_.size)};
     if (last_choice_.made && last_choice_.asked == asked) return *last_choice_.made;
@@ -62,7 +64,7 @@ static std::size_t slice_bytes(const request& what, const engine_settings& by) n
     return reduced ? by.reduced_slice_bytes : by.slice_bytes;
 }
 
-/// Without a plan where nothing can be done any more.
+/// Makes an operation ready for a call; without a plan after a failure.
 void engine::make_ready(operation& made, const request& what, const std::shared_ptr<const program>& plan) {
     made.begin(what);
     if (plan) made.plan(plan, who_.me, who_.size, {slice_bytes(what, settings_), segment(), settings_.packet_bytes, past_caches_from_});
@@ -70,10 +72,10 @@ void engine::make_ready(operation& made, const request& what, const std::shared_
     assign_lanes(made, what);
 }
 
-/// Where it is when nobody uses it.
+/// Returns the list to which a free operation belongs.
 operation_list& engine::place_of(operation& which) noexcept { return which.call ? which.call->free : *which.kept_in; }
 
-/// To its caller. Futures may outlive the communicator: while any of these is out, the engine lives.
+/// Takes an operation out of the pool for a caller. Futures may outlive the communicator: while any operation is out, the engine lives.
 void engine::take_out(operation& made) {
     if (!self_) self_ = shared_from_this();
     place_of(made).remove(made);
@@ -102,10 +104,10 @@ void engine::put(operation& which) noexcept {
     --out_;
 }
 
-/// Every root has operations of its own, and long scratch is not kept for each: it goes on from one at rest, too short or not, as the longest
-/// that is at most twice as long. With the guard held.
+/// Moves long scratch from a free operation to one that needs it, so that it is not kept once for each root. Takes the longest that is at
+/// most twice as long as needed; a shorter one is then freed by the new owner. With the guard held.
 void engine::take_scratch(operation& to, std::size_t bytes) noexcept {
-    constexpr std::size_t long_bytes = 1 * MiB;
+    constexpr std::size_t long_bytes = 1 * MiB;  // shorter scratch stays with its operation
     operation* from = nullptr;
     std::size_t longest = long_bytes - 1;
     for (auto& [key, made] : programs_)
@@ -118,8 +120,8 @@ void engine::take_scratch(operation& to, std::size_t bytes) noexcept {
     from->laid_out_ = false;
 }
 
-/// Puts operations that have come back where the next calls look for them: the one that came first is taken first, so that calls in turns
-/// find the memory they had.
+/// Puts returned operations into their lists, the first that came back first: calls that take turns then find the memory that they had.
+/// `instead`: what returned_ is afterwards.
 void engine::collect(operation* instead) noexcept {
     if (returned_.load(std::memory_order_relaxed) == closed_pool()) return;
     operation* first = nullptr;
@@ -130,8 +132,8 @@ void engine::collect(operation* instead) noexcept {
     while (first) put(*std::exchange(first, first->next));
 }
 
-/// From here on operations come back one by one, and with the last of them the engine's hold on itself ends: here, if all are back. Somebody
-/// else holds it now.
+/// Closes returned_: from here on operations come back by put_back, and the last one ends the engine's hold on itself. If all are back,
+/// that hold ends here; the caller has one of its own.
 void engine::close_pool() noexcept {
     collect(closed_pool());
     if (out_ == 0) self_.reset();

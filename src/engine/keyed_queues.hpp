@@ -1,4 +1,4 @@
-// Queues of messages by source and tag, found by hash. A key has a queue for as long as something is in it.
+// Queues of messages by source and tag, found by hash. A key has a queue as long as that has members.
 #pragma once
 
 #include <tutti/message.hpp>
@@ -14,11 +14,11 @@
 
 namespace tutti {
 
-/// Source and tag may be wildcards, which are keys like others here. Memory is kept for as many keys as were in use at once.
+/// A wildcard is a key like any other. Memory is kept for the largest number of keys that were in use at once.
 template <class T, links<T> T::*Links>
 class keyed_queues {
 public:
-    /// So that so many keys more can come into use without memory being asked for.
+    /// Makes room for `more` keys, so that their queues need no allocation.
     void reserve(std::size_t more) {
         if (used_ + more > slots_.size()) grow(used_ + more);
         for (; free_lines_ < more; ++free_lines_) {
@@ -31,7 +31,7 @@ public:
         const line* const found = find(source, tag);
         return found ? found->all.first() : nullptr;
     }
-    /// Puts `one` behind all of its key that `before(other, one)` does not put behind it, looking from the end.
+    /// Puts `one` into its key's queue as linked_queue::insert does.
     template <class Before>
     void insert(rank source, message_tag tag, T& one, Before before) {
         line_of(source, tag).all.insert(one, before);
@@ -104,7 +104,7 @@ private:
             while (each) put(*std::exchange(each, each->next));
     }
 
-    std::vector<line*> slots_;  // a power of two
+    std::vector<line*> slots_;  // their number is a power of two
     std::size_t used_ = 0;      // keys
     line* free_ = nullptr;
     std::size_t free_lines_ = 0;

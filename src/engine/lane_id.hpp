@@ -1,4 +1,4 @@
-// Which lane between two ranks of a communicator: what it carries, and which it is where several carry the same.
+// Names a lane between two ranks of a communicator: its kind, and its index among several of that kind.
 #pragma once
 
 #include <compare>
@@ -6,10 +6,11 @@
 
 namespace tutti {
 
-/// Bulk data, small operations, messages: a barrier does not queue behind a gigabyte, and a message not behind a collective.
+/// Separate lanes for bulk data, small operations and messages: a barrier does not queue behind a gigabyte, nor a message behind a
+/// collective.
 enum class lane_kind : std::uint8_t { control, bulk, small, point };
 inline constexpr int lane_kinds = 4;
-inline constexpr int most_lanes = 8;  // for bulk data; of the other kinds there is one
+inline constexpr int most_lanes = 8;  // for bulk data; the other kinds have one
 
 struct lane_id {
     constexpr lane_id() noexcept = default;
@@ -21,7 +22,7 @@ struct lane_id {
     friend constexpr auto operator<=>(const lane_id&, const lane_id&) = default;
 };
 
-/// How many lanes of a kind there are, where `lanes` carry bulk data.
+/// Returns how many lanes a kind has, where `lanes` carry bulk data.
 constexpr int lanes_of(lane_kind kind, int lanes) noexcept { return kind == lane_kind::bulk ? lanes : 1; }
 
 }  // namespace tutti

@@ -21,7 +21,7 @@ public:
         (last_ ? (last_->*Links).next : first_) = &one;
         last_ = &one;
     }
-    /// Looks from the end for the last member that `before(member, one)` puts in front of `one`, and puts it behind that.
+    /// Puts `one` behind the last member for which `before(member, one)` is true, looking from the end: members mostly come in order.
     template <class Before>
     void insert(T& one, Before before) noexcept {
         T* after_it = nullptr;

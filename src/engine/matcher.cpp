@@ -2,7 +2,7 @@
 
 namespace tutti {
 
-static constexpr std::size_t spare_limit = 1 * MiB;
+static constexpr std::size_t spare_limit = 1 * MiB;  // of memory that freed messages keep for the next ones
 
 static bool came_before(const unexpected& one, const unexpected& other) noexcept { return one.arrival < other.arrival; }
 

@@ -8,14 +8,14 @@
 
 namespace tutti {
 
-/// A message that was sent before its receive was called: its bytes, or only word of it.
+/// A message that came before its receive was called: its bytes, or only the announcement.
 struct unexpected {
     received what;
-    std::uint64_t number = 0;   // on its way from sender to receiver, from 1
+    std::uint64_t number = 0;   // among those from sender to receiver, from 1
     std::uint64_t arrival = 0;  // in the order of all sources
     bool offered = false;       // the bytes are with the sender
     bool landed = false;
-    bool unwanted = false;  // its receive cannot take it: when it has landed it is thrown away
+    bool unwanted = false;  // its receive cannot take it: it is thrown away when it has landed
     std::size_t bytes = 0;  // kept in `data`
     std::unique_ptr<std::byte[]> data;
     std::size_t capacity = 0;  // of `data`
@@ -24,8 +24,9 @@ struct unexpected {
     links<unexpected> with_key, with_tag, of_source, of_all;  // in the order of arrival
 };
 
-/// Of several messages that fit a receive the one that arrived first is taken; of several receives that fit a message the one that was
-/// called first. So messages with one source and tag are received in the order in which they were sent.
+/// Owned by the messenger, and used with the engine's guard held. A receive takes the message that arrived first among those that fit; a
+/// message goes to the receive that was called first. So messages with one source and tag are received in the order in which they were
+/// sent. It moves no bytes and ends no call.
 class matcher {
 public:
     explicit matcher(int size) : kept_(static_cast<std::size_t>(size)), posted_(size) {}
@@ -33,19 +34,19 @@ public:
     void reserve(std::size_t more) { posted_.reserve(more); }
     void post(message& receiver) noexcept { posted_.post(receiver); }
     void withdraw(message& receiver) noexcept { posted_.withdraw(receiver); }
-    /// Takes the receive for a message away, if there is one.
+    /// Takes out the receive for a message; null without one.
     message* claim(rank source, message_tag tag) noexcept { return posted_.claim(source, tag); }
-    /// A receive that waits for this rank, or for any_source.
+    /// Returns a receive that waits for this rank, or for any_source.
     message* waiting(rank source) const noexcept { return posted_.waiting(source); }
 
-    /// The place of a message that arrives now.
+    /// Returns the number of a message that arrives now, among those of all sources.
     std::uint64_t next_arrival() noexcept { return ++arrivals_; }
-    /// A message that no receive waits for. It stays until it is freed.
+    /// Keeps a message for which no receive waits, until it is freed.
     unexpected& keep(const received& what, std::uint64_t number, std::size_t bytes, std::uint64_t arrival);
     unexpected* find(rank source, message_tag tag) const noexcept;
-    /// No receive finds it any more.
+    /// Hides a message from further receives.
     void take(unexpected& one) noexcept;
-    /// A receive that had taken it does without: it is found again, in the order of its arrival.
+    /// Shows it again, in the order of its arrival: the receive that had taken it ended early.
     void put_back(unexpected& one);
     void free(unexpected& one) noexcept;
     std::size_t kept_messages(rank source) const noexcept;
@@ -67,7 +68,7 @@ private:
     std::size_t messages_ = 0;
     posted posted_;
     std::uint64_t arrivals_ = 0;
-    std::vector<unexpected*> free_;  // with their memory, if that is not much
+    std::vector<unexpected*> free_;  // with their memory, up to spare_limit in all
     std::size_t spare_bytes_ = 0;
     std::vector<std::unique_ptr<unexpected>> owned_;
 };

@@ -1,4 +1,4 @@
-// One call under way that concerns messages: a send, a receive, a probe, or an exchange, which is several of the former.
+// One call of the messenger under way: a send, a receive, a probe, or an exchange of several sends and receives.
 #pragma once
 
 #include <tutti/detail/future_state.hpp>
@@ -19,7 +19,7 @@ class fetch;
 class message_port;
 class messenger;
 
-/// What a caller asks for.
+/// The arguments of a call.
 struct message_call {
     enum class kind : std::uint8_t { send, recv, probe, exchange };
 
@@ -50,7 +50,8 @@ message_call exchange_of(std::size_t parts) noexcept;
 /// "send f32 count 3 to rank 1 tag 7", "recv f32 count 4 from any rank, any tag", "exchange of 2 messages".
 std::string to_string(const message_call& what);
 
-/// Changed with the engine's guard held. One pooled object serves the caller and the engine, and is the frame that its call sends.
+/// Owned by the messenger's pool, and changed with the engine's guard held. One object serves the caller, as the future's state, the
+/// messenger, and the lane, as the frame that its call sends. It borrows the user's memory until it ends.
 class message final : public detail::value_state<received>, public outgoing {
 public:
     /// Makes a fresh or recycled object ready. `keeper` is null for a part of an exchange, which has no future of its own.
@@ -58,24 +59,24 @@ public:
 
     message_call asked;
     received what;             // of a receive or probe: the message it has been matched with
-    std::uint64_t call = 0;    // its place among this rank's calls, from 1
-    std::uint64_t number = 0;  // the message's place on its way from sender to receiver, from 1
+    std::uint64_t call = 0;    // its number among this rank's calls, from 1
+    std::uint64_t number = 0;  // the message's number among those from sender to receiver, from 1
     time_point started{};
     std::size_t done_bytes = 0;
-    std::size_t slice = 0;  // of a send: the next that leaves
+    std::size_t slice = 0;  // of a send: the next to leave
     bool queued = false;    // this frame is with the lane
     bool timed = false;     // its deadline has been set
     bool ended = false;     // its end is decided; the caller hears of it on the loop
     std::optional<tutti::failure> failed;
     message_port* over = nullptr;
-    fetch* by = nullptr;       // brings what a receive has asked for
+    fetch* by = nullptr;       // brings the bytes that a receive has asked for
     message* whole = nullptr;  // the exchange that this is a part of
     message* parts = nullptr;  // of an exchange, linked by next_part
     message* next_part = nullptr;
     std::size_t open_parts = 0;
     links<message> life;  // in one of the lists of the messenger
-    links<message> turn;  // in a queue of a port, or in one of its key
-    links<message> row;   // in another one: by source, or by number
+    links<message> turn;  // in a queue of a port, or in the queue of its key (posted)
+    links<message> row;   // in a second one: by source (posted), or by number (offered_by_number_)
 
     bool matched() const noexcept { return what.source >= 0; }
     std::size_t total_bytes() const noexcept;

@@ -61,7 +61,8 @@ void message_port::send(message& next) noexcept {
     feed();
 }
 
-/// In the order of the calls. What there are no credits for is offered, which costs none, so no message waits for another one.
+/// Gives the lane all waiting messages in the order of the calls. A message without credits is offered, which costs none, so it delays no
+/// other.
 void message_port::feed() noexcept {
     while (lane_ && !waiting_.empty()) {
         message& next = waiting_.pop();
@@ -109,7 +110,7 @@ void message_port::go_landed(const frame& head) noexcept {
     carry();
 }
 
-/// Messages take turns, a slice each.
+/// Gives the lane slices of messages that the peer has asked for. Messages take turns, a slice each.
 void message_port::carry() noexcept {
     for (carrier& each : carriers_) {
         if (each.load) continue;
@@ -125,7 +126,7 @@ void message_port::carry() noexcept {
     }
 }
 
-/// One that has few slices on their way: others shall not wait for all of it.
+/// Returns the next message with fewer than slices_ahead slices on their way; null without one. So no message occupies all carriers.
 message* message_port::next_to_carry() const noexcept {
     for (message* each = ready_.first(); each; each = message_queue::after(*each))
         if (each->slice * owner_.slice_bytes() < each->done_bytes + slices_ahead * owner_.slice_bytes()) return each;
@@ -153,7 +154,7 @@ void message_port::owe(std::size_t bytes) noexcept {
     give_back();
 }
 
-/// Given back when as many are owed as the peer still has: rarely, and yet the peer never waits for credits that are owed.
+/// Gives credits back when as many are owed as the peer still has: rarely, and yet the peer never waits for credits that are owed.
 void message_port::give_back() noexcept {
     const bool due = owed_.messages > 0 && (owed_.messages >= theirs_.messages || (owed_.bytes > 0 && owed_.bytes >= theirs_.bytes));
     if (!due || credit_.queued) return;

@@ -1,4 +1,4 @@
-// One peer's end of the point lane: the messages that go there and come from there, and the credits that bound what nobody has asked for.
+// One peer's end of the point lane: the messages to and from it, and the credits that bound messages which no receive has asked for.
 #pragma once
 
 #include "engine/matcher.hpp"
@@ -9,15 +9,16 @@
 
 namespace tutti {
 
-/// A long message that this rank has asked for, and the frame that asks for it. It outlives its receive: what has been asked for comes.
+/// A long message that this rank has asked for, and the frame (`go`) that asks for it. It outlives a receive that ends early: the bytes
+/// come anyway.
 class fetch final : public outgoing {
 public:
     message_port* over = nullptr;
-    message* into = nullptr;   // null: no receive takes it, and it is thrown away
+    message* into = nullptr;   // null: no receive takes the message, and it is thrown away
     std::uint64_t number = 0;  // of the message
-    std::size_t bytes = 0;     // 0: nothing comes, and its sender hears that
+    std::size_t bytes = 0;     // 0: no bytes come, and the sender is told so
     std::size_t done_bytes = 0;
-    std::size_t slice = 0;  // that comes next
+    std::size_t slice = 0;  // the next to come
     bool queued = false;    // this frame is with the lane
     links<fetch> turn;
 
@@ -25,9 +26,20 @@ public:
     void sent() noexcept override;
 };
 
-/// Short messages travel at once, and are kept by the receiver until a receive takes them; that costs credits, which the receiver gives
-/// back then. Without credits, or when it is long, a message is only offered: its bytes follow when the receiver says go. Its send has not
-/// ended meanwhile, so there are no more offers than sends under way. So the lane is always read, whatever is asked for. Used with the engine's guard held; calls for the lane's frames are followed by a flush, on the loop.
+/// Owns the point lane to one peer, its credits, and the fetches; messages belong to the messenger. Used with the engine's guard held. The
+/// messenger gives it sends (`send`) and matched receives (`accept`), and flushes it on the loop. It never matches: it asks the matcher.
+///
+/// The eager path: a short message travels at once and is kept by the receiver until a receive takes it. That costs credits, which the
+/// receiver then gives back. The rendezvous: a long message, or one without credits, is only offered; its bytes follow when the receiver
+/// says go. Its send has not ended meanwhile, so a peer has no more offers than sends under way. Both are bounded, so the lane can always
+/// be read.
+///
+///     sending:    send --> waiting_ --whole: frame `message`--> leaving_ ---------------------sent--> end
+///                              `------frame `offer`-----------> offered_ --go--> ready_ <--> carrier, slice by slice --> end
+///
+///     receiving:  `message` --a receive fits--> arriving_ --------------------------------landed--> end, credits back
+///                     `-------else------------> keeping_, in the matcher, until a receive takes it--> end, credits back
+///                 `offer`   --a receive fits, at once or later--> say_go: expected_ --slices of `data` landed--> end
 class message_port final : private lane_owner {
 public:
     message_port(messenger& owner, rank peer);
@@ -35,21 +47,22 @@ public:
     rank peer() const noexcept { return peer_; }
     bool attached() const noexcept { return lane_ != nullptr; }
     bool left() const noexcept { return left_; }
-    /// The lane is there, and nothing will come over it any more.
+    /// Returns whether the lane has ended.
     bool broken() const noexcept { return broken_; }
     bool flushed() const noexcept { return !lane_ || lane_->flushed(); }
-    /// A message to or from this peer that has not ended, if there is one; receives that match nothing yet are not known here.
+    /// Returns a message to or from this peer that has not ended; null without one. Receives that have matched nothing yet are not known
+    /// here.
     message* pending() const noexcept;
 
     void attach(std::unique_ptr<link> over);
-    /// The next message to this peer.
+    /// Sends the next message to this peer.
     void send(message& next) noexcept;
-    /// `receiver` takes a message that was kept. It may end at once. Without one the message is thrown away.
+    /// Gives `receiver` a message that was kept; it may end at once. Null throws the message away.
     void accept(message* receiver, unexpected& kept) noexcept;
-    /// `receiver`, which has been matched with a message from here, ends without it: its memory is not touched any more.
+    /// Ends the use of `receiver`, which has been matched with a message from here: its memory is not touched any more.
     void let_go(message& receiver) noexcept;
     void flush() noexcept;
-    /// On the loop: a receive may wait for this peer.
+    /// On the loop: tells the lane if a receive may wait for this peer.
     void expect() noexcept;
     void sent(message& which) noexcept;
     void sent(fetch& which) noexcept;
@@ -60,12 +73,12 @@ public:
     void stop() noexcept;
     void close() noexcept;
 
-    bool wanted = false;  // the lane has been asked for
-    bool dirty = false;   // in the list of those to be flushed
+    bool wanted = false;  // the observer has been asked for the lane
+    bool dirty = false;   // in the messenger's list of ports to be flushed
 
 private:
-    static constexpr std::size_t slices_ahead = 2;  // of one message: while one is taken the next is there already
-    static constexpr std::uint32_t nothing_to_send = 1;  // in place of a slice's number in go
+    static constexpr std::size_t slices_ahead = 2;       // of one message: while one is taken the next is there already
+    static constexpr std::uint32_t nothing_to_send = 1;  // in the slice of `go`: the message is empty or unwanted, and has ended
 
     /// Carries one slice of an offered message after the other.
     class carrier final : public outgoing {
@@ -80,7 +93,7 @@ private:
     /// A frame of the port itself: credits, or goodbye.
     class notice final : public outgoing {
     public:
-        message_port* over = nullptr;  // null: nobody needs to know that it has been sent
+        message_port* over = nullptr;  // null for goodbye, after which nothing is to be done
         bool queued = false;
 
         void gather(std::vector<std::span<const std::byte>>&) const override {}
@@ -129,28 +142,28 @@ private:
 
     // To the peer.
     std::uint64_t numbered_ = 0;
-    credits mine_;           // what this rank may still send unasked
+    credits mine_;           // for messages that this rank may still send unasked
     message_queue waiting_;  // for the lane
     message_queue leaving_;  // whole, with the lane
     message_queue offered_;
-    keyed_queues<message, &message::row> offered_by_number_;  // a number stands where others have a tag
-    message_queue ready_;  // the peer said go
-    std::array<carrier, 4> carriers_;
+    keyed_queues<message, &message::row> offered_by_number_;  // the message's number in place of a tag
+    message_queue ready_;                                     // the peer said go
+    std::array<carrier, 4> carriers_;                         // slices with the lane, of all messages together
 
     // From the peer.
     std::uint64_t arrived_ = 0;
-    credits theirs_;                 // what the peer may still send unasked
-    credits owed_;                   // taken, and not given back yet
-    // Where the payload of the present frame goes: to one of these, or nowhere.
+    credits theirs_;  // for messages that the peer may still send unasked
+    credits owed_;    // of messages that were taken; not given back yet
+    // Where the payload of the present frame goes: to one of these, or to scrap_.
     message* arriving_ = nullptr;
     unexpected* keeping_ = nullptr;
     fetch* fetching_ = nullptr;
-    std::uint64_t arrival_ = 0;  // of the message that came last, among those of all sources
-    fetch_queue expected_;       // in the order in which they were asked for
-    std::size_t offers_ = 0;     // that came, and have not been answered to the end
+    std::uint64_t arrival_ = 0;  // the last message's number among those of all sources
+    fetch_queue expected_;       // in the order of their go
+    std::size_t offers_ = 0;     // offers that have come, and whose messages have not ended
     std::vector<fetch*> free_;
     std::vector<std::unique_ptr<fetch>> owned_;
-    std::vector<std::byte> scrap_;
+    std::vector<std::byte> scrap_;  // where unwanted payloads land
     notice credit_;
     notice goodbye_;
 };

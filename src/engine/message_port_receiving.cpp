@@ -1,4 +1,4 @@
-// What comes over a point lane: messages, and what is done with those whose receive does not want them.
+// The frames that come over a point lane, and what becomes of messages whose receive ends early.
 #include "engine/engine.hpp"
 
 #include <fmt/format.h>
@@ -42,7 +42,7 @@ static received told_by(const frame& head, rank source) noexcept {
     return what;
 }
 
-/// Whether the message that a frame announces can be one, and is what its frame carries.
+/// Returns whether a frame announces a possible message, and its payload has that length.
 static bool sound(const frame& head) noexcept {
     if (head.what.type >= data_type_count || head.what.digest == any_tag) return false;
     const auto type = static_cast<data_type>(head.what.type);
@@ -85,7 +85,7 @@ landing message_port::new_message(const frame& head, std::vector<std::span<std::
 }
 
 landing message_port::next_slice(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept {
-    // Those that were asked for first are served first, so this does not look far.
+    // Messages are served in the order of their go, so the search is short.
     fetch* into = expected_.first();
     while (into && into->number != head.sequence) into = fetch_queue::after(*into);
     if (!into || into->queued)
@@ -150,7 +150,7 @@ void message_port::slice_landed(const frame& head) noexcept {
     if (from.into) owner_.end(*from.into);
 }
 
-/// Asks for a message. Where no receive takes it, or there are no bytes to ask for, its sender hears that it has ended.
+/// Answers an offer. The message's bytes come if `receiver` takes it and there are any; else the sender is told that it has ended.
 void message_port::say_go(message* receiver, const received& what, std::uint64_t number) noexcept {
     if (free_.empty()) {
         free_.push_back(owned_.emplace_back(std::make_unique<fetch>()).get());
@@ -208,8 +208,8 @@ void message_port::accept(message* receiver, unexpected& kept) noexcept {
 
 // ---- receives that end early
 
-/// A message that travels whole goes to the next receive that fits it, or is kept: nothing of it is lost. One that has been asked for comes,
-/// and is thrown away.
+/// A message that travels whole goes to the next receive that fits, or is kept: nothing of it is lost. A message that has been asked for
+/// comes anyway, and is thrown away.
 void message_port::let_go(message& receiver) noexcept {
     if (fetch* const from = std::exchange(receiver.by, nullptr)) {
         from->into = nullptr;
@@ -224,18 +224,18 @@ void message_port::let_go(message& receiver) noexcept {
     if (keeping_) owner_.find_taker(*keeping_);
 }
 
-/// The rest of a message that is landing in `receiver`'s memory is kept, and what has landed there already.
+/// Keeps a message that is landing in `receiver`'s memory: copies the bytes that have landed, and redirects the rest.
 void message_port::keep_instead(message& receiver) {
     const std::size_t bytes = receiver.total_bytes(), rest = lane_->missing();
     arriving_ = nullptr;
-    if (rest == 0) return;  // the lane has ended
+    if (rest == 0) return;  // only if the lane has ended: a message whose last byte has landed is not arriving_
     keeping_ = &owner_.match().keep(receiver.what, receiver.number, bytes, arrival_);
     std::copy_n(receiver.asked.memory, bytes - rest, keeping_->data.get());
     const std::span<std::byte> there(keeping_->data.get() + (bytes - rest), rest);
     lane_->redirect({&there, 1});
 }
 
-/// Memory that is written and never read.
+/// Appends runs of scrap memory: one piece of at most 1 MiB, again and again.
 void message_port::throw_away(std::size_t bytes, std::vector<std::span<std::byte>>& runs) {
     constexpr std::size_t most = 1 * MiB;
     if (scrap_.size() < std::min(bytes, most)) scrap_.resize(std::min(bytes, most));

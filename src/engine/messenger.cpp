@@ -8,7 +8,7 @@
 
 namespace tutti {
 
-// Messages under way with which a caller may still do the loop's work.
+// The most messages under way with which a caller does the loop's work itself. With more, their frames leave together from the loop.
 static constexpr std::size_t few = 4;
 
 messenger::messenger(engine& owner)
@@ -30,12 +30,13 @@ std::size_t messenger::slice_bytes() const noexcept {
 rank messenger::me() const noexcept { return engine_.who().me; }
 std::uint32_t messenger::epoch() const noexcept { return engine_.who().epoch; }
 
-/// Of what may be under way: the parts of an exchange count one by one.
+/// Returns how much a call counts in pending_limit: the parts of an exchange count one by one.
 static std::size_t weight_of(const message_call& what) noexcept { return what.what == message_call::kind::exchange ? 1 + what.count : 1; }
 
 // ---- calls
 
-/// A call: takes the guard, and afterwards brings to the loop what only the loop can do.
+/// Makes a call under the guard. Work that it leaves for the loop is done here afterwards if little is under way and this thread may drive
+/// the loop; else it is posted.
 template <class Call>
 message* messenger::enter(Call call) {
     message* made = nullptr;
@@ -45,14 +46,13 @@ message* messenger::enter(Call call) {
         calling_ = true;
         try {
             made = call();
-        } catch (...) {  // no memory; nothing has begun
+        } catch (...) {  // out of memory; nothing has begun
             calling_ = false;
             throw;
         }
         calling_ = false;
         if (!std::exchange(due_, false)) return made;
         if (engine_.shut_) return made;
-        // With little under way whoever can be on the loop works at once.
         if (!working_ && pending_ <= few) here.emplace(engine_.loop_);
         if (!here || !*here) {
             post_work();
@@ -98,7 +98,7 @@ result<std::optional<received>> messenger::try_probe(rank source, message_tag ta
 }
 
 message& messenger::begin_all(std::span<const transfer> parts, const message_call& whole, duration default_deadline) {
-    stock(parts.size() + 1);  // what throws comes before anything of it is under way
+    stock(parts.size() + 1);  // first, because it may throw: nothing of the exchange is under way then
     message& made = begin(whole, default_deadline);
     if (refused(made)) return made;
     made.open_parts = parts.size() + 1;  // one for the start itself
@@ -116,7 +116,7 @@ message& messenger::begin_all(std::span<const transfer> parts, const message_cal
     return settle(made);
 }
 
-/// So that as many can be taken, and posted.
+/// Makes sure that so many messages can be taken and posted without an allocation.
 void messenger::stock(std::size_t messages) {
     matcher_.reserve(messages);
     probes_.reserve(messages);
@@ -140,7 +140,7 @@ message& messenger::begin(const message_call& what, duration default_deadline) {
     return made;
 }
 
-/// Whether the call comes too late. It has ended then.
+/// Puts a call among the pending ones; returns true if it comes too late, and has ended.
 bool messenger::refused(message& made) {
     if (!engine_.failure_ && !engine_.shut_) {
         pending_ += weight_of(made.asked);
@@ -154,7 +154,7 @@ bool messenger::refused(message& made) {
     return true;
 }
 
-/// What has ended well already is finished here and now; the rest needs the loop.
+/// Finishes a call that has ended well already; any other needs the loop.
 message& messenger::settle(message& made) {
     issuing_ = nullptr;
     if (made.ended && !made.failed) {
@@ -174,7 +174,6 @@ message_port& messenger::port_to(rank peer) {
     return *found;
 }
 
-/// Frames were given to the port's lane: the loop sends them.
 void messenger::touch(message_port& at) noexcept {
     if (!at.flushed()) mark(at);
 }

@@ -1,5 +1,4 @@
-// The messages of one communicator: takes calls from any thread, matches them with what other ranks send, and ends each once. It works
-// on the point lanes only and knows no collective.
+// The engine of one communicator's messages. It takes calls from any thread, matches them with messages of other ranks, and ends each once.
 #pragma once
 
 #include <tutti/result.hpp>
@@ -11,13 +10,19 @@
 
 namespace tutti {
 
-/// The same on all ranks, which count each other's credits.
+/// All ranks must have the same, since they count each other's credits.
 struct message_settings {
     std::size_t eager_bytes = 16 * KiB;     // a longer message stays with its sender until a receive asks for it
-    std::size_t kept_bytes = 1 * MiB;       // of one rank's messages that no receive has asked for, kept by the receiver
+    std::size_t kept_bytes = 1 * MiB;       // that a receiver keeps of one rank's messages which no receive has asked for
     std::size_t kept_messages = 16 * 1024;  // the same by count
 };
 
+/// A part of the engine, under the engine's guard and on its loop. Owns the messages, the matcher, and a message_port for each peer.
+/// Communicators call it from any thread; message ports report arrivals and ends. Calls only queue frames; the loop, or a caller that may
+/// drive it, flushes them (`work`). It uses point lanes only and knows no collective.
+///
+/// The life of a call: free_ --begin--> fresh_ --work: its timer starts--> live_ --end--> ended_ --finish_ended--> caller --take_back-->
+/// free_. One that ends well inside of its own call is finished there.
 class messenger final {
 public:
     explicit messenger(engine& owner);
@@ -25,36 +30,36 @@ public:
     // Any thread. The results have two references, the caller's and the engine's.
 
     message& issue(const message_call& what, duration default_deadline);
-    /// Null when no message is there.
+    /// Receives a message that is there already; null when there is none.
     message* try_recv(const message_call& what, duration default_deadline);
     result<std::optional<received>> try_probe(rank source, message_tag tag) noexcept;
-    /// All at once, under one future.
+    /// Starts all parts at once, under one future.
     message& exchange(std::span<const transfer> parts, const message_call& whole, duration default_deadline);
 
     // For the engine, with its guard held.
 
     void attach(rank peer, std::unique_ptr<link> over);
-    /// The peer has said goodbye, and not over a lane: there is none, or it broke before.
+    /// The peer has said goodbye, but not over a lane: there is none, or it broke before.
     void peer_left(rank peer) noexcept;
-    /// The first send, receive or exchange that has not ended; null without one. Nobody waits for what a probe does.
+    /// Returns the first send, receive or exchange that has not ended; null without one. Probes do not count: no peer waits for them.
     const message* first_under_way() const noexcept;
-    /// Calls so far.
+    /// Returns the number of calls so far, parts of exchanges included.
     std::uint64_t calls() const noexcept { return calls_; }
-    /// Whether one of the first so many calls, but for probes, has not ended, or its caller has not been told.
+    /// Returns whether one of the first `calls`, but for probes, has not ended, or its caller has not been told.
     bool under_way(std::uint64_t calls) const noexcept;
-    /// Whether callers have been told of all that has ended.
+    /// Returns whether callers have been told of all calls that have ended.
     bool told() const noexcept { return ended_.empty(); }
-    /// Whether bytes are still to be sent.
+    /// Returns whether no lane has bytes to send.
     bool flushed() const noexcept;
     void say_goodbye() noexcept;
-    /// The engine has failed, or is being shut down: everything pending ends with that, and no payload is touched any more.
+    /// Ends all pending calls, and touches no payload any more: the engine has failed, or is being shut down.
     void end_all() noexcept;
     void close() noexcept;
-    /// Closes, and lets go of everything that knows the loop.
+    /// Closes, and destroys the lanes, which know the loop.
     void shut_down() noexcept;
-    /// Nothing of this runs on the loop any more.
+    /// Takes back what it has posted to the loop.
     void withdraw() noexcept;
-    void finish_ended() noexcept;  // on the loop or when nobody runs it, without the guard
+    void finish_ended() noexcept;  // on the loop or when no thread runs it, without the guard
 
     // For messages and ports, with the guard held unless they say otherwise.
 
@@ -62,17 +67,18 @@ public:
     std::mutex& guard() const noexcept;
     cork& together() const noexcept;
     const message_settings& limits() const noexcept;
-    /// Messages that a rank may have under way, and no more of which it can offer.
+    /// Returns how many messages a rank may have under way, and therefore offer.
     std::size_t most_offers() const noexcept;
     std::size_t slice_bytes() const noexcept;
     rank me() const noexcept;
     std::uint32_t epoch() const noexcept;
     matcher& match() noexcept { return matcher_; }
-    /// Whether `receiver` can take the message, which it then is matched with; else it has failed, alone, and the message is to be thrown away.
+    /// Matches `receiver` with a message if it can take it. Returns false if not: then `receiver` has failed alone, and the caller throws
+    /// the message away.
     bool fits(message& receiver, const received& what, std::uint64_t number) noexcept;
-    /// A message that no receive waits for; probes that do are told.
+    /// Keeps a message for which no receive waits, and ends probes that wait for it.
     unexpected& keep(const received& what, std::uint64_t number, std::size_t bytes, std::uint64_t arrival);
-    /// For a message that its receive has given back: the next receive that fits it, or probes.
+    /// Gives a message that its receive has let go to the next receive that fits, or tells probes.
     void find_taker(unexpected& kept) noexcept;
     void end(message& which) noexcept;
     void fail(report why) noexcept;
@@ -102,9 +108,9 @@ private:
     void probe(message& made) noexcept;
     void too_many(const message_call& next);
     message_port& port_to(rank peer);
-    /// What has been given to its lane leaves from the loop.
+    /// Lets the loop flush a port if frames were given to its lane.
     void touch(message_port& at) noexcept;
-    /// The loop looks after it: flushes it, and expects what is awaited.
+    /// Lets the loop flush a port, and tell its lane what is awaited.
     void mark(message_port& at) noexcept;
     bool gone(rank source) const noexcept;
     void complain_of_leaving(message& waiting, rank peer) noexcept;
@@ -129,12 +135,12 @@ private:
     std::uint64_t calls_ = 0;
     std::uint64_t numbered_here_ = 0;  // messages to this rank itself
     std::size_t pending_ = 0;
-    message* issuing_ = nullptr;                // may end before its caller sees it
-    message_list fresh_, live_, ended_, free_;  // fresh_: without a timer yet
-    std::vector<message_port*> dirty_;
+    message* issuing_ = nullptr;                // the call that is being made: it may end before its caller sees it
+    message_list fresh_, live_, ended_, free_;  // fresh_: their timers have not been started
+    std::vector<message_port*> dirty_;          // to be flushed
     std::vector<std::unique_ptr<message>> owned_;
-    bool calling_ = false;  // a call is on its way in,
-    bool due_ = false;      // and has something for the loop
+    bool calling_ = false;  // a call is being made,
+    bool due_ = false;      // and has work for the loop
     bool working_ = false;  // on_work_ is posted
     detail::callback<&messenger::work> on_work_{*this};
     detail::callback<&messenger::finish_ended> on_ended_{*this};

@@ -1,4 +1,4 @@
-// How the messages of a communicator end when they do not end well, and what their callers are told then.
+// How messages end other than well: peers that leave, failures, cancellation, deadlines; and what their callers are told.
 #include "engine/engine.hpp"
 
 #include <fmt/format.h>
@@ -49,7 +49,7 @@ void messenger::close() noexcept {
 void messenger::shut_down() noexcept {
     close();
     dirty_.clear();
-    for (auto& each : ports_) each.reset();  // their lanes know the loop, which may end before the engine does
+    for (auto& each : ports_) each.reset();  // the loop may end before the engine does
 }
 
 void messenger::withdraw() noexcept {
@@ -83,7 +83,7 @@ void messenger::peer_left(message_port& at) noexcept {
     if (waiting) complain_of_leaving(*waiting, any_source);
 }
 
-/// Whether no message can come from there any more. Of any_source that is said when all other ranks have left.
+/// Returns whether no message can come from `source` any more; from any_source, whether all other ranks have left.
 bool messenger::gone(rank source) const noexcept {
     const int others = engine_.who().size - 1;
     if (source == any_source) return others > 0 && left_ == others;
@@ -134,14 +134,14 @@ void messenger::end_all() noexcept {
         }
 }
 
-/// What other ranks do not count on ends without them: what only waits for a message.
+/// Returns whether a call ends without harm to other ranks: it sends nothing, and only waits for a message.
 bool messenger::ends_alone(const message& which) noexcept {
     for (const message* each = which.parts; each; each = each->next_part)
         if (!each->ended && !ends_alone(*each)) return false;
     return which.asked.what != message_call::kind::send;
 }
 
-/// A call that ends too early: alone, where it can, or with the communicator.
+/// Ends a call too early: alone, where it can, else with the communicator.
 void messenger::end_early(message& which, report why) noexcept {
     if (ends_alone(which)) end_alone(which, std::move(why));
     else fail(std::move(why));
@@ -157,14 +157,14 @@ void messenger::end_alone(message& which, report why) noexcept {
     fail_alone(which, std::move(why));
 }
 
-/// What a receive or a probe has begun ends, and its memory is not touched any more.
+/// Withdraws a receive or a probe: its memory is not touched any more.
 void messenger::let_go(message& which) noexcept {
     if (which.asked.what == message_call::kind::probe) probes_.withdraw(which);
     else if (which.asked.what == message_call::kind::recv && which.matched()) port_to(which.what.source).let_go(which);
     else if (which.asked.what == message_call::kind::recv) matcher_.withdraw(which);
 }
 
-/// An exchange, with what befell the first of its parts, when all have ended.
+/// Ends a call with a failure of its own. A part of an exchange fails the exchange: the first failure counts, when all parts have ended.
 void messenger::fail_alone(message& which, report why) noexcept {
     message& told = which.whole ? *which.whole : which;
     which.failed = failure(told_by(told, std::move(why)));
@@ -174,7 +174,7 @@ void messenger::fail_alone(message& which, report why) noexcept {
 
 report messenger::report_of(const message& which) const { return told_by(which, engine_.ending()); }
 
-/// The cause as this call tells it.
+/// Returns the cause as this call tells it.
 report messenger::told_by(const message& which, report why) const {
     why.operation = to_string(which.asked);
     why.sequence = which.call;
@@ -183,7 +183,7 @@ report messenger::told_by(const message& which, report why) const {
     why.local = me();
     why.done_bytes = which.done_bytes;
     why.total_bytes = which.total_bytes();
-    if (which.call != 0 && !engine_.shut_) why.elapsed = engine_.loop_.now() - which.started;  // later the loop may be gone
+    if (which.call != 0 && !engine_.shut_) why.elapsed = engine_.loop_.now() - which.started;  // after shut_down the loop may be gone
     if (which.asked.label) why.label = which.asked.label;
     return why;
 }
@@ -202,7 +202,7 @@ void messenger::cancel(message& which, const char* reason) noexcept {
 
 // ---- deadlines
 
-/// Who has not done its part, in words; and what has come instead, for somebody who waits for the wrong tag.
+/// Names the ranks that have not done their part.
 std::string messenger::waited_for(const message& which, std::vector<rank>& peers) const {
     bool any = false;
     const auto add = [&](const message& each) {
@@ -225,6 +225,7 @@ void messenger::overdue(message& which) noexcept {
     const auto waited = std::chrono::duration<double>(which.asked.deadline).count();
     why.cause = fmt::format("rank {} waited {:g} s in {} for {}", me(), waited, to_string(which.asked), waited_for(which, why.peers));
     const bool listens = which.asked.what == message_call::kind::recv || which.asked.what == message_call::kind::probe;
+    // Messages that have come instead: the caller may wait for the wrong tag.
     const std::size_t others = listens && !which.matched() ? matcher_.kept_messages(which.asked.peer) : 0;
     if (others > 0) why.cause += fmt::format("; unmatched messages from there: {}", others);
     end_early(which, std::move(why));

@@ -1,4 +1,4 @@
-// Which message goes to which receive: between two ranks, and from a rank to itself.
+// How sends, receives and probes begin, and which message goes to which receive: between two ranks, and from a rank to itself.
 #include "engine/engine.hpp"
 
 #include <fmt/format.h>
@@ -31,7 +31,8 @@ void messenger::send(message& made) noexcept {
     post_work();
 }
 
-/// To this rank itself: short messages are copied, and long ones wait for their receive, as they do between two ranks.
+/// Sends to this rank itself. Without a receive, a short message is copied within the same limits as from a peer, and a long one waits in
+/// its own memory.
 void messenger::send_here(message& made) noexcept {
     const std::size_t bytes = made.asked.bytes();
     received what;
@@ -61,7 +62,7 @@ void messenger::send_here(message& made) noexcept {
 
 void messenger::deliver_here(message& receiver, message& sender) noexcept {
     const std::size_t bytes = sender.asked.bytes();
-    if (bytes > 0) std::memmove(receiver.asked.memory, sender.asked.memory, bytes);  // which may overlap: both are the caller's
+    if (bytes > 0) std::memmove(receiver.asked.memory, sender.asked.memory, bytes);  // they may overlap: both are the caller's
     receiver.done_bytes = sender.done_bytes = bytes;
     end(sender);
     end(receiver);
@@ -71,7 +72,7 @@ void messenger::recv(message& made) noexcept {
     const rank source = made.asked.peer;
     unexpected* const kept = matcher_.find(source, made.asked.tag);
     if (kept && !kept->landed && gone(kept->what.source))
-        complain_of_leaving(made, kept->what.source);  // who will not send the rest any more
+        complain_of_leaving(made, kept->what.source);  // the sender has left, and will not send the rest
     else if (kept) accept(made, *kept);
     else if (gone(source)) complain_of_leaving(made, source);
     else post(made);

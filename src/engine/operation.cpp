@@ -82,17 +82,18 @@ void operation::plan(std::shared_ptr<const program> plan, rank me, int size, con
     for (const layout& each : spaces_) longest = std::max(longest, each.longest_without_grain() * each.element_bytes);
     const std::size_t elements = longest / std::max<std::size_t>(asked.element_bytes(), 1);
     longest *= static_cast<std::size_t>(plan_->largest_transfer());
-    // Blocks of given sizes may be one long and many short ones.
+    // With given sizes the longest transfer is not largest_transfer() times the longest block, if that is one among many short ones.
     if (has_counts(asked.kind)) longest = std::min(longest, asked.count * asked.element_bytes());
     slices_ = std::clamp<std::size_t>((longest + how.slice_bytes - 1) / how.slice_bytes, 1, std::max<std::size_t>(elements, 1));
     segment_ = how.segment;
-    // Averages are read once more, and what is combined in place has been.
+    // Not past the caches: averages, which are read again to be divided, and sums in place, whose lines have just been read.
     const layout& output = space_of(space::output);
     past_caches_ = output.count * asked.element_bytes() >= how.past_caches_from &&
                    (!tutti::reduces(asked.kind) || (apart_ && !scales() && asked.op.kind() != reduce_op::avg));
-    // What an all_gather contributes has to stand in the output, too, and may be lent from there.
+    // An all_gather must have its contribution in the output as well. It is copied there at first and sent from there, except past the
+    // caches.
     apart_ = apart_ && (tutti::reduces(asked.kind) || past_caches_);
-    // Here no rank knows the longest block of all; nothing is forwarded, so nothing is lost without slices.
+    // No rank knows the longest block of all, so ranks could not cut alike. Such plans forward nothing, so slices would gain nothing.
     if (asked.own_counts()) slices_ = 1;
     const std::size_t steps = plan_->plan().steps().size();
     progress_.resize(2 * steps + static_cast<std::size_t>(rounds()));
@@ -104,10 +105,10 @@ void operation::plan(std::shared_ptr<const program> plan, rank me, int size, con
     used_senders_ = std::span(senders_).first(plan_->senders().size());
     used_receivers_ = std::span(receivers_).first(plan_->receivers().size());
     rewind();
-    laid_out_ = true;  // memory may run out before
+    laid_out_ = true;  // last: an allocation above may throw
 }
 
-/// To where nothing has travelled.
+/// Resets all progress.
 void operation::rewind() {
     prepared_ = copied_count_ > 0 ? 0 : slices_;
     first_open_ = 0;
@@ -155,7 +156,7 @@ std::optional<std::uint32_t> operation::index_of(const program::answer* frame, s
 }
 
 bool operation::writes_soon() const noexcept {
-    constexpr std::size_t cached_bytes = 2 * MiB;  // of a core, and a little more
+    constexpr std::size_t cached_bytes = 2 * MiB;  // a core's own cache, and a little more
     return asked.kind == collective::all_reduce && asked.count * asked.element_bytes() < cached_bytes;
 }
 
@@ -182,8 +183,9 @@ bool operation::transfers_done(int round, std::size_t slice) const noexcept {
     return true;
 }
 
+/// The rounds of all slices: round by round, as many slices as the round before has ended. Each may open the next round's slices at once.
 bool operation::advance_all() noexcept {
-    if (rounds() == 0) {
+    if (rounds() == 0) {  // in a group of one rank, for example
         const bool open = prepared_ < slices_;
         prepare(slices_ - 1);
         for (std::size_t slice = 0; slice < slices_; ++slice) finish_slice(slice);
@@ -202,12 +204,12 @@ bool operation::advance_all() noexcept {
             ++past;
         }
         if (past == slices_ && round == first_open_) ++first_open_;
-        if (past == 0) break;
+        if (past == 0) break;  // then no slice has come to later rounds either
     }
     return any;
 }
 
-/// The same for one slice, which is in one round at a time.
+/// Does the same for one slice, which is in one round at a time.
 bool operation::advance_whole() noexcept {
     bool any = false;
     for (; first_open_ < rounds() && open_transfers_ == 0; any = true) {
@@ -238,7 +240,7 @@ void operation::apply_reduction(int index, std::size_t slice) noexcept {
     bounce* const full = from->bounce_of(*this, index, slice);
     if (!full) {
         TUTTI_CHECK(plan_->reduces_at_once(index) || plan_->reduces_together(index), "a slice to be reduced has landed nowhere");
-        return;  // it was reduced when it arrived
+        return;  // reduced when it arrived
     }
     if (reduce(index, slice, full->data.get())) full->of = nullptr;
 }
@@ -261,7 +263,7 @@ bool operation::take(int index, std::span<std::byte> into, std::span<const std::
         if (!into.empty()) std::memcpy(into.data(), arrived.data(), into.size());
         return true;
     }
-    // The last transfer of its round: nothing else of it reads what the sum is written to.
+    // As the last transfer of its round it may be applied here: no open transfer reads the memory of the sum.
     const bool last = slices_ == 1 && open_transfers_ == 1 && plan_->applies_alone(index);
     if (asked.op.user() || !(last || reduces_at_once(index))) return false;
     applied_ = last;
@@ -306,7 +308,7 @@ std::size_t operation::reduce(int index, std::size_t slice, std::uint64_t offset
     TUTTI_CHECK(parts.size() <= most_merged && backs.size() <= most_merged, "more parts than are combined in one pass");
     std::array<const std::byte*, most_merged> others;
     std::array<std::byte*, most_merged> also;
-    // Who wants it, and does not take it here, has it sent.
+    // Past the caches only if every peer that wants the sum takes it in this pass: else it is read again, to be sent.
     const bool past = past_caches(index) && (backs.size() == parts.size() || !plan_->sum_of(index));
     return along(index, slice, offset, bytes, [&](std::byte* mine, std::size_t at, std::size_t count) {
         for (std::size_t each = 0; each < parts.size(); ++each) others[each] = parts[each] + at;
@@ -316,8 +318,8 @@ std::size_t operation::reduce(int index, std::size_t slice, std::uint64_t offset
     });
 }
 
-/// The lower rank's operand goes first, so both sides of an exchange compute the same bits, with any operator. False when the user's operator threw: then
-/// everything has ended, this operation too.
+/// Puts the lower rank's operand first, so both sides of an exchange compute the same bits with any operator. Returns false when the user's
+/// operator threw: then all operations have ended, this one too.
 bool operation::combine_with(int index, std::byte* mine, const std::byte* arrived, std::size_t count) noexcept {
     const std::byte* first = read_at(index, mine);
     const std::byte* second = arrived;
@@ -352,7 +354,8 @@ void operation::apply_copy(int index, std::size_t slice) noexcept {
     }
 }
 
-/// The slice holds its result, and is still in cache. What comes before rank 0 is nothing.
+/// Completes a slice that holds its result, while it is in the cache: an exclusive scan of rank 0 is the identity, averages are divided,
+/// and packed lists go back to their buffers.
 void operation::finish_slice(std::size_t slice) noexcept {
     const layout& output = space_of(space::output);
     if (asked.kind == collective::exclusive_scan && me_ == 0) {

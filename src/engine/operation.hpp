@@ -28,7 +28,8 @@ namespace detail {
 class repeated_call;
 }
 
-/// How much of a way is done: everything before `at`, which is frame number `place`.
+/// How far the frames of one operation to or from one peer have come: all before `at`, which is frame number `index`, have been
+/// transferred.
 class transfer_progress {
 public:
     void begin(operation& of, const program::channel& way) noexcept;
@@ -36,111 +37,124 @@ public:
 
     cursor at;
     std::uint32_t index = 0;
-    std::vector<std::uint32_t> early;  // places beyond it that are done too, where lanes share the frames: a heap, the smallest first
+    std::vector<std::uint32_t> early;  // indices beyond it that are done too, where lanes share the frames: a heap, the smallest first
     port* over = nullptr;
 
 protected:
     ~transfer_progress() = default;
 };
 
+/// The frames that an operation sends to one peer. With one lane the channel is its own frame: the lane has one of it at a time.
 class send_channel final : public transfer_progress, public outgoing {
 public:
-    cursor next_at;  // where lanes share the frames: the first that no lane has been given
-    std::uint32_t next_place = 0;
+    cursor next_at;                // where lanes share the frames: the first frame that no lane has been given
+    std::uint32_t next_place = 0;  // its index
     send_channel* next = nullptr;  // in the port's queue
     bool queued = false;           // with one lane: a frame of it is with the lane
-    std::vector<remote_reference> references;       // where the peer wants frames that are still to be sent
+    std::vector<remote_reference> references;  // where the peer wants frames that are still to be sent
 
-    /// Where it wants this frame; without parts it has not said so.
+    /// Takes out where the peer wants this frame; without parts it has not said so.
     remote_reference take_reference(std::uint32_t frame) noexcept;
     void gather(std::vector<std::span<const std::byte>>& runs) const override;
     void sent() noexcept override;
 };
 
+/// The frames that an operation receives from one peer.
 class recv_channel final : public transfer_progress {
 public:
-    recv_channel* next = nullptr;
+    recv_channel* next = nullptr;  // in the port's queue
 };
 
-/// How transfers are cut into what travels at once, and where they go.
+/// How transfers are cut into slices, and how results are written.
 struct cutting {
     std::size_t slice_bytes;
-    std::size_t segment;       // slices that go through all rounds before the next ones do
-    std::size_t packet_bytes;  // of which what is near-equal is a multiple, where it can be; 0: of nothing
-    std::size_t past_caches_from;  // results of so many bytes have left the caches when somebody reads them
+    std::size_t segment;           // slices that go through all rounds before the next ones do
+    std::size_t packet_bytes;      // near-equal parts are multiples of it where they can be; 0: of one element
+    std::size_t past_caches_from;  // bytes of a result from which on it has left the caches before it is read
 };
 
-/// Changed with the engine's guard held. Derives from future_state, so one pooled object serves the caller and the engine.
+/// Owns its channels, counters and scratch; shares its program; borrows the user's memory until it ends. Changed with the engine's guard
+/// held; a spread lane reduces its own payload without it. The engine begins and ends it, ports count its transfers (`transferred`) and
+/// move it on (`advance`). It never sends and never waits: it answers which slice may begin, where that lies, and what becomes of it. It
+/// derives from future_state, so one pooled object serves the caller and the engine.
+///
+/// Slice s of a step passes through
+///
+///     may_begin, may_send --> under way --transferred--> done_[step] > s --all steps of the round--> apply --> ended_[round] > s --> next
+///
+/// and after the last round finish_slice. With one slice, open_transfers_ counts the open transfers of the one round that is under way.
 class operation final : public detail::future_state {
 public:
     explicit operation(engine& owner) noexcept : owner_(owner) {}
 
-    /// Makes a fresh or recycled object ready.
+    /// Makes a fresh or recycled object ready for a call.
     void begin(const request& what);
-    /// The same if it was this call before, and has its plan and memory still. False if not, and nothing has changed.
+    /// Does the same if the object was this call before, and has its plan and memory still. Returns false, and has changed nothing, if not.
     bool begin_like_before(const request& asking);
-    /// The same once more, with plan and memory as they are.
+    /// Does the same once more, with plan and memory as they are.
     void again();
     void plan(std::shared_ptr<const program> plan, rank me, int size, const cutting& how);
 
-    /// Gives it its place in the order. Every second one goes through its memory from the end, where the one before has just been.
+    /// Gives the operation its place in the order. Every second one goes through its memory from the end: the one before has left that end
+    /// in the caches.
     void take_place(std::uint64_t reserved) noexcept {
         sequence = reserved;
         for (layout& each : spaces_) each.backward = reserved % 2 == 0;
     }
 
     std::uint64_t sequence = 0;
-    std::uint64_t issued = 0;  // its number among this rank's collectives, in the order of the calls, not of their places
+    std::uint64_t issued = 0;  // its number among this rank's collectives by time of call; places may have been reserved before
     std::uint32_t epoch = 0;
     descriptor what;
     request asked;
     time_point started{};
     std::string name() const { return to_string(what); }
-    bool ended = false;  // its end is decided; the caller, if it waits already, hears of it on the loop
+    bool ended = false;  // its end is decided; a caller that waits already hears of it on the loop
     std::optional<tutti::failure> failed;
     operation* next = nullptr;  // in one of the engine's lists
     operation* previous = nullptr;
-    lane_kind lanes = lane_kind::small;     // that it travels on
-    operation_list* kept_in = nullptr;         // where it waits for the next call
-    detail::repeated_call* call = nullptr;  // that it belongs to
+    lane_kind lanes = lane_kind::small;     // the kind of lanes on which it travels
+    operation_list* kept_in = nullptr;      // the pool's list to which it returns
+    detail::repeated_call* call = nullptr;  // the persistent call that it belongs to
 
     std::span<send_channel> senders() noexcept { return used_senders_; }
     std::span<recv_channel> receivers() noexcept { return used_receivers_; }
     const program& plan() const noexcept { return *plan_; }
     std::size_t slices() const noexcept { return slices_; }
-    /// So many slices go through all rounds before the next ones do.
+    /// Returns how many slices go through all rounds before the next ones do.
     std::size_t segment() const noexcept { return segment_; }
 
-    /// Whether slice `slice` of a transfer of `round` may begin: slice by slice, all earlier rounds have ended here.
+    /// Returns whether slice `slice` of a transfer of `round` may begin: that slice has ended here in all earlier rounds. Prepares the
+    /// input of a slice in the first round.
     bool may_begin(int round, std::size_t slice) noexcept {
         if (round > 0) return ended_[static_cast<std::size_t>(round) - 1] > slice;
         prepare(slice);
         return true;
     }
-    /// The same for a send, which is also not more than `ahead` slices ahead of what has ended in its round.
+    /// Returns the same for a send, which must also be less than `ahead` slices ahead of those that have ended in its round: the window.
     bool may_send(int round, std::size_t slice, std::size_t ahead) noexcept;
-    /// The same where slices end in any order: what has ended counts, wherever it is.
+    /// Returns the same where slices end in any order: early ones make room in the window, too.
     bool may_send_among(int round, std::size_t slice, std::size_t ahead) noexcept;
     std::size_t transfer_bytes(int step, std::size_t slice) const noexcept;
-    /// The place of the frame that brings what belongs where this slice of a send lies, if one does and nobody needs that memory until then.
+    /// Returns the index of the frame that answers this slice of a send, if one does (program::answer_to).
     std::optional<std::uint32_t> answer_of(int step, std::size_t slice) const noexcept { return index_of(plan_->answer_to(step), slice); }
-    /// The place of the frame that takes to its peer what becomes of this slice of a recv_reduce, if nothing more is to come to that.
+    /// Returns the index of the frame that takes the sum of this slice of a recv_reduce back to its peer, if one does (program::sum_of).
     std::optional<std::uint32_t> sum_of(int step, std::size_t slice) const noexcept { return index_of(plan_->sum_of(step), slice); }
-    /// Whether memory that is sent is written again before it has left the caches: a later round, or the next operation, puts the sum there.
+    /// Returns whether sent memory is written again while it is in the caches: a later round, or the next operation, puts the sum there.
     bool writes_soon() const noexcept;
-    /// Whether a step takes what this rank contributes from the input, while its result goes to the output.
+    /// Returns whether a step reads this rank's contribution in the input, though its result goes to the output.
     bool from_input(int step) const noexcept { return apart_ && plan_->contributed().read_by(step); }
-    /// So many bytes beyond what a send takes lies what answers it.
+    /// Returns how far beyond the payload of a send its answer belongs.
     std::ptrdiff_t answer_beyond(int step) const noexcept {
         return from_input(step) ? static_cast<std::ptrdiff_t>(reinterpret_cast<std::uintptr_t>(copied_over_) -
                                                               reinterpret_cast<std::uintptr_t>(contributed_))
                                 : 0;
     }
-    /// Where a step reads what it writes, or else would read, at `place` of the output.
+    /// Returns where a step reads its operand for `written`, an address in the output: there, or at the same element of the input.
     const std::byte* read_at(int step, const std::byte* written) const noexcept {
         return from_input(step) ? contributed_ + (written - copied_over_) : written;
     }
-    /// The memory of a slice where that is known to lie in one place.
+    /// Returns the memory of a slice if it is one block in one piece, which short frames need.
     std::optional<std::span<std::byte>> run_of(int step, std::size_t slice) const noexcept {
         const blocks& moved = step_at(step).here;
         const layout& memory = space_of(moved.where);
@@ -148,42 +162,45 @@ public:
         const part run = memory.slice(moved.first, slices_, slice);
         return std::span(memory.address(run.first), run.count * memory.element_bytes);
     }
-    /// Whether what a step writes is not read before it has left the caches, and is not where the step itself has read.
+    /// Returns whether a step writes its result past the caches: no step reads it soon, and the step has not just read that memory.
     bool past_caches(int step) const noexcept { return past_caches_ && plan_->rests(step) && (!reduces(step) || from_input(step)); }
+    /// Appends the runs into which a slice is received.
     void runs_of(int step, std::size_t slice, std::vector<std::span<std::byte>>& into) const;
-    /// Of a send.
+    /// Appends the runs from which it is sent.
     void runs_of(int step, std::size_t slice, std::vector<std::span<const std::byte>>& into) const;
-    /// Memory of a slice that is about to be sent, or filled, or combined with what arrives.
+    /// Requests the pages of a slice that is about to be sent, filled or combined.
     void prefetch(int step, std::size_t slice) const noexcept;
-    /// Whether what arrives may be combined before all of the slice is there. Elements of any size may lie across the end of a ring.
+    /// Returns whether a payload may be combined part by part. Not for opaque elements: these may be longer than the lane puts together
+    /// across the end of a ring.
     bool reduces_at_once(int step) const noexcept { return asked.type != data_type::opaque && plan_->reduces_at_once(step); }
     bool reduces(int step) const noexcept { return step_at(step).what == action::recv_reduce; }
-    /// Combines a part of a slice of a recv_reduce, from byte `offset` of it on, with what stands here. Says how many bytes: whole elements.
-    /// `back`, if not null, takes the result as well, and may be where the part is.
+    /// Combines a part of a payload, from byte `offset` of the slice on, with this rank's operand. Returns how many bytes: whole elements.
+    /// `back`, if not null, takes the result as well, and may be the part's own memory.
     std::size_t reduce(int step, std::size_t slice, std::uint64_t offset, std::span<const std::byte> part,
                        std::byte* back = nullptr) noexcept;
-    /// The same with `bytes` of each of several parts, one after the other, for a built-in operator; all of `backs` take the result.
-    /// At most `most_merged` of each.
+    /// Does the same with `bytes` of each of several peers' parts, in one pass, for a built-in operator; all of `backs` take the result. At
+    /// most `most_merged` of each.
     std::size_t reduce(int step, std::size_t slice, std::uint64_t offset, std::size_t bytes, std::span<const std::byte* const> parts,
                        std::span<std::byte* const> backs) noexcept;
-    /// The same with all of the slice. False when the user's operator threw: then everything has ended, this operation too.
+    /// Does the same with a whole slice. Returns false when the user's operator threw: then all operations have ended, this one too.
     bool reduce(int step, std::size_t slice, const std::byte* arrived) noexcept;
 
-    /// Takes all of the next slice of a receive from where it has arrived. False when it is to be kept elsewhere until its round ends.
+    /// Takes the whole next slice of a receive from an inline cell. Returns false when it must be kept in a bounce until its round ends.
     bool take(int step, std::span<std::byte> into, std::span<const std::byte> arrived) noexcept;
 
-    /// Slices of a step's transfer that are done.
+    /// Returns how many slices of a step's transfer are done.
     std::size_t transferred(int step) const noexcept { return done_[static_cast<std::size_t>(step)]; }
-    /// One more slice of a step's transfer is done.
+    /// Counts one more.
     void transferred(int step, std::size_t bytes) noexcept {
         ++done_[static_cast<std::size_t>(step)];
         --open_transfers_;
         done_bytes_ += bytes;
     }
-    /// A slice is, and slices before it are not. It counts later.
+    /// Notes a slice that is done before slices in front of it. It counts later, by count_early.
     void transferred_early(int step) noexcept { ++early_[static_cast<std::size_t>(step)]; }
     void count_early(int step, std::size_t slice) noexcept;
-    /// Ends what can be ended: applies reductions and copies of slices all of whose transfers are done. Whether anything ended.
+    /// Applies the reductions and copies of every slice whose transfers in a round are done, and lets it enter the next round. Returns
+    /// whether any slice moved.
     bool advance() noexcept { return slices_ == 1 && open_transfers_ > 0 ? false : advance_all(); }
     bool complete() const noexcept { return rounds() == 0 ? prepared_ == slices_ : ended_.back() == slices_; }
     std::uint64_t done_bytes() const noexcept { return done_bytes_; }
@@ -192,12 +209,12 @@ public:
     void cancel() noexcept override;
     void abandon() noexcept override;
 
-    /// Fires on the loop when the operation has taken too long, or so long that it asks whether the others wait in the same one.
+    /// Fires on the loop at the deadline, and before that whenever it is time to ask the peers, or to tell the user what is waited for.
     void overdue() noexcept;
     detail::alarm<&operation::overdue> deadline{*this};
-    duration patience{};    // from the call until it asks next
-    duration warning{};     // from the call until people hear of it; 0: never
-    std::size_t share = 0;  // of what may be under way, for `admission`
+    duration patience{};    // from the call until the engine asks the peers next
+    duration warning{};     // from the call until the user hears of it; 0: never
+    std::size_t share = 0;  // bytes that count in `admission`
 
 private:
     friend class engine;
@@ -207,11 +224,11 @@ private:
     void place_memory();
     layout one_space(bool whole, std::byte* data, int blocks, std::span<const std::size_t> counts, std::vector<std::size_t>& starts) const;
     void place_list(layout& output);
-    /// Whether a block of a list lies in one place.
+    /// Returns whether each block of a list is one buffer; the list of an all_reduce is cut without regard to its buffers.
     bool listed_by_block() const noexcept { return asked.kind != collective::all_reduce; }
     void place_input_copy() noexcept;
     void place_own_part() noexcept;
-    /// Where an element of the caller's input is; null when there is no input.
+    /// Returns where an element of the caller's input is; null when there is no input.
     const std::byte* given(std::size_t element) const noexcept {
         if (!asked.input) return input_listed_.at(element, asked.element_bytes());
         return static_cast<const std::byte*>(asked.input) + element * asked.element_bytes();
@@ -233,7 +250,8 @@ private:
     bool transfers_done(int round, std::size_t slice) const noexcept;
     void apply(int round, std::size_t slice) noexcept;
     void apply_reduction(int index, std::size_t slice) noexcept;
-    /// `use(mine, at, elements)` for each run of what stands from byte `offset` of a slice on, `at` bytes of at most `bytes` later.
+    /// Calls `use(mine, at, elements)` for each run of a slice from byte `offset` on, at most `bytes` long; `at` counts bytes from
+    /// `offset`.
     template <class Use>
     std::size_t along(int step, std::size_t slice, std::uint64_t offset, std::size_t bytes, Use&& use) const noexcept;
     bool combine_with(int step, std::byte* mine, const std::byte* arrived, std::size_t count) noexcept;
@@ -243,45 +261,45 @@ private:
     void pack(part which) noexcept;
     void unpack(part which) noexcept;
 
-    engine& owner_;  // lives as long as somebody holds this
+    engine& owner_;  // lives as long as a caller holds this: the engine holds itself while operations are out
     std::shared_ptr<const program> plan_;
-    bool laid_out_ = false;  // by it, wholly
+    bool laid_out_ = false;  // the memory below is complete, and belongs to plan_
     rank me_ = 0;
     int size_ = 1;
-    std::size_t grain_ = 0;
-    layout spaces_[3];
+    std::size_t grain_ = 0;                  // cutting::packet_bytes in elements
+    layout spaces_[3];                       // by `space`
     std::vector<buffer> list_;               // of the request
     std::vector<buffer> input_list_;         // of the request
     std::vector<std::size_t> counts_;        // of the request
     std::vector<std::size_t> recv_counts_;   // of the request
     std::vector<std::size_t> input_starts_;  // of blocks of given sizes
     std::vector<std::size_t> output_starts_;
-    pieces listed_;        // where the list's elements are
-    pieces input_listed_;  // and those of the input's
-    bool packed_ = false;  // they are copied to the output and back
+    pieces listed_;        // where the elements of list_ are
+    pieces input_listed_;  // and those of input_list_
+    bool packed_ = false;  // list_ is copied to scratch and back, slice by slice
     std::unique_ptr<std::byte[]> scratch_;
     std::size_t scratch_bytes_ = 0;  // the plan's scratch blocks, and partial sums, packed lists or a scaled input
-    bool past_caches_ = false;
+    bool past_caches_ = false;       // the result is long enough for that
     std::size_t slices_ = 1;
     std::size_t segment_ = 1;
-    std::size_t prepared_ = 0;         // slices of the input copied (of a premul, scaled) to where the plan takes them
-    space copied_to_ = space::output;  // into these blocks of it
+    std::size_t prepared_ = 0;         // slices of the input that have been copied, or scaled, to where the plan takes them:
+    space copied_to_ = space::output;  // blocks of this space
     int copied_first_ = 0;
     int copied_count_ = 0;
     const std::byte* copied_from_ = nullptr;
-    const std::byte* contributed_ = nullptr;  // what stands there, or of a reduce_scatter its own part, scaled where that has to be
+    const std::byte* contributed_ = nullptr;  // this rank's contribution in the input; of a reduce_scatter its own part, perhaps scaled
     const std::byte* copied_over_ = nullptr;  // where in the output that belongs
-    bool apart_ = false;                 // of these blocks no more is copied than must stand in the output: steps read the rest where it is
+    bool apart_ = false;                 // only blocks that must stand in the output are copied there: steps read the rest in the input
     int first_open_ = 0;                 // rounds before it have ended for all slices
-    int open_transfers_ = 0;             // in that round, where there is one slice
-    bool applied_ = false;               // the same: what is to be applied at the round's end has been
-    std::vector<std::size_t> progress_;  // in which the next three lie
+    int open_transfers_ = 0;             // with one slice: transfers of round first_open_ that are not done
+    bool applied_ = false;               // with one slice: the round's only reduction was applied when its payload arrived
+    std::vector<std::size_t> progress_;  // memory of the next three
     std::span<std::size_t> done_;        // per step: slices transferred
     std::span<std::size_t> early_;       // per step: slices transferred before their turn
     std::span<std::size_t> ended_;       // per round: slices ended
     std::vector<send_channel> senders_;
     std::vector<recv_channel> receivers_;
-    std::span<send_channel> used_senders_;  // of those, by this plan
+    std::span<send_channel> used_senders_;  // of those, for this plan
     std::span<recv_channel> used_receivers_;
     std::uint64_t done_bytes_ = 0;
 };

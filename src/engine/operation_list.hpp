@@ -1,4 +1,4 @@
-// Operations in an order, linked through themselves.
+// A list of operations, linked through themselves: an operation is in one list at a time.
 #pragma once
 
 #include "engine/operation.hpp"
@@ -15,7 +15,7 @@ struct operation_list {
         (last ? last->next : first) = &one;
         last = &one;
     }
-    /// Behind those that were called before it.
+    /// Puts it in the order of places: a reserved place may be called late.
     void insert(operation& one) noexcept {
         operation* before = last;
         while (before && before->sequence > one.sequence) before = before->previous;

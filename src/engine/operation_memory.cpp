@@ -1,5 +1,5 @@
-// Which memory an operation works on: the caller's, its own, what is copied or scaled from one to the other before a slice begins, and where
-// the transfers of a step lie in it.
+// The memory of an operation: the caller's and its own, the input that is copied or scaled before a slice begins, and where the transfers
+// of a step lie.
 #include "base/past_caches.hpp"
 #include "base/prefetch.hpp"
 #include "engine/engine.hpp"
@@ -14,14 +14,14 @@ std::byte* operation::scratch(std::size_t bytes) {
     if (scratch_bytes_ < bytes) owner_.take_scratch(*this, bytes);
     if (scratch_bytes_ < bytes) {
         scratch_bytes_ = 0;
-        scratch_.reset();  // first: it may be long
+        scratch_.reset();  // first, so that old and new need not fit into memory together
         scratch_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
         scratch_bytes_ = bytes;
     }
     return scratch_.get();
 }
 
-/// `whole`: the space holds a block for each rank, else one that is this rank's.
+/// Lays out one space. `whole`: it holds a block for each rank, else only this rank's.
 layout operation::one_space(bool whole, std::byte* data, int blocks, std::span<const std::size_t> counts,
                             std::vector<std::size_t>& starts) const {
     const std::size_t element = asked.element_bytes();
@@ -48,8 +48,8 @@ void operation::place_memory() {
     input_listed_.clear();
     for (const buffer& each : asked.input_list) input_listed_.add(static_cast<std::byte*>(each.data), each.count, element);
     if (input_listed_.size() > 0) input.scattered = &input_listed_;
-    // A rank that is not the root of a reduce has no output: partial sums go to memory of its own, or nowhere if it only sends.
-    // What is scaled first goes to memory of its own where the plan takes it from the input, or has no output.
+    // A rank that is not the root of a reduce has no output: its partial sums go to scratch, or nowhere if it only sends.
+    // A scaled input goes to scratch where the plan reads the input, or this rank has no output.
     const bool no_output = asked.kind == collective::reduce && out == nullptr && in != nullptr;
     const bool needs_copy = packed_ || (no_output && (plan_->writes_output() || scales()));
     const bool scales_input = scales() && input.blocks > 0;
@@ -65,8 +65,8 @@ void operation::place_memory() {
     place_input_copy();
 }
 
-/// The output is cut into blocks and slices like one vector; its elements stay where they are. Only where they lie in very small pieces it
-/// is cheaper to copy them, slice by slice, than to name each one to the system. Where each block is one piece, a transfer has few of them.
+/// Cuts a list into blocks and slices like one vector; its elements stay where they are. Only very small pieces are packed: to copy them,
+/// slice by slice, is cheaper than to name each one to the system. Where each block is one buffer, a transfer has few pieces anyway.
 void operation::place_list(layout& output) {
     constexpr std::size_t small_piece_bytes = 1 * KiB;
     listed_.clear();
@@ -76,7 +76,14 @@ void operation::place_list(layout& output) {
     if (listed_.size() > 0 && !packed_) output.scattered = &listed_;
 }
 
-/// Plans whose contribution is expected in the output: what of the input must be copied there first, and what is read from where it is.
+/// For plans that expect this rank's contribution in the output: decides which part of the input is copied there first, and which is read
+/// in the input:
+///
+///     packed, or scaled in a list             all blocks: to scratch, or scaled where they lie
+///     input is output, nothing to scale       nothing
+///     all_gather                              this rank's block
+///     all_reduce, reduce, scans               scaled: all blocks; else those that some step needs in the output (contribution::stays)
+///     reduce_scatter                          see place_own_part
 void operation::place_input_copy() noexcept {
     copied_count_ = 0;
     copied_to_ = space::output;
@@ -105,7 +112,8 @@ void operation::place_input_copy() noexcept {
     }
 }
 
-/// Of a reduce_scatter, whose plans find it in the output, too. A scaled input is scaled as a whole, and only the part is where nothing else is read.
+/// Does the same for a reduce_scatter, whose own part belongs in the output. If the plan needs it there, only that part is copied or
+/// scaled; otherwise a scaled input is scaled as a whole.
 void operation::place_own_part() noexcept {
     const layout& input = space_of(space::input);
     const std::size_t before = input.block(me_).first;

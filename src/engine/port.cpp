@@ -72,7 +72,7 @@ void port::add(recv_channel& next) noexcept {
 
 // ---- sending: one operation after the other, each slice as soon as it may leave
 
-/// What is done of a channel's frames. Over several lanes they end in any order; they count in their own.
+/// Counts a channel's frame as transferred. Over several lanes frames end in any order, but count in their own: early ones wait in a heap.
 template <class Channel>
 void port::count(Channel& channel, const cursor& done, const frame& head) noexcept {
     operation& of = channel.at.of();
@@ -114,7 +114,7 @@ void port::describe(outgoing& made, send_channel& from, const cursor& at, std::u
     made.soon_written = of.writes_soon();
     made.summed = of.plan().sums_together(at.round());
     made.answer_beyond = of.answer_beyond(at.step());
-    // From and to a root a ring is as quick: each side copies once there, too, and both at the same time.
+    // Single copies serve only transfers without a root. From and to a root a ring is as quick: both sides copy once, at the same time.
     made.copied_bytes = reduces(of.asked.kind) || has_root(of.asked.kind) ? 0 : bytes * of.slices();
     made.answer = of.answer_of(at.step(), at.slice());
     made.into.count = 0;
@@ -123,11 +123,13 @@ void port::describe(outgoing& made, send_channel& from, const cursor& at, std::u
 }
 
 void port::feed() noexcept {
-    if (feeding_) return;  // who feeds already looks again
+    if (feeding_) return;  // called from `sent`, inside of the loop below, which looks again
     if (alone()) feed_alone();
     else feed_together();
 }
 
+/// Gives the lane the next frame of the first operation that sends here, one of each channel at a time: `sent` feeds the next. The loop
+/// goes on to the next operation only when the lane has the last frame of this one.
 void port::feed_alone() noexcept {
     lane* const over = lanes_.front()->over.get();
     if (!over) return;
@@ -168,7 +170,8 @@ void port::sent(parcel& which) noexcept {
     go_on(of);
 }
 
-/// What ends before its turn makes room in the window, too.
+/// Moves an operation on after a frame has counted. Over several lanes a frame that ended early counts for nothing yet, but makes room in
+/// the window.
 void port::go_on(operation& of) noexcept {
     if (of.advance()) {
         owner_.progressed(of);
@@ -188,7 +191,7 @@ void port::resume_ahead() noexcept {
     if (std::exchange(ahead_, false)) resume_if(false);
 }
 
-/// The lanes that keep frames of operations that have started, or of others.
+/// Resumes lanes that keep frames of operations that have begun (`due`), or of those that had not.
 void port::resume_if(bool due) noexcept {
     for (auto& each : lanes_) {
         if (!each->parked || each->due != due) continue;
@@ -197,6 +200,7 @@ void port::resume_if(bool due) noexcept {
     }
 }
 
+/// Answers a lane that asks where a frame shall land: see `expected`, `unexpected` and `land` for the branches.
 landing port::arrived(port_lane& on, const frame& head, std::vector<std::span<std::byte>>& runs) noexcept {
     if (head.kind == frame_kind::goodbye && head.payload_bytes == 0) return landing::here;
     if (head.kind != frame_kind::data)
@@ -213,25 +217,35 @@ landing port::arrived(port_lane& on, const frame& head, std::vector<std::span<st
     return taken;
 }
 
-/// Over one lane frames come one operation after the other.
+/// Returns the channel that a frame belongs to; null without one. Over one lane frames come one operation after the other, so it is the
+/// first.
 recv_channel* port::receiver_of(std::uint64_t sequence) noexcept {
     recv_channel* each = receivers_.first;
     while (!alone() && each && each->at.of().sequence < sequence) each = each->next;
     return each && each->at.of().sequence == sequence ? each : nullptr;
 }
 
-/// Whether no lane has brought this frame before.
+/// Returns whether no lane has brought this frame before.
 bool port::is_new(const recv_channel& whose, std::uint32_t index) const noexcept {
     for (const auto& each : lanes_)
         if (each->into == &whose && each->frame_index == index) return false;
     return std::find(whose.early.begin(), whose.early.end(), index) == whose.early.end();
 }
 
+/// Compares a frame with the plan of its operation, before a byte lands:
+///
+///     another descriptor                                          mismatch, or the label is asked for
+///     not the next index; over several lanes: beyond the end,
+///       or a frame that has come already                          protocol error
+///     another slice or length                                     protocol error; mismatch where each rank gives its own counts
+///     in place, though its step answers nothing                   protocol error
+///     its slice has not ended in earlier rounds here              park: back-pressure
+///     else                                                        as `land` says
 landing port::expected(port_lane& on, recv_channel& whose, const frame& head, std::vector<std::span<std::byte>>& runs) noexcept {
     operation& of = whose.at.of();
     if (head.what != of.what) return disagreed(of.what, head);
     on.at = whose.at;
-    // Rounds are numbered by each rank for itself; the place says which transfer this is.
+    // Each rank numbers rounds for itself, so the header has none: the index says which transfer this is.
     const bool comes = head.index == whose.index || (!alone() && on.at.skip(head.index - whose.index));
     if (!comes || (!alone() && !is_new(whose, head.index)))
         return refuse(error::protocol_error, fmt::format("rank {} sent frame {} of {} #{}, the plan of rank {} says frame {}", peer_,
@@ -253,6 +267,12 @@ landing port::expected(port_lane& on, recv_channel& whose, const frame& head, st
     return taken;
 }
 
+/// Decides where a slice lands that may begin:
+///
+///     part of a sum of several peers, all of it lent              through all of them at once, or park until the last has come (`meet`)
+///     recv                                                        in the user's memory
+///     recv_reduce that no step of its round disturbs, near        through: combined where the link shows it
+///     any other recv_reduce                                       in a bounce; park if both are full
 landing port::land(port_lane& on, std::size_t bytes, std::vector<std::span<std::byte>>& runs) noexcept {
     operation& of = on.at.of();
     const int step = on.at.step();
@@ -265,7 +285,7 @@ landing port::land(port_lane& on, std::size_t bytes, std::vector<std::span<std::
         of.runs_of(step, on.at.slice(), runs);
         return of.past_caches(step) ? landing::past_caches : landing::here;
     }
-    // What a spread lane shows is combined without the guard, and a user's operator is not called without it.
+    // A spread lane combines without the guard, and a user's operator is never called without it.
     if (on.over->near() && of.reduces_at_once(step) && !(spread() && of.asked.op.user())) return landing::through;
     bounce* const into = on.free_bounce(bytes);
     if (!into) return landing::park;
@@ -298,8 +318,8 @@ void port::lent(port_lane& on, const remote_reference& what) noexcept {
         if (each.at.peer() == peer_) each.references.push_back(what);
 }
 
-/// Beside other lanes a slice that can be reduced leaves its bounce at once, and does not keep it until slower lanes have brought what goes
-/// before. False when the user's operator threw.
+/// Over several lanes, reduces a slice at once if no step of its round forbids that. Otherwise it would keep its bounce until slower lanes
+/// have brought all frames before it. Returns false when the user's operator threw.
 bool port::combined(port_lane& on) noexcept {
     operation& of = on.at.of();
     const int step = on.at.step();

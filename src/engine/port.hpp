@@ -1,4 +1,4 @@
-// One peer's end of the lanes of one kind: which operations send and receive there, in which order.
+// One peer's end of the lanes of one kind: which operations send and receive there, and in which order.
 #pragma once
 
 #include "engine/lane_id.hpp"
@@ -11,9 +11,15 @@
 
 namespace tutti {
 
-/// Several lanes of bulk data share the frames of a port: the next in order goes to a lane that has nothing left to send, so a slow one
-/// takes fewer. What arrives says which frame it is; it lands at once, and counts when all before it have landed.
-/// Used with the engine's guard held.
+/// Owns the lanes of one kind to one peer, and two queues of the operations' channels: those that send here, and those that receive. Used
+/// with the engine's guard held. The engine adds channels when an operation begins (`add`). After each progress it lets the port send
+/// (`feed`) and take parked frames (`resume`). The lanes ask the port about every frame that arrives. The port compares the header with the
+/// operation's plan, and fails the engine where they differ. It never begins or ends an operation.
+///
+///     engine::begin --add--> senders_ --feed, send_now--> lane          lane --arrived, taken--> receivers_ --landed--> operation::advance
+///
+/// Several bulk lanes share the frames of a port. The next frame in order goes to an idle lane, so a slow lane takes fewer. A frame says
+/// its index: it lands at once, and counts when all frames before it have landed.
 class port final {
 public:
     port(engine& owner, rank peer, lane_kind kind, int lanes);
@@ -22,41 +28,42 @@ public:
     lane_kind kind() const noexcept { return kind_; }
     bool attached(int index) const noexcept { return lanes_[static_cast<std::size_t>(index)]->over != nullptr; }
     bool left() const noexcept { return left_; }
-    /// The other end; empty when there is none.
+    /// Returns the link's other end, in words; empty without a lane.
     std::string route() const;
     bool busy() const noexcept;
 
     void attach(int index, std::unique_ptr<link> over);
     bool awaited() const noexcept { return senders_.first || receivers_.first; }
     bool awaits() const noexcept { return receivers_.first != nullptr; }
+    /// Puts a channel of an operation that begins behind those of earlier operations.
     void add(send_channel& next) noexcept;
     void add(recv_channel& next) noexcept;
-    /// Gives the lanes what may be sent now.
+    /// Gives the lanes every frame that may be sent now.
     void feed() noexcept;
     void sent(send_channel& which) noexcept;
     void sent(parcel& which) noexcept;
-    /// A frame that is there already is taken at once.
+    /// Takes a frame that is there already, without waiting for the loop to try.
     void look() noexcept {
         if (alone() && lanes_.front()->over) lanes_.front()->over->look();
     }
-    /// Something changed in an operation: a parked frame of it may be taken.
+    /// An operation has moved on: asks again about parked frames of operations that have begun.
     void resume() noexcept;
-    /// Operations have started: so may frames that came before that.
+    /// Operations have begun: asks again about parked frames that came before.
     void resume_ahead() noexcept;
-    /// Where a slice to be reduced has landed; null when it was reduced on arrival.
+    /// Returns where a slice to be reduced has landed; null when it was reduced on arrival.
     bounce* bounce_of(const operation& whose, int step, std::size_t slice) noexcept;
     void say_goodbye() noexcept;
     /// No goodbye will come over this lane, but the peer has said it elsewhere.
     void departed(int index) noexcept;
-    /// Fails, if somebody waits for a peer that has left.
+    /// Fails the engine, if an operation waits for this peer, which has left.
     void miss() noexcept;
     /// Forgets every operation and touches no payload any more.
     void stop() noexcept;
     void close() noexcept;
-    /// On `loop`, or when nobody runs it: its lanes send what can be sent at once, and close.
+    /// Lets lanes on `loop` send what can be sent at once, and closes them. On that loop, or when no thread runs it.
     void part(event_loop& loop) noexcept;
 
-    // For lanes.
+    // For port lanes.
     landing arrived(port_lane& on, const frame& head, std::vector<std::span<std::byte>>& runs) noexcept;
     bool taken(const frame& head, std::span<const std::byte> payload) noexcept;
     void landed(port_lane& on, const frame& head) noexcept;
@@ -110,12 +117,12 @@ private:
     std::vector<std::unique_ptr<port_lane>> lanes_;
     queue<send_channel> senders_;
     queue<recv_channel> receivers_;
-    send_channel* given_ = nullptr;  // of one lane: the last whose last frame it has, until it is sent
-    std::size_t window_ = std::numeric_limits<std::size_t>::max();  // the smallest of a lane
+    send_channel* given_ = nullptr;  // with one lane: a channel whose last frame the lane has, until that is sent
+    std::size_t window_ = std::numeric_limits<std::size_t>::max();  // the smallest of its lanes
     std::size_t turn_ = 0;  // the lane that is offered the next frame first
     bool feeding_ = false;
-    bool parked_ = false;  // a lane keeps a frame of an operation that has started
-    bool ahead_ = false;   // or has not
+    bool parked_ = false;  // a lane keeps a frame of an operation that has begun
+    bool ahead_ = false;   // or of one that has not
     bool left_ = false;    // nothing comes any more, over any lane
 };
 

@@ -7,7 +7,12 @@
 
 namespace tutti {
 
-/// A frame of an operation that expects nothing here: it is early, or the ranks do not run the same program.
+/// Decides about a frame whose operation expects nothing here: it is early, or the ranks do not run the same program.
+///
+///     its operation has begun here with another descriptor           mismatch
+///     one lane, and an earlier operation still waits here            mismatch: the peer has left that one out
+///     its operation has not begun                                    park
+///     else                                                           protocol error: the plan has no such frame
 landing port::unexpected(const frame& head) noexcept {
     recv_channel* front = receivers_.first;
     const bool begun = owner_.has_begun(kind_, head.sequence);
@@ -29,7 +34,7 @@ landing port::disagreed(const descriptor& mine, const frame& head) noexcept {
     return landing::refuse;
 }
 
-/// Each rank gives its own counts: what one says it sends must be what the other says it receives.
+/// Each rank gives its own counts, and two of them differ.
 landing port::miscounted(const operation& of, const frame& head, std::size_t bytes) noexcept {
     const std::size_t element = of.asked.element_bytes();
     return refuse(error::mismatch,
@@ -46,7 +51,7 @@ landing port::refuse(error code, std::string cause) noexcept {
     return landing::refuse;
 }
 
-/// Who waits for the peer, or for a frame that a lane which has ended was given to send.
+/// Returns an operation that waits for the peer, or for a frame that an ended lane was given to send; null if there is none.
 const operation* port::missed() const noexcept {
     if (receivers_.first) return &receivers_.first->at.of();
     if (senders_.first) return &senders_.first->at.of();
@@ -71,7 +76,7 @@ void port::miss() noexcept {
 }
 
 void port::lost(port_lane& on, std::error_code why) noexcept {
-    if (on.left) {  // nothing was to come over it any more, but something may have been on its way there
+    if (on.left) {  // the peer has said goodbye, so nothing was to come; but a frame of ours may have been on its way
         if (given_ || on.outgoing.from) miss();
         return;
     }

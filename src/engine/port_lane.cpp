@@ -16,7 +16,7 @@ void port_lane::lent(const frame& head, const remote_reference& what) noexcept {
 }
 bool port_lane::awaits() const noexcept { return owner_.awaits(); }
 
-/// A user's operator may take long, and who revokes what it has lent would wait for it.
+/// A user's operator never writes answers: it may take long, and a peer that revokes its memory would wait for it.
 bool port_lane::answers(const frame& head, std::uint32_t frame_place) noexcept {
     if (met) return answered;
     return head.kind == frame_kind::data && !at.of().asked.op.user() && at.of().sum_of(at.step(), at.slice()) == frame_place;
@@ -26,14 +26,16 @@ std::size_t port_lane::through(const frame&, std::uint64_t offset, std::span<con
     if (at.of().plan().reduces_together(at.step())) return owner_.combine_together(*this, offset, part, back);
     const std::size_t element = at.of().asked.element_bytes();
     if (reinterpret_cast<std::uintptr_t>(part.data()) % element == 0) return at.of().reduce(at.step(), at.slice(), offset, part, back);
-    // Behind data of smaller elements; the next long transfer is aligned again.
+    // The ring holds bytes of smaller elements before these, so the part is copied to aligned memory. The next long transfer is aligned
+    // again.
     alignas(64) std::byte aligned[4 * KiB];
     part = part.first(std::min(part.size(), sizeof aligned));
     std::memcpy(aligned, part.data(), part.size());
     return at.of().reduce(at.step(), at.slice(), offset, {aligned, part.size()}, back);
 }
 
-/// Whoever ends the operation waits until this is over. A user's operator is called with the guard held, one call at a time.
+/// Reduces a whole slice without the guard. A thread that ends the operation waits for it, in `lane::stop`. A user's operator is left to
+/// `landed`, which calls it with the guard held, one call at a time.
 void port_lane::settle(const frame& head) noexcept {
     if (head.kind != frame_kind::data || !filling) return;
     operation& of = at.of();
@@ -67,7 +69,7 @@ bounce* port_lane::bounce_of(const operation& whose, int step, std::size_t slice
 }
 
 void port_lane::stop() noexcept {
-    if (over) over->stop();  // first: then nobody looks at the rest
+    if (over) over->stop();  // first: a spread lane may be using the rest
     outgoing.from = nullptr;
     into = nullptr;
     met = false;

@@ -1,4 +1,4 @@
-// One lane of a port: the frame of the port that it is sending, and what is arriving on it.
+// One lane of a port: the frame that it sends, and the frame that arrives.
 #pragma once
 
 #include "engine/bounce.hpp"
@@ -10,13 +10,13 @@
 
 namespace tutti {
 
-/// A frame on its way over one of several lanes. Where there is one lane a send_channel is its own frame.
+/// A frame on its way over one of several lanes: each lane sends one at a time. Over a single lane a send_channel is its own frame.
 class parcel final : public outgoing {
 public:
     void gather(std::vector<std::span<const std::byte>>& runs) const override { at.of().runs_of(at.step(), at.slice(), runs); }
     void sent() noexcept override;
 
-    send_channel* from = nullptr;  // null: nothing is under way
+    send_channel* from = nullptr;  // null: the lane is idle
     cursor at;
 };
 
@@ -26,7 +26,9 @@ public:
     void sent() noexcept override {}
 };
 
-/// Used with the engine's guard held; what a spread lane does without it touches nothing but the payload that is landing.
+/// Owns the lane, its outgoing frame and its two bounces, and stands between the lane and its port: it passes on what arrives, and combines
+/// payloads while they are read. Used with the engine's guard held. A spread lane calls `through` and `settle` without it; these touch
+/// nothing but the payload that is landing. It never decides what is expected: the port does.
 class port_lane final : public lane_owner {
 public:
     port_lane(port& owner, int index) : owner_(owner), index_(index) {}
@@ -35,26 +37,27 @@ public:
     void attach(event_loop& loop, std::mutex& guard, std::unique_ptr<link> link, lane::kind how, cork& together) {
         over = std::make_unique<lane>(loop, guard, std::move(link), *this, how, &together);
     }
+    /// Returns a bounce of at least `bytes`; null when both hold slices.
     bounce* free_bounce(std::size_t bytes);
     bounce* bounce_of(const operation& whose, int step, std::size_t slice) noexcept;
-    /// Whether this slice has come, and is parked.
+    /// Returns whether this slice has come, and is parked here.
     bool holds(const operation& of, int step, std::size_t slice) const noexcept {
         return parked && due && &at.of() == &of && at.step() == step && at.slice() == slice;
     }
     /// Forgets every operation and touches no payload any more.
     void stop() noexcept;
 
-    std::unique_ptr<lane> over;  // null until it is made
+    std::unique_ptr<lane> over;  // null until the lane is made
     parcel outgoing;
     goodbye_frame goodbye;
     recv_channel* into = nullptr;  // whose frame is landing
     cursor at;                     // which of its frames that is
     std::uint32_t frame_index = 0;
-    bounce* filling = nullptr;  // it lands there, to be reduced
+    bounce* filling = nullptr;  // the frame lands there, to be reduced
     bool parked = false;
-    bool due = false;       // `at` is what is parked
-    bool met = false;       // what is parked has been combined already, together with what others have lent
-    bool answered = false;  // and the result has been written where the peer wants it
+    bool due = false;       // the parked frame's operation has begun, and `at` says which frame it is
+    bool met = false;       // the parked payload has been combined already, together with those of other peers
+    bool answered = false;  // and the sum has been written where this peer wants it
     bool lost_link = false;
     bool left = false;  // nothing will come any more: the peer has said goodbye
 
@@ -71,8 +74,8 @@ private:
 
     port& owner_;
     const int index_;
-    // Two: one slice may arrive while the one before waits for its round's sends. Each lane has its own: its slices come in order, so the
-    // first that others wait for never waits for a bounce that a later one holds.
+    // Two: one slice may arrive while the one before waits for its round's sends. Each lane has its own. Its slices come in order, so the
+    // first slice that a round waits for never waits for a bounce that a later one holds.
     std::array<bounce, 2> bounces_;
 };
 

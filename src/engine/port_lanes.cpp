@@ -1,27 +1,27 @@
-// Sending over several lanes: which of them gets a port's next frame, and how many frames may be under way.
+// Sending over several lanes: which lane gets the port's next frame, and how many frames may be under way.
 #include "engine/engine.hpp"
 
 #include <algorithm>
 
 namespace tutti {
 
-/// Of several lanes each may have so many windows under way: what the kernel has of one slice, and what it has not of the next.
+/// Windows that each of several lanes may have under way: one slice that the kernel has, and the next that it has not.
 constexpr std::size_t windows_of_a_lane = 2;
 
-/// Whether every lane has something to send already.
+/// Returns whether no lane is idle.
 bool port::full() const noexcept {
     return std::none_of(lanes_.begin(), lanes_.end(), [](const auto& each) { return each->over && !each->outgoing.from; });
 }
 
-/// Frames that may be under way.
+/// Returns how many frames of an operation may be under way over all lanes.
 std::size_t port::window_of(std::size_t bytes, const operation& of) const noexcept {
     const std::size_t of_a_lane = std::min(window_ / std::max<std::size_t>(1, bytes), of.slices());
     return std::max<std::size_t>(1, of_a_lane) * windows_of_a_lane * lanes_.size();
 }
 
-/// Of the lanes that have nothing left to send the one with the fewest bytes under way; of those that are equal each in its turn. None, if
-/// that one is full and another will be idle soon: so a slow lane fills its own part of the window, and leaves the others theirs. How much
-/// is under way is a question to the system, and asked only where the answer counts.
+/// Returns the idle lane with the fewest bytes under way; equal ones take turns. Null, if that one is full and a busy one will be idle
+/// soon: so a slow lane fills its own part of the window only. The bytes under way cost a system call, and are asked for only where the
+/// answer counts.
 port_lane* port::idle_lane(std::size_t bytes) noexcept {
     const auto idle = static_cast<std::size_t>(
         std::count_if(lanes_.begin(), lanes_.end(), [](const auto& each) { return each->over && !each->outgoing.from; }));
@@ -38,10 +38,11 @@ port_lane* port::idle_lane(std::size_t bytes) noexcept {
         found = &next;
         fewest = there;
     }
-    // Half of windows_of_a_lane: the frame comes on top.
+    // `limit` is one window, half of windows_of_a_lane: the new frame comes on top.
     return found && busy && fewest > limit ? nullptr : found;
 }
 
+/// Gives idle lanes the next frames in order, each lane one at a time.
 void port::feed_together() noexcept {
     feeding_ = true;
     while (senders_.first && !full()) {

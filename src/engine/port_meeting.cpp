@@ -1,5 +1,5 @@
-// What several peers lend for the same blocks is combined where it lies, with the last that comes: in one pass, and the result is written to
-// where each wants it. Who comes before that waits, parked.
+// Sums of several peers. When all peers of a sum have lent their payloads, these are combined where they lie: in one pass, when the last
+// one comes, and the sum is written to where each peer wants it. A payload that comes earlier is parked in its lane.
 #include "engine/engine.hpp"
 
 #include "base/prefetch.hpp"
@@ -10,7 +10,7 @@
 namespace tutti {
 namespace {
 
-/// What one peer has lent.
+/// The payload that one peer has lent.
 struct lent_slice {
     int step = 0;
     port_lane* from = nullptr;
@@ -19,7 +19,7 @@ struct lent_slice {
     std::size_t begin = 0;                          // where the runs begin in the slice
 
     bool writable() const noexcept { return !answers.empty(); }
-    /// As much as lies in one piece from this byte of the slice on.
+    /// Returns what lies in one piece from this byte of the slice on.
     std::span<std::byte> at(std::size_t offset) const noexcept { return at(runs, offset); }
     std::byte* answer_at(std::size_t offset) const noexcept { return at(answers, offset).data(); }
 
@@ -51,7 +51,7 @@ void combine_lent(operation& of, std::size_t slice, std::span<const lent_slice> 
             parts[count++] = there.data();
             if (each.writable()) backs[writable++] = each.answer_at(done);
         }
-        if (bytes == 0) return;  // a lane has been lost since: what it brought never counts, so this round does not end
+        if (bytes == 0) return;  // a lane has been lost since, and lends nothing: its frame never counts, so this round does not end
         of.reduce(all.front().step, slice, done, bytes, std::span(parts).first(count), std::span(backs).first(writable));
         done += bytes;
     }
@@ -59,7 +59,7 @@ void combine_lent(operation& of, std::size_t slice, std::span<const lent_slice> 
 
 }  // namespace
 
-/// Every step that is reduced together with the one at `at`, itself too, and the port that brings it, in the order of the plan.
+/// Visits every step that is reduced together with the one at `at`, itself included, and the port that brings it, in the order of the plan.
 template <class Visit>
 void port::each_together(const cursor& at, Visit visit) noexcept {
     operation& of = at.of();
@@ -74,8 +74,14 @@ void port::each_together(const cursor& at, Visit visit) noexcept {
     }
 }
 
-/// Whether what has come is combined now, or waits for the others. It lands in a bounce if not all was lent, or is not aligned to elements, or
-/// comes from too many, or if a user's operator would be called while others wait to take back what they have lent.
+/// Decides about a frame of a sum:
+///
+///     combined already with the others (met)                            through: it is passed over
+///     it is not lent or not aligned, or too many peers, or a user's
+///       operator (peers that revoke their memory would wait for it)     here: in a bounce, as any recv_reduce
+///     another part comes over a network, has landed, or does not fit    here
+///     another part has not come                                         park, until it does
+///     all parts are there                                               through: combine_together reads them all
 landing port::meet(port_lane& on) noexcept {
     if (on.met) return landing::through;
     operation& of = on.at.of();
@@ -94,7 +100,8 @@ landing port::meet(port_lane& on) noexcept {
     return found;
 }
 
-/// A part of what has come last: combines it with that part of the others. What they have lent is passed over afterwards.
+/// Combines a part of the payload that came last with the same part of all others, and marks these as `met`: their own frames are passed
+/// over when their lanes resume.
 std::size_t port::combine_together(port_lane& on, std::uint64_t offset, std::span<const std::byte> part, std::byte* back) noexcept {
     operation& of = on.at.of();
     const std::size_t slice = on.at.slice(), done = static_cast<std::size_t>(offset), end = done + part.size();

@@ -1,10 +1,11 @@
-// Frames that are short enough to be sent, and taken, as a whole: where nothing goes before them and their memory lies in one place, they
-// are neither queued nor asked about. Everything else, and whatever is wrong, goes the way of all frames.
+// The short way for short frames. If no frame waits before them and their memory lies in one place, they are sent as inline cells without
+// being queued, and taken from cells without `arrived`. All other frames, and all errors, take the usual way, so an error is found in one
+// place.
 #include "engine/engine.hpp"
 
 namespace tutti {
 
-/// Whether the next frame has gone.
+/// Sends the next frame as an inline cell. Returns whether it has gone.
 bool port::send_now(lane& over, send_channel& next) noexcept {
     const cursor& at = next.at;
     operation& of = at.of();
@@ -20,7 +21,7 @@ bool port::send_now(lane& over, send_channel& next) noexcept {
     return true;
 }
 
-/// Whether a frame is what comes next here, and has been taken.
+/// Takes a frame with its payload, if it is exactly the next one expected here, and may begin. Returns whether it did.
 bool port::taken(const frame& head, std::span<const std::byte> payload) noexcept {
     recv_channel* const whose = alone() ? receivers_.first : nullptr;
     if (!whose || head.kind != frame_kind::data || head.epoch != owner_.who_.epoch) return false;

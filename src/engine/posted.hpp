@@ -1,4 +1,4 @@
-// The calls of one rank that wait for a message: its receives, or its probes.
+// The receives, or the probes, of one rank that wait for a message.
 #pragma once
 
 #include "engine/keyed_queues.hpp"
@@ -10,19 +10,18 @@
 
 namespace tutti {
 
-/// Found by hash, whatever their number: a message is looked for under its source and tag, and under the wildcards that are in use.
+/// Finds the call for a message by hash, whatever their number: under its source and tag, and under the wildcards that are in use.
 class posted {
 public:
     explicit posted(int size) : by_source_(static_cast<std::size_t>(size) + 1) {}
 
-    /// So that so many calls more can be posted without memory being asked for.
+    /// Makes room for `more` calls, so that `post` need not allocate.
     void reserve(std::size_t more) { by_key_.reserve(more); }
-    /// Behind all calls before it. Memory has been reserved.
     void post(message& call) noexcept;
     void withdraw(message& call) noexcept;
-    /// Takes the first call away that a message fits; null without one.
+    /// Takes out the first call that a message fits; null without one.
     message* claim(rank source, message_tag tag) noexcept;
-    /// The first call that names this rank, or any_source.
+    /// Returns the first call that names this rank, or any_source.
     message* waiting(rank source) const noexcept { return row_of(source).first(); }
     void clear() noexcept;
 
@@ -39,7 +38,7 @@ private:
 
     keyed_queues<message, &message::turn> by_key_;
     std::vector<row> by_source_;            // the last one for any_source
-    std::array<std::size_t, 4> numbers_{};  // of calls that name both, any tag, any source, neither
+    std::array<std::size_t, 4> numbers_{};  // of calls that name source and tag, any tag, any source, neither
 };
 
 }  // namespace tutti

@@ -12,7 +12,7 @@ static bool alone_in(std::span<const step> round, const step& which) noexcept {
     return true;
 }
 
-/// Whether others of the round, each from a peer of its own, are reduced into the same blocks, and nothing else touches them.
+/// Returns whether other steps of the round, each from its own peer, are reduced into the same blocks, and no further step touches them.
 static bool among_equals(std::span<const step> round, const step& which) noexcept {
     bool others = false;
     for (const step& other : round) {
@@ -48,6 +48,7 @@ program::program(schedule plan, int largest) : plan_(std::move(plan)), contribut
     for (const step& each : plan_.steps()) writes_output_ |= each.what != action::send && each.here.where == space::output;
 }
 
+/// Collects the steps of these kinds by peer, and each peer's by round: one group per round.
 void program::sort(action first, action second, std::vector<channel>& into) {
     for (int round = 0; round < plan_.rounds(); ++round) {
         const auto steps = plan_.round(round);
@@ -75,7 +76,7 @@ std::size_t program::answer::frame_index(std::size_t slice, std::size_t slices, 
     return first * all + here * before + (slice - first) * beside + inside;
 }
 
-/// Where a step stands among those of its peer.
+/// Returns where a step stands among the transfers of its peer.
 program::answer program::among(const std::vector<channel>& channels, rank peer, int step) const noexcept {
     answer made;
     const auto from = std::find_if(channels.begin(), channels.end(), [peer](const channel& each) { return each.peer == peer; });
@@ -118,7 +119,8 @@ void program::find_answers() {
     }
 }
 
-/// What is input counts for nothing here, though it may be the same memory: to be wrong about that costs time only.
+/// Finds steps whose result no later step reads. The input counts for nothing here, though it may be the same memory: a mistake costs time
+/// only.
 void program::find_rest() {
     rests_.resize(plan_.steps().size());
     // How many steps use a block, of the round and of those after it.
@@ -140,7 +142,7 @@ void program::find_rest() {
         for (std::size_t at = 0; at < steps.size(); ++at) {
             const step& one = steps[at];
             if (one.what == action::send || one.here.where != space::output) continue;
-            int equals = 1, taken = sums_[first + at].step >= 0;
+            int equals = 1, taken = sums_[first + at].step >= 0;  // steps into these blocks in this round; sends that take the sum away
             for (std::size_t other = 0; one.what == action::recv_reduce && other < steps.size(); ++other) {
                 if (other == at || steps[other].what != action::recv_reduce || steps[other].here != one.here) continue;
                 ++equals;

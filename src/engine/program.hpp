@@ -1,4 +1,5 @@
-// A plan made ready for the engine: one rank's schedule, sorted by peer into the order in which its transfers travel.
+// A plan made ready for the engine: one rank's schedule, sorted by peer into the order in which its transfers travel, with everything that
+// can be known about its steps before memory and counts are.
 #pragma once
 
 #include "algorithm/catalogue.hpp"
@@ -10,6 +11,8 @@
 
 namespace tutti {
 
+/// Immutable after its constructor, so any thread may read it. The engine compiles one for each collective, algorithm and root, caches it,
+/// and shares it between operations. It knows no count, no address and no slice.
 class program {
 public:
     /// The steps of one round with one peer; they are step_order()[first, first + count).
@@ -18,63 +21,62 @@ public:
         int first = 0;
         int count = 0;
     };
-    /// All that goes to, or comes from, one peer.
+    /// All transfers to, or from, one peer.
     struct channel {
         rank peer = -1;
         std::vector<group> groups;
     };
 
-    /// A transfer that brings back what belongs into memory that was sent, among those that come from its peer, or go there, for one slice: so
-    /// many are there in `all`, in groups `before` its own, `beside` it in its own, and `inside` that before it.
+    /// A transfer that answers another, and its position among the transfers of its channel, from which its frame's index follows.
     struct answer {
         int step = -1;
-        std::size_t all = 0;
-        std::size_t before = 0;
-        std::size_t beside = 0;
-        std::size_t inside = 0;
+        std::size_t all = 0;     // transfers of the channel
+        std::size_t before = 0;  // of those in earlier groups
+        std::size_t beside = 0;  // in its own group, itself included
+        std::size_t inside = 0;  // of those before it
 
-        /// Of its frame for a slice.
+        /// Returns the index of its frame for a slice.
         std::size_t frame_index(std::size_t slice, std::size_t slices, std::size_t segment) const noexcept;
     };
 
-    /// `largest` is the number of blocks of the longest transfer on any rank, which all ranks must know to cut slices alike.
+    /// `largest` is the number of blocks in the longest transfer of any rank: all ranks must know it to cut slices alike.
     program(schedule plan, int largest);
 
     const schedule& plan() const noexcept { return plan_; }
     const std::vector<channel>& senders() const noexcept { return senders_; }
     const std::vector<channel>& receivers() const noexcept { return receivers_; }
     const std::vector<int>& step_order() const noexcept { return order_; }
-    /// Index of the first step of a round in plan().steps().
+    /// Returns the index in plan().steps() of a round's first step.
     int first_step(int round) const noexcept { return first_step_[static_cast<std::size_t>(round)]; }
-    /// Transfers of a round.
+    /// Returns the number of transfers in a round.
     int transfers(int round) const noexcept { return transfers_[static_cast<std::size_t>(round)]; }
     int largest_transfer() const noexcept { return largest_; }
     bool writes_output() const noexcept { return writes_output_; }
     const contribution& contributed() const noexcept { return contributed_; }
-    /// Whether what arrives for a recv_reduce may be combined at once instead of at the end of its round, because no other step of the
-    /// round touches those blocks.
+    /// Returns whether a recv_reduce may be combined while it arrives instead of at the end of its round: no other step of the round
+    /// touches its blocks.
     bool reduces_at_once(int step) const noexcept { return at_once_[static_cast<std::size_t>(step)]; }
-    /// Whether what arrives for a recv_reduce is one of several things for the same blocks, one from each of several peers, which no other step
-    /// of the round touches: all of them may be combined at once when all are there.
+    /// Returns whether a recv_reduce is one of several, from different peers into the same blocks, which no other step of the round
+    /// touches: all may be combined in one pass when all are there.
     bool reduces_together(int step) const noexcept { return together_[static_cast<std::size_t>(step)]; }
-    /// Whether any recv_reduce of the round does.
+    /// Returns whether the round has such steps.
     bool sums_together(int round) const noexcept { return sums_together_[static_cast<std::size_t>(round)]; }
-    /// Whether a recv_reduce is all there is to apply at the end of its round.
+    /// Returns whether a recv_reduce is the only reduction or copy of its round.
     bool applies_alone(int step) const noexcept { return applied_alone_[static_cast<std::size_t>(step)]; }
-    /// The receive from the same peer into the blocks of a send, when no other step touches them from that send on; null when there is none.
+    /// Returns the receive from the same peer into the blocks of a send, if no other step touches these in between; else null.
     const answer* answer_to(int send) const noexcept {
         const answer& found = answers_[static_cast<std::size_t>(send)];
         return found.step < 0 ? nullptr : &found;
     }
-    /// The send that takes back to its peer what a recv_reduce makes, when that is combined at once, alone or together with others, and nothing
-    /// more comes to it; else null.
+    /// Returns the send that takes the sum of a recv_reduce back to its peer, if the sum is combined at once or together and nothing is
+    /// added later; else null.
     const answer* sum_of(int recv) const noexcept {
         const answer& found = sums_[static_cast<std::size_t>(recv)];
         return found.step < 0 ? nullptr : &found;
     }
-    /// Whether nobody reads what a step writes to the output, but those to whom `sum_of` takes it.
+    /// Returns whether no later step reads what a step writes to the output, but the sends of `sum_of`.
     bool rests(int step) const noexcept { return rests_[static_cast<std::size_t>(step)]; }
-    /// Whether a receive is such an answer.
+    /// Returns whether a receive answers a send.
     bool answers(int recv) const noexcept { return is_answer_[static_cast<std::size_t>(recv)]; }
 
 private:
@@ -102,11 +104,11 @@ private:
     bool writes_output_ = false;
 };
 
-/// Blocks in the longest transfer of a plan.
+/// Returns the number of blocks in the longest transfer of a plan.
 int largest_transfer(const schedule& plan) noexcept;
 
-/// The program of `algorithm` at `where`. How long transfers are does not depend on the root, and takes a plan of each rank to find; a program with
-/// another root knows it already.
+/// Compiles the program of `algorithm` at `where`. The longest transfer does not depend on the root. To find it takes the plans of all
+/// ranks, unless a program with another root has it already.
 std::shared_ptr<const program> compile(const algorithm& algorithm, participant where, const program* other_root = nullptr);
 
 }  // namespace tutti

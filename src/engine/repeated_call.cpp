@@ -17,7 +17,7 @@ std::unique_ptr<detail::repeated_call> engine::keep(const request& what, duratio
     return call;
 }
 
-/// A free operation becomes the call's. If memory runs out before, it stays where it was, and is made anew for somebody else.
+/// Gives a free operation to the call. If memory runs out before that, it stays in the pool for any other call.
 void engine::adopt(detail::repeated_call& call, operation& made) {
     call.all.push_back(&made);
     made.kept_in->remove(made);
@@ -25,7 +25,7 @@ void engine::adopt(detail::repeated_call& call, operation& made) {
     call.free.push(made);
 }
 
-/// One more like its model.
+/// Adds an operation like the model.
 void engine::add_to(detail::repeated_call& call) {
     const operation& model = *call.all.front();
     operation& made = first_of(*model.kept_in);
@@ -56,7 +56,7 @@ operation& engine::start_again(detail::repeated_call& call) {
     return next;
 }
 
-/// The other ranks may have seen the end, and take this for the next.
+/// Fails the engine: on other ranks the call may have ended, so they would take this one for the next.
 void engine::too_early(const operation& running) {
     report why;
     why.code = error::invalid_argument;
@@ -72,7 +72,7 @@ void engine::forget(detail::repeated_call& call) noexcept {
     collect();
     for (operation* each : call.all) {
         each->call = nullptr;
-        each->laid_out_ = false;  // perhaps by a plan that is not chosen any more
+        each->laid_out_ = false;  // perhaps for a plan that is not chosen any more
     }
     while (call.free.first) {
         operation& one = *call.free.first;

@@ -1,4 +1,4 @@
-// A call that is made once and issued many times: its operations keep plan, layout and memory from one time to the next.
+// A persistent call: made once and issued many times. Its operations keep plan, layout and memory from one time to the next.
 #pragma once
 
 #include "engine/operation_list.hpp"
@@ -12,8 +12,8 @@ class engine;
 
 namespace detail {
 
-/// Made by engine::keep, and changed with the engine's guard held. Several operations, because one may still be held by its future, or by
-/// the engine for a moment, when it has ended and the next begins.
+/// Made by engine::keep, owned by tutti::persistent, and changed with the engine's guard held. It has several operations: when the next
+/// begins, the one before may still be held by its future, or for a moment by the engine.
 class [[gnu::visibility("hidden")]] repeated_call final {
 public:
     explicit repeated_call(std::shared_ptr<class engine> owner) noexcept : owner_(std::move(owner)) {}
@@ -26,9 +26,9 @@ public:
         return *owner_;
     }
 
-    std::vector<operation*> all;  // of which the first is the model of the others
+    std::vector<operation*> all;  // the first is the model of the others
     operation_list free;
-    operation* last = nullptr;  // issued
+    operation* last = nullptr;  // the last that was issued
 
 private:
     const std::shared_ptr<class engine> owner_;

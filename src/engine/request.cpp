@@ -30,7 +30,7 @@ bool repeats(const request& before, const request& now) noexcept {
     return true;
 }
 
-/// In place of that of a list which only the root has.
+/// Takes the place of the digest of counts that only the root has.
 static constexpr std::uint64_t digest_of_root_counts = digest_of("counts of the root");
 
 descriptor describe(const request& what) noexcept {
@@ -50,7 +50,7 @@ descriptor describe(const request& what) noexcept {
     return made;
 }
 
-// A list's digest: the number of its buffers, so that it can be told, above a digest of their sizes.
+// A list's digest has the number of its buffers in the upper bits, so that a mismatch can name it, and a digest of their sizes below.
 constexpr int sizes_bits = 40;
 constexpr std::uint64_t sizes_mask = (std::uint64_t{1} << sizes_bits) - 1;
 
@@ -69,7 +69,7 @@ static bool in_list(const descriptor& what) noexcept {
     return what.digest != 0 && what.kind == static_cast<std::uint8_t>(collective::all_reduce) && !by_custom(what);
 }
 
-/// What its digest is of, as far as the rest tells.
+/// Names the arguments whose digest this is, as far as the rest tells.
 static std::string_view of_digest(const descriptor& what) {
     if (has_counts(static_cast<collective>(what.kind))) return by_custom(what) ? "operator and counts" : "counts";
     if (!by_custom(what)) return "digest";
@@ -77,7 +77,7 @@ static std::string_view of_digest(const descriptor& what) {
 }
 
 std::string to_string(const descriptor& what) {
-    // The numbers may come from another program: what has no name is shown as a number.
+    // The descriptor may come from another program: a value without a name is shown as a number.
     const auto kind = static_cast<collective>(what.kind);
     if (what.kind >= collective_count) return fmt::format("collective {}", what.kind);
     std::string text{name(kind)};

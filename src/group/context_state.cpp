@@ -11,7 +11,8 @@
 namespace tutti::detail {
 namespace {
 
-/// Listens; throws when what was asked for cannot be had.
+/// Opens the transport that the options ask for, or throws. `automatic` is shared memory within a host and TCP between hosts; where there
+/// is no shared memory it is TCP alone, with a notice.
 std::unique_ptr<transport> open_network(event_loop& loop, const std::string& address, const context_options& options,
                                         const std::shared_ptr<arena>& mine) {
     const auto tell = told_by(options);
@@ -34,7 +35,7 @@ std::unique_ptr<transport> open_network(event_loop& loop, const std::string& add
 
 std::vector<std::unique_ptr<progress_thread>> threads_beside_the_first(int threads) {
     std::vector<std::unique_ptr<progress_thread>> made;
-    if (threads > most_lanes) return made;  // with so many nobody can join
+    if (threads > most_lanes) return made;  // check_options refuses so many at the join
     for (int more = 1; more < threads; ++more) made.push_back(std::make_unique<progress_thread>());
     return made;
 }

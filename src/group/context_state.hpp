@@ -1,4 +1,4 @@
-// The inside of a context: loop, thread, transport, acceptor. Groups share it, so it outlives the last communicator.
+// The inside of a context: loop, thread, transport and link acceptor. Groups share it, so it outlives the last communicator.
 #pragma once
 
 #include "algorithm/catalogue.hpp"
@@ -24,7 +24,7 @@
 
 namespace tutti::detail {
 
-/// A loop with a thread that runs it for as long as it lives.
+/// A loop with a thread that runs it for as long as it lives: for lanes that are spread over context_options::threads.
 class progress_thread {
 public:
     progress_thread() : thread_([this] { loop_.run(); }) {}
@@ -41,6 +41,9 @@ private:
 
 class group;
 
+/// Owns the progress loop and its thread (or borrows a user's loop), the transport, the link acceptor and the arena. `context` makes it and
+/// stops it; every group holds it by a shared_ptr. join, split and spawn reach its loop by send(). All members but those marked "any
+/// thread" are used on the loop. It never blocks on a peer: stop() waits for the loop's current turn only.
 class [[gnu::visibility("hidden")]] context_state : public std::enable_shared_from_this<context_state> {
 public:
     explicit context_state(context_options options);
@@ -48,43 +51,44 @@ public:
     ~context_state();
 
     event_loop& loop() noexcept { return *loop_; }
-    /// Where it was made: in a process that was forked since, it is left alone.
+    /// The process that made it. A process that was forked since leaves it alone.
     const birthplace& made() const noexcept { return made_; }
     void check_process() const {
         if (!made_.here()) throw made_.foreign("context");
     }
-    /// Of the further threads that were asked for; they run for as long as groups do.
+    /// Returns the loops of the threads beyond the first. They run for as long as groups do.
     std::vector<event_loop*> further_loops();
     bool embedded() const noexcept { return !own_loop_; }
     const context_options& options() const noexcept { return options_; }
-    /// In the checking mode: what calls under way have borrowed; else null.
+    /// Returns the book of borrowed memory in the checking mode, else null.
     const std::shared_ptr<borrowed_memory>& borrowed() const noexcept { return borrowed_; }
-    /// Before joining, the same on all ranks: algorithms that groups take whatever they cost.
+    /// Names algorithms that groups take whatever they cost. Called before joining, with the same list on all ranks.
     void force(std::vector<const algorithm*> which) { forced_ = std::move(which); }
     const std::vector<const algorithm*>& forced() const noexcept { return forced_; }
-    /// From any thread; runs on the loop, or says false.
+    /// Any thread: runs the letter on the loop, or returns false when the loop takes no more.
     bool send(std::function<void()> letter) { return made_.here() && letters_.send(std::move(letter)); }
 
-    /// From any thread: memory that ranks of this host can read, where they can.
+    /// Any thread: allocates memory that the ranks of this host can read, or ordinary memory where that is impossible.
     arena_memory allocate(std::size_t bytes);
 
     // On the loop.
-    /// The transport, listening at `address` if there is none yet.
+    /// Returns the transport, and opens it at `address` the first time; later calls ignore the address.
     transport& network(const std::string& address);
     bool has_network() const noexcept { return network_ != nullptr; }
-    /// Whether it was made here, and not given.
+    /// Returns whether the transport is made here, not given by the user: only then its properties are known.
     bool own_network() const noexcept { return own_network_; }
     link_acceptor& acceptor() noexcept { return *acceptor_; }
-    /// Whoever is to hear what works otherwise than it might.
+    /// Sends a notice to the user: something works, but not as well as it might.
     void tell(const std::string& sentence) const;
     background& work() noexcept { return work_; }
-    /// The last call of rank 0 that a join of this job has answered.
+    /// The number of rank 0's last call that a join of this job has answered here; a later join knows by it what is old in the store.
     std::uint64_t& last_call(std::uint64_t job) { return last_calls_[job]; }
     void add(group& which) { groups_.push_back(&which); }
     void remove(group& which, link_destination& guest) noexcept;
     const std::vector<group*>& groups() const noexcept { return groups_; }
 
-    /// Ends everything; blocks only until the loop's current turn is over. Any thread but the loop's own, unless embedded.
+    /// Ends all groups, and blocks only until the loop's current turn is over. Any thread but the loop's own; on a user's
+    /// loop: there, or when no thread runs it.
     void stop() noexcept;
     bool stopped() const noexcept { return stopped_; }
 
@@ -109,7 +113,7 @@ private:
     std::atomic<bool> told_of_arena_{false};
     std::vector<const algorithm*> forced_;
     std::vector<std::unique_ptr<progress_thread>> further_;
-    std::unique_ptr<event_loop> own_loop_;
+    std::unique_ptr<event_loop> own_loop_;  // null where the user gave a loop
     event_loop* loop_;
     const bool own_network_ = true;
     std::unique_ptr<transport> network_;
@@ -119,8 +123,8 @@ private:
     mailbox letters_;
     background work_;
     std::atomic<bool> stopped_{false};
-    std::optional<end_with_loop> with_loop_;  // where the loop is that of its user
-    quiet_thread thread_;
+    std::optional<end_with_loop> with_loop_;  // only where the user gave the loop
+    quiet_thread thread_;                     // last: it runs the loop as soon as it is made
 };
 
 }  // namespace tutti::detail

@@ -10,12 +10,12 @@
 namespace tutti {
 namespace {
 
-// Of a failure, which may have to name thousands of ranks.
+// A failure is the longest payload: 32 KiB of text and 4096 ranks of 4 bytes. A longer payload is refused, so no peer sizes a buffer here.
 constexpr std::size_t payload_limit = 64 * KiB;
 constexpr std::size_t cause_limit = 32 * KiB;
 constexpr std::size_t peers_limit = 4096;
 constexpr std::size_t label_limit = 255;
-constexpr std::uint32_t on_device = 1;  // in place of a slice
+constexpr std::uint32_t on_device = 1;  // frame::slice of a `waiting` frame about devices
 
 std::vector<std::byte> encode(const report& why) {
     std::vector<std::byte> bytes(payload_limit);
@@ -45,7 +45,7 @@ report decode_report(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-/// Frames on their way to one peer, and the frame arriving from it.
+/// One lane: the frames on their way to its peer, and the frame that arrives. Used with the guard held.
 class control::end final : private lane_owner {
 public:
     end(control& owner, rank peer, std::unique_ptr<link> over)
@@ -70,7 +70,7 @@ public:
     }
     void close() noexcept { lane_.close(); }
 
-    bool heard = false;  // of the peer
+    bool heard = false;  // a frame has come; from then on an end without a goodbye is a death
     bool ended = false;
 
 private:
@@ -120,13 +120,14 @@ control::~control() { close(); }
 
 void control::attach(rank peer, std::unique_ptr<link> over) {
     const std::lock_guard lock(guard_);
-    if (peer == 0) parent_ = 0;
+    if (peer == 0) parent_ = 0;  // rank 0 dials no rank but orphans
     auto& made = ends_[peer];
     made = std::make_unique<end>(*this, peer, std::move(over));
     inform(peer, *made);
     made->start();
 }
 
+/// Sends a new neighbour all that it may have missed. After a failure that is enough.
 void control::inform(rank peer, end& at) {
     at.send(frame_kind::here, me_, {});
     if (failure_) return at.send(frame_kind::abort, me_, failure_);
@@ -167,7 +168,7 @@ void control::say_entered(std::uint64_t number, duration within) noexcept {
     enter({me_, number, within});
 }
 
-/// It is kept until that barrier is released: the parent may leave before it has passed it on, or not be there yet.
+/// The entry is kept until the release: the parent may leave before it has passed the entry on, or its link may not be there yet.
 void control::enter(const entry& next) {
     if (!entered_.emplace(std::pair(next.number, next.who), next.within).second) return;
     if (const auto parent = ends_.find(parent_); parent != ends_.end()) send_entry(*parent->second, next);
@@ -184,7 +185,7 @@ void control::release(std::uint64_t number, rank heard_from) {
     flood(heard_from, [this, number](end& at) { at.send(frame_kind::release, me_, {}, number); });
 }
 
-/// Which rank it is for, and a label.
+/// Returns the payload of a `waiting` frame: the rank that it is for, and a label.
 static std::shared_ptr<const std::vector<std::byte>> addressed(rank to, std::string_view label) {
     std::vector<std::byte> payload(sizeof(rank) + sizeof(std::uint16_t) + std::min(label.size(), label_limit));
     byte_writer out(payload);
@@ -203,7 +204,7 @@ void control::say_called(rank to, std::uint64_t sequence, const descriptor& what
     pass_on(to, me_, addressed(to, label), sequence, what);
 }
 
-/// Towards that rank. Where the way is cut, nothing: the one that asks waits for an answer only for a while.
+/// Sends towards rank `to`. If the tree is cut there, nothing is sent: the rank that asked waits only for label_patience.
 void control::pass_on(rank to, rank about, bytes payload, std::uint64_t sequence, const descriptor& what) {
     const rank over = next_towards(to, me_);
     auto next = ends_.find(to);
@@ -261,7 +262,7 @@ void control::heard(rank from, const frame& head, const std::vector<std::byte>& 
     }
 }
 
-/// No rank has called so many barriers that are still to end.
+/// A correct rank never has most_barriers barriers under way (monitor::arrive), so this peer is not one.
 bool control::is_ahead(const frame& head) const noexcept {
     return head.kind == frame_kind::entered && head.sequence >= released_ && head.sequence - released_ >= most_barriers;
 }
@@ -285,7 +286,7 @@ void control::answer_roll(std::uint64_t number) {
     ends_.at(parent_)->send(frame_kind::here, me_, {}, number);
 }
 
-/// The first one of a lane concerns nobody else, and is of no barrier.
+/// The first `here` of a lane has no barrier and is not passed on; the others answer a roll.
 void control::heard_here(rank from, const frame& head) {
     if (head.sequence == 0 || head.index >= left_.size() || from == parent_) return;
     if (me_ == 0) return observer_.heard_answer(static_cast<rank>(head.index), head.sequence);
@@ -293,7 +294,7 @@ void control::heard_here(rank from, const frame& head) {
         parent->second->send(frame_kind::here, static_cast<rank>(head.index), {}, head.sequence);
 }
 
-/// That it does not wait concerns the root only.
+/// Passes a goodbye on. That a rank hangs up concerns only the root, so downwards it is a plain goodbye.
 void control::pass_goodbye(rank from, rank who, frame_kind kind, std::uint64_t counted) {
     const auto index = static_cast<std::size_t>(who);
     const bool waits = kind == frame_kind::goodbye, news = !left_[index], worse = !waits && !gone_[index];
@@ -333,7 +334,7 @@ void control::lost(rank peer) noexcept {
     end& at = *ends_.at(peer);
     at.ended = true;
     if (failure_ || gone_[static_cast<std::size_t>(peer)] || all_left()) return;
-    if (!at.heard) {  // it left while the link was being made
+    if (!at.heard) {  // it left while the link was being made, and its hang_up was lost
         if (peer != parent_) pass_goodbye(me_, peer, frame_kind::hang_up);
         return;
     }
@@ -360,7 +361,7 @@ void control::close() noexcept {
 }
 
 void control::let_go() noexcept {
-    decltype(ends_) gone;
+    decltype(ends_) gone;  // destroyed after the guard is free
     const std::lock_guard lock(guard_);
     gone.swap(ends_);
 }

@@ -1,6 +1,6 @@
-// The control lanes of a group: a binary tree whose root is rank 0, the parent of rank r being (r - 1) / 2. They carry few, small frames,
-// are always read, and decide who is dead: what happens to a rank its neighbours see, and pass on. No rank has more than three of them,
-// but rank 0 where others have left without waiting for all: it adopts their children.
+// The control lanes of a group: a binary tree with rank 0 as its root, in which the parent of rank r is (r - 1) / 2. They carry few and
+// small frames, are always read, and decide which rank is dead: its neighbours see the end of their links and pass that on. A rank has at
+// most three of them. Only rank 0 may have more: it adopts the children of ranks that have left without waiting.
 #pragma once
 
 #include <tutti/event_loop.hpp>
@@ -18,24 +18,24 @@
 
 namespace tutti {
 
-/// Called while a control lane is at work: do not call `control` from here.
+/// Called on the loop with the control guard held: do not call `control` from here. The group implements it.
 class control_observer {
 public:
-    /// Some rank has failed; everybody has been or is being told.
+    /// A rank has failed. The report has been passed on to the other neighbours already.
     virtual void heard_failure(report why) noexcept = 0;
     virtual void heard_goodbye(rank who) noexcept = 0;
-    /// At the root: `who` has come to that barrier and waits so long. Barrier 0 is that of forming, monitored ones follow. Maybe not for
-    /// the first time.
+    /// At the root: `who` has come to that barrier and waits for `within`. Barrier 0 is that of forming, monitored barriers follow. May
+    /// repeat an arrival, because a rank with a new parent reports again.
     virtual void heard_entered(rank who, std::uint64_t number, duration within) noexcept = 0;
-    /// At the root: `who` has heard the roll being called for that barrier.
+    /// At the root: `who` has answered the roll for that barrier, so it lives and its loop runs.
     virtual void heard_answer(rank who, std::uint64_t number) noexcept = 0;
-    /// From the root: all have come to it, and to those before.
+    /// From the root: all ranks have come to that barrier, and to all before it.
     virtual void heard_release(std::uint64_t number) noexcept = 0;
-    /// At the root: `who` has left and does not wait for the others. Its children are orphans, which nobody else hears: attach them.
+    /// At the root: `who` has left without waiting. Its children are cut off: dial them and attach them.
     virtual void heard_gone(rank who) noexcept = 0;
-    /// The parent has: rank 0 will call.
+    /// The parent has left without waiting: rank 0 will dial.
     virtual void orphaned() noexcept = 0;
-    /// That rank has called that collective under that label: a neighbour, which waits in it, or one that has been told another label.
+    /// Another rank has called that collective under that label: a neighbour that waits in it, or a rank that has received another label.
     virtual void heard_called(rank who, std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept = 0;
     /// A neighbour waits in a collective on devices; number and descriptor are those of the device engine.
     virtual void heard_waiting_on_device(rank who, std::uint64_t number, const descriptor& what) noexcept = 0;
@@ -44,60 +44,66 @@ protected:
     ~control_observer() = default;
 };
 
-/// On the loop only.
+/// Owns the control lanes of one group, and knows which ranks have left, which barriers are over, and the first failure. The group makes
+/// it, and calls it on the loop only. The guard is for the lanes, which call back with it held; engine::guard_ may be taken after it, never
+/// before. It opens no links, and it judges only the death of a neighbour.
+///
+/// Upwards, towards rank 0: entered (an arrival at a barrier), hang_up, here (an answer to the roll). Downwards: release, roll. To all
+/// neighbours but the one that reported it: abort, goodbye. waiting goes to the neighbours, or along the tree to one rank.
 class control final {
 public:
-    static constexpr std::size_t most_barriers = 1024;  // of one rank, under way
+    static constexpr std::size_t most_barriers = 1024;  // of one rank, under way: bounds what an ancestor keeps for it
 
     control(event_loop& loop, rank me, int size, std::uint32_t epoch, control_observer& observer);
     ~control();
 
     static rank parent_of(rank who) noexcept { return (who - 1) / 2; }
-    /// The neighbour of rank `from` by way of which it hears of rank `to`; `to` itself where it is its own.
+    /// Returns the neighbour of rank `from` on the way to rank `to`: `to` itself if the two are neighbours.
     static rank next_towards(rank to, rank from) noexcept;
     static bool is_parent(rank one, rank of) noexcept { return of != 0 && one == parent_of(of); }
-    /// The link to the parent or to a child, at any time; for the root to an orphan, too, and for an orphan to the root, which is its parent
-    /// from now on. Each hears what the other one knows.
+    /// Takes the link to the parent or to a child; at the root also to an orphan, and at an orphan to the root, its parent from then on.
+    /// Each end tells the other what it knows.
     void attach(rank peer, std::unique_ptr<link> over);
-    /// Tells the others, once; only the first failure is told.
+    /// Sends the failure to all neighbours. Only the first failure of a group is sent.
     void spread(const report& why) noexcept;
-    /// Not for the root: it has come to that barrier, in the order of their numbers.
+    /// Not at the root: reports that this rank has come to that barrier, in the order of their numbers.
     void say_entered(std::uint64_t number, duration within) noexcept;
-    /// For the root, when all have come to it.
+    /// At the root: all ranks have come to that barrier.
     void say_release(std::uint64_t number) noexcept;
-    /// For the root: whoever hears it answers.
+    /// At the root: asks all ranks to answer, to find those that are stopped or stuck.
     void call_roll(std::uint64_t number) noexcept;
-    /// This rank waits in a collective; the neighbours compare.
+    /// Reports to the neighbours that this rank waits in a collective; they compare it with their own.
     void say_waiting(std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept;
-    /// This rank has called that collective, under that label; `to` compares. The ranks between the two pass it on.
+    /// Sends rank `to` the label under which this rank has called that collective. The ranks between the two pass it on.
     void say_called(rank to, std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept;
     void say_waiting_on_device(std::uint64_t number, const descriptor& what) noexcept;
-    /// For the root: an orphan that cannot be reached has left, too, and its goodbye was lost with its parent.
+    /// Notes that `who` has left without waiting, though no goodbye came: at the root an orphan that cannot be reached, at an orphan the
+    /// root.
     void note_gone(rank who) noexcept;
-    /// Whether the link to the parent has ended.
+    /// Returns whether the link to the parent has ended.
     bool orphan() const noexcept;
-    /// This rank has issued so many collectives, will issue nothing more, and waits until all have said so.
+    /// Says goodbye: this rank has called `calls` collectives, calls no more, and waits for the goodbyes of all ranks.
     void say_goodbye(std::uint64_t calls) noexcept;
-    /// Ends the links. Whoever closes before that says goodbye, and that it does not wait, so that it does not look like a crash.
+    /// Ends the links. If ranks have not said goodbye yet, this one says hang_up first, so that the end does not look like a crash.
     void close() noexcept;
-    /// On the loop or when nobody runs it, after that: the links go, which may not outlive the loop, or its host.
+    /// After close(), on the loop or when no thread runs it: destroys the links, which may not outlive the loop or its host.
     void let_go() noexcept;
-    /// Whether every rank, this one included, has said goodbye.
+    /// Returns whether every rank, this one included, has said goodbye.
     bool all_left() const noexcept;
-    /// Whether all that was said has left, or has no way.
+    /// Returns whether all frames are with the kernel, or their links have ended.
     bool flushed() noexcept;
     bool gone(rank who) const noexcept { return gone_[static_cast<std::size_t>(who)]; }
     const std::vector<bool>& left() const noexcept { return left_; }
-    /// How many collectives that rank had issued when it said goodbye; none of one that has not, or left without that.
+    /// Returns the number of collectives in that rank's goodbye; nothing for a rank without a goodbye, or one that hung up.
     std::optional<std::uint64_t> calls_of(rank who) const noexcept {
         const std::uint64_t counted = counted_[static_cast<std::size_t>(who)];
         return counted > 0 ? std::optional(counted - 1) : std::nullopt;
     }
 
 private:
-    class end;  // of one link
-    using bytes = std::shared_ptr<const std::vector<std::byte>>;  // of a payload, the same for all peers
-    /// On its way to the root, until that barrier is released.
+    class end;                                                    // this rank's end of one link
+    using bytes = std::shared_ptr<const std::vector<std::byte>>;  // a payload, shared by the frames to all peers
+    /// An arrival on its way to the root.
     struct entry {
         rank who;
         std::uint64_t number;
@@ -127,14 +133,14 @@ private:
     control_observer& observer_;
     std::mutex guard_;
     std::map<rank, std::unique_ptr<end>> ends_;
-    rank parent_;             // to begin with; rank 0 when that has left early
-    std::vector<bool> left_;  // said goodbye, or was reported to have
-    std::vector<bool> gone_;  // and did not wait
-    std::vector<std::uint64_t> counted_;                          // by rank that said goodbye: its calls, and 1; as goodbyes carry it
-    std::map<std::pair<std::uint64_t, rank>, duration> entered_;  // of which barrier, who
-    std::uint64_t released_ = 0;  // so many barriers
-    std::uint64_t roll_ = 0;      // called last, for that barrier
-    bytes failure_;               // as it was or is told
+    rank parent_;             // rank 0 once the first parent has left without waiting
+    std::vector<bool> left_;  // by rank: has said goodbye, or hung up
+    std::vector<bool> gone_;  // by rank: has hung up
+    std::vector<std::uint64_t> counted_;                          // by rank: its calls plus 1, as goodbyes carry it; 0 unknown
+    std::map<std::pair<std::uint64_t, rank>, duration> entered_;  // arrivals below, by barrier and rank, until the release
+    std::uint64_t released_ = 0;  // barriers that are over
+    std::uint64_t roll_ = 0;      // the barrier of the last roll
+    bytes failure_;               // the first failure, as it is sent
     bool closed_ = false;
 };
 

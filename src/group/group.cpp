@@ -51,13 +51,13 @@ failure group::foreign() const {
 
 hello group::hello_to(rank peer, lane_id which) const noexcept { return {who_.job, who_.id, who_.epoch, who_.me, peer, static_cast<int>(who_.addresses.size()), which}; }
 
-/// Further bulk lanes stand behind the first of each kind.
+/// A peer's row holds one lane of each kind, then the further bulk lanes.
 group::passage& group::passage_to(rank peer, lane_id which) noexcept {
     const int index = which.index == 0 ? static_cast<int>(which.kind) : lane_kinds - 1 + which.index;
     return passages_[static_cast<std::size_t>(peer * (lane_kinds - 1 + who_.settings.lanes) + index)];
 }
 
-/// Who is not there, and then who is heard by way of those.
+/// Returns the missing ranks, and a clause about the ranks whose words come by way of a missing one: of those nothing is known.
 std::pair<std::string, std::string> group::missing(const std::vector<bool>& there) const {
     std::vector<rank> gone, behind;
     for (rank each = 0; each < size(); ++each)
@@ -68,7 +68,8 @@ std::pair<std::string, std::string> group::missing(const std::vector<bool>& ther
 
 // ---- links
 
-/// Two ranks may dial each other for the same lane at once: the lower rank's call is the one that counts.
+/// Checks a peer's hello. If two ranks dial each other for the same lane at once, the lower rank's call counts: it answers `crossed`, and
+/// the higher rank welcomes. After a failure control links are still let in, because control reports the failure over them.
 reply group::admit(const hello& from) {
     if (from.epoch != who_.epoch) return {answer::refused, fmt::format("epoch {} is over, this is epoch {}", from.epoch, who_.epoch)};
     if (from.size != size()) return {answer::refused, fmt::format("you say {} ranks, here are {}", from.size, size())};
@@ -101,13 +102,13 @@ void group::admit(rank peer, lane_id which, std::unique_ptr<link> over) {
 
 void group::wanted(rank peer, lane_kind kind) noexcept {
     if (has_left(peer)) {
-        heard_goodbye(peer);  // again: now somebody waits for it
+        heard_goodbye(peer);  // again, because an operation waits for this peer now
         return;
     }
     if (passage_to(peer, kind) == passage::none) work_.start(dial_all(peer, kind));
 }
 
-/// One after the other: a rank that many others call at once has one link of each of them in its handshake.
+/// Dials one lane after the other, so that a rank which many peers dial at once has only one link of each in its handshake.
 task<> group::dial_all(rank peer, lane_kind kind) {
     for (int index = 0; index < lanes_of(kind, who_.settings.lanes) && !failure_ && !closed_ && !has_left(peer); ++index)
         if (const lane_id which(kind, index); passage_to(peer, which) == passage::none) {
@@ -126,16 +127,20 @@ task<> group::dial(rank peer, lane_id which) {
     } else if (!opened && out_of_descriptors(opened.failure().code())) {
         fail_everywhere(without_descriptor(fmt::format("a link to rank {}", peer), opened.failure().code()));
     } else if (!opened && passage_to(peer, which) == passage::dialling) {
-        // A peer that has died or left is reported by the control tree, which knows better why; wait for its word.
+        // The control tree reports a peer that has died or left, and knows better why: give its report time to arrive.
         co_await sleep_for(context_->options().lost_link);
-        if (failure_ || closed_ || has_left(peer) || passage_to(peer, which) != passage::dialling) co_return;  // it may have called back
+        if (failure_ || closed_ || has_left(peer) || passage_to(peer, which) != passage::dialling) co_return;  // or it dialled
         report why = opened.failure().details();
-        if (why.code == error::peer_died || why.code.category() != error_category()) why.code = error::refused;  // it lives, says the tree
+        if (why.code == error::peer_died || why.code.category() != error_category()) why.code = error::refused;  // the peer lives
         fail_everywhere(std::move(why));
     }
 }
 
 // ---- failure
+//
+// The first cause on a rank stays, and comes by one of three ways: the engine found it (failed), the control tree brought it and has passed
+// it on (heard_failure), or the group, its monitor or the acceptor found it (fail_everywhere). If the engine has failed meanwhile, its
+// cause goes before the one that is given, because operations have ended with it. The tree and the engine both learn of every cause.
 
 void group::note_failure(report why) noexcept {
     failure_ = std::move(why);
@@ -146,7 +151,7 @@ void group::note_failure(report why) noexcept {
 
 void group::fail_everywhere(report why) noexcept {
     if (failure_ || closed_) return;
-    if (auto known = engine_->failed()) why = std::move(*known);  // with which operations have ended
+    if (auto known = engine_->failed()) why = std::move(*known);
     control_.spread(why);
     engine_->fail(why);
     note_failure(std::move(why));
@@ -160,7 +165,7 @@ void group::failed(const report& why) noexcept {
 
 void group::heard_failure(report why) noexcept {
     if (failure_ || closed_) return;
-    if (auto known = engine_->failed()) why = std::move(*known);  // with which operations have ended
+    if (auto known = engine_->failed()) why = std::move(*known);
     engine_->fail(why);
     note_failure(std::move(why));
 }
@@ -168,7 +173,7 @@ void group::heard_failure(report why) noexcept {
 future<> group::watch() {
     if (!made().here()) return failed_future(foreign());
     auto ends = std::make_shared<watcher>();
-    // Who no longer wants to know is told on the loop, like everybody else.
+    // A watch that is dropped ends on the loop too, where all watchers are; the group may be gone then.
     auto made = make_future<void>([context = context_, asked = std::weak_ptr(ends)] {
         (void)context->send([asked] {
             const auto known = asked.lock();
@@ -179,7 +184,7 @@ future<> group::watch() {
     });
     ends->emplace(std::move(made.second));
     const bool sent = context_->send([this, ends] {
-        std::erase_if(watchers_, [](const auto& each) { return !*each; });  // given up since
+        std::erase_if(watchers_, [](const auto& each) { return !*each; });  // those that were dropped
         watchers_.push_back(ends);
         if (failure_ || closed_) tell_watchers();
     });
@@ -190,7 +195,7 @@ future<> group::watch() {
 future<> group::enter(duration deadline, const char* label) {
     if (!made().here()) return failed_future(foreign());
     auto call = std::make_shared<monitor::call>();
-    // Told on the loop, when the barrier may be over, and this group with it.
+    // Runs on the loop later: the barrier, and this group with it, may be over then, and `ends` empty.
     auto made = make_future<void>([context = context_, asked = std::weak_ptr(call)] {
         (void)context->send([asked] {
             const auto known = asked.lock();
@@ -220,7 +225,7 @@ report group::without_descriptor(std::string_view for_what, const std::error_cod
     return told;
 }
 
-/// The failure as this rank tells it.
+/// Returns the failure with this rank's own details, or error::closed where there is none.
 report group::told() const {
     report why = failure_.value_or(report{});
     if (!failure_) {
@@ -241,15 +246,15 @@ void group::tell_watchers() noexcept {
     }
 }
 
-/// A crashed process loses its control link too, and a failing one announces why before it goes. Only when neither is heard of in time
-/// is the link's end the cause.
+/// A crashed process loses its control link too, and a failing one reports why before it goes. The end of a data link is the cause only
+/// when the tree reports neither within `lost_link`.
 void group::link_lost(rank peer, lane_id which, std::error_code why) noexcept { work_.start(judge(peer, which, why)); }
 
 task<> group::judge(rank peer, lane_id which, std::error_code code) {
-    // What this rank lacks only it knows; the others may take it for dead soon.
+    // A lack of this rank's own is known here only, so it is reported at once, before peers take this rank for dead.
     if (code != error::system && !out_of_descriptors(code)) co_await sleep_for(context_->options().lost_link);
     if (failure_ || closed_) co_return;
-    if (has_left(peer)) {  // before it had this lane, or the lane broke afterwards
+    if (has_left(peer)) {  // by the tree's word: its goodbye on this lane will not come
         engine_->peer_left(peer, which);
         co_return;
     }
@@ -258,7 +263,7 @@ task<> group::judge(rank peer, lane_id which, std::error_code code) {
         fail_everywhere(without_descriptor(fmt::format("the memory that rank {} shares with it", peer), code));
         co_return;
     }
-    const bool ours = code == error::system;  // what the peer shares could not be taken
+    const bool ours = code == error::system;  // this rank could not map the peer's memory
     why.code = ours ? error::system : error::peer_died;
     why.root = ours ? who_.me : peer;
     why.peers = {why.root};
@@ -269,14 +274,14 @@ task<> group::judge(rank peer, lane_id which, std::error_code code) {
 
 // ---- leaving
 
-/// A goodbye may be heard in the middle of a control lane's work, so the engine is told afterwards.
+/// Control calls this with its guard held. The reaction to a goodbye may call control again, so it is posted.
 void group::heard_goodbye(rank who) noexcept {
     if (departing_.empty()) context_->loop().post(on_departure_);
     departing_.push_back(who);
 }
 
 void group::announce_departures() noexcept {
-    // A lane that is there brings the goodbye in its place, behind the data; one that is being made has a while to do so.
+    // An open lane brings the goodbye itself, behind its data. A lane that is being made has `lost_link` to do so.
     const std::vector<rank> gone = std::exchange(departing_, {});
     for (const rank who : gone)
         for (const lane_kind kind : {lane_kind::bulk, lane_kind::small, lane_kind::point})
@@ -289,7 +294,8 @@ void group::announce_departures() noexcept {
     changed_.notify_all();
 }
 
-/// It may have sent its data and left while this lane was being made: then the lane comes later than the word of the tree, or never.
+/// The peer may have sent its data and left while this lane was being made. The lane then comes later than the goodbye of the tree, or
+/// never.
 task<> group::see_off(rank who, lane_id which) {
     co_await sleep_for(context_->options().lost_link);
     if (!failure_ && !closed_ && passage_to(who, which) != passage::open) engine_->peer_left(who, which);
@@ -301,7 +307,7 @@ void group::warn(const std::string& sentence) const {
 }
 
 void group::shut() noexcept {
-    closed_ = true;
+    closed_ = true;  // first: what ends below finds the group closed
     engine_->shut_down();
     control_.close();
     tell_watchers();

@@ -1,4 +1,4 @@
-// What stands behind a communicator: its members, its control tree, its engine, and the links it opens when they are needed.
+// The inside of a communicator: its members, its control tree, its engine, and the links that it opens when they are needed.
 #pragma once
 
 #include "base/process.hpp"
@@ -24,12 +24,12 @@ namespace tutti::detail {
 
 class context_state;
 
-/// Who belongs to a group, the same on all its ranks but for `me`.
+/// The members of a group and its settings, the same on all its ranks but for `me`. Made by join_over, finish_split and sibling().
 struct membership {
     std::string name = "world";
     std::uint64_t id = 0;
     std::uint64_t job = 0;
-    std::uint64_t call = 0;  // of rank 0, a number that no other join has had
+    std::uint64_t call = 0;  // the number of rank 0's call in the store, which no other join has had
     std::uint32_t epoch = 0;
     rank me = 0;
     std::vector<std::string> addresses;  // by rank
@@ -38,31 +38,44 @@ struct membership {
     bool calibrate = false;              // measure settings.costs when the job has joined
 };
 
-/// On the loop, except where it says otherwise.
+/// Owns the engine, the control tree and the monitor of one communicator, and connects them: it dials the lanes that the engine wants,
+/// takes the links that the acceptor brings, and carries failures and goodbyes between tree and engine. The public communicator owns the
+/// group, and group_deleter destroys it on the loop. Everything happens on the context's loop, so there is no lock here, except for members
+/// marked "any thread". A group moves no data, and it never forms twice.
+///
+///                form()                close()            all goodbyes, or `within`
+///      forming ----------> formed -------------> closing --------------------------> closed
+///         |                   |                     |                                  ^
+///         |  note_failure()   |                     |                                  |
+///         +-------------------+---------------------+------> failed ---- close() ------+
+///
+/// leave() leads from every state to closed: a destructor calls it, or a context that stops. A closed group takes no failure any more.
 class [[gnu::visibility("hidden")]] group final : private engine_observer, private control_observer, private monitor_observer, private link_destination {
 public:
     group(std::shared_ptr<context_state> context, membership who);
     ~group();
 
-    /// Until every rank has come. Throws error::rendezvous_timeout naming those that are missing.
+    /// Opens the control link to the parent and returns when every rank has come. Throws error::rendezvous_timeout naming the missing
+    /// ranks.
     task<> form(time_point deadline);
-    /// Waits for what is pending, exchanges goodbyes, shuts down. Throws error::timed_out naming who has not said goodbye.
+    /// Waits for what is pending, exchanges goodbyes, shuts down. Throws error::timed_out naming the ranks that have not said goodbye.
     task<> close(duration within);
-    /// Ends everything at once, telling the others if anything was pending.
+    /// Ends everything at once. If anything was pending, that is an abort on all ranks; otherwise this rank says goodbye and hangs up.
     void leave() noexcept;
-    /// Leaves, and stops all work: nothing of this group runs on the loop afterwards.
+    /// Leaves and stops all work: nothing of this group runs on the loop afterwards.
     void end() noexcept;
-    /// Starts `close` for whoever holds the future.
+    /// Any thread: starts close() in the group's background; the future has its end.
     future<> start_close(duration within);
-    /// Any thread: whether somebody has called that.
+    /// Any thread: returns whether start_close() was called.
     bool closes() const noexcept { return closes_.load(std::memory_order_relaxed); }
-    /// Any thread: ends when the group has failed or was closed.
+    /// Any thread: the future fails when the group fails, or with error::closed when it is closed.
     future<> watch();
-    /// Any thread: comes to the next monitored barrier.
+    /// Any thread: this rank comes to its next monitored barrier.
     future<> enter(duration deadline, const char* label);
-    /// Fails here and everywhere.
+    /// Fails this communicator on all ranks, unless it has failed already.
     void fail_everywhere(report why) noexcept;
-    /// For a group that has devices: what to do when another rank waits in a collective on them, and how to say that this one does.
+    /// For a group with devices: `with` runs when a neighbour reports that it waits in a collective on them; say_waiting_on_device()
+    /// reports that this rank does.
     using comparison = std::function<void(rank, std::uint64_t, const descriptor&)>;
     void compare_on_device(comparison with) { compare_on_device_ = std::move(with); }
     void say_waiting_on_device(std::uint64_t number, const descriptor& what) noexcept {
@@ -71,12 +84,12 @@ public:
 
     // Any thread.
     const birthplace& made() const noexcept { return made_; }
-    /// For a call that is made in a process which was forked since.
+    /// Returns the failure of a call in a process that was forked after the group was made.
     failure foreign() const;
     const membership& who() const noexcept { return who_; }
     int size() const noexcept { return static_cast<int>(who_.addresses.size()); }
     class engine& engine() noexcept { return *engine_; }
-    /// Before anybody else knows this group: other costs, for it and its children. The same on all ranks.
+    /// Sets other costs for this group and its children, the same on all ranks. Called by the join, before the user has the communicator.
     void reprice(const cost_model& costs) {
         who_.settings.costs = costs;
         engine_->reprice(costs);
@@ -91,7 +104,7 @@ public:
 private:
     using watcher = std::optional<future_source<>>;  // empty once it has ended
 
-    /// How far the link of one lane to one peer has come.
+    /// How far the link of one lane to one peer has come: this rank dials it, the peer's hello was welcomed, or the lane is there.
     enum class passage : std::uint8_t { none, dialling, entering, open };
 
     std::uint64_t id() const noexcept override { return who_.id; }
@@ -164,14 +177,14 @@ private:
     calls_in_turn turns_;  // in the checking mode
     monitor monitor_;
     std::vector<passage> passages_;       // by peer and lane
-    std::vector<bool> present_;           // at rank 0: who has come
-    int adopting_ = 0;                    // orphans that do not know yet what it knows
-    std::vector<rank> departing_;         // whose goodbye the engine has not heard of
-    std::optional<report> failure_;
+    std::vector<bool> present_;           // at rank 0: which ranks have come
+    int adopting_ = 0;                    // at rank 0: orphans that are being dialled
+    std::vector<rank> departing_;         // ranks whose goodbye the engine has not heard of
+    std::optional<report> failure_;       // the first cause; never overwritten
     std::vector<std::shared_ptr<watcher>> watchers_;
     condition changed_;
     comparison compare_on_device_;
-    bool formed_ = false;
+    bool formed_ = false;  // rank 0 has released this rank; stays false on rank 0
     bool closed_ = false;
     std::atomic<bool> closes_{false};
     std::atomic<std::uint64_t> children_{0};
@@ -180,7 +193,7 @@ private:
     background work_;
 };
 
-/// What abort() on rank `me` tells.
+/// Returns the report of an abort() on rank `me`.
 report aborted(rank me, std::string_view reason);
 
 }  // namespace tutti::detail

@@ -1,4 +1,5 @@
-// How a group closes: it waits for what is pending, says goodbye, and waits for the goodbyes of the others.
+// How a group closes. close() waits until nothing is pending, says goodbye on every lane and in the tree, and waits for the goodbyes of all
+// ranks. A rank that leaves without waiting (group::leave) says hang_up instead, and group_tree.cpp has what follows.
 #include "group/group.hpp"
 #include "group/context_state.hpp"
 #include "group/reminder.hpp"
@@ -11,7 +12,7 @@
 
 namespace tutti::detail {
 
-static constexpr duration idle_poll = std::chrono::microseconds(500);  // of a communicator that is being closed
+static constexpr duration idle_poll = std::chrono::microseconds(500);  // neither engine nor control reports that it has become idle
 
 task<> group::until_idle(time_point limit) {
     while ((!engine_->idle() || monitor_.pending()) && !failure_ && context_->loop().now() < limit) co_await sleep_for(idle_poll);
@@ -26,7 +27,7 @@ task<> group::until_all_left(time_point limit) {
             co_return;
         }
     }
-    while (!control_.flushed() && context_->loop().now() < limit) co_await sleep_for(idle_poll);  // others wait for what is passed on
+    while (!control_.flushed() && context_->loop().now() < limit) co_await sleep_for(idle_poll);  // goodbyes passed on
 }
 
 future<> group::start_close(duration within) {
@@ -34,7 +35,7 @@ future<> group::start_close(duration within) {
     closes_.store(true, std::memory_order_relaxed);
     auto ends = make_future<void>();
     auto closing = std::make_shared<task<>>(fulfil(close(within), std::move(ends.second)));
-    // In the group's own background: when the group goes first, the future ends.
+    // In the group's background, not the context's: if the group goes first, the future ends.
     (void)context_->send([this, closing] { work_.start(std::move(*closing)); });
     return std::move(ends.first);
 }
@@ -49,7 +50,8 @@ report group::about_closing(std::string cause) const {
     return why;
 }
 
-/// A last call that waits for nobody ends well where others left it out, and nothing comes after it that would tell.
+/// Finds ranks that left out a last call. If that call waits for no peer, it has ended well elsewhere, and no later call shows the
+/// difference.
 std::optional<report> group::uneven_calls() const {
     const auto first = control_.calls_of(0);
     for (rank each = 1; each < size() && first; ++each)
@@ -64,7 +66,7 @@ std::optional<report> group::uneven_calls() const {
     return {};
 }
 
-/// Who has something under way for too long fails with it on all ranks: a goodbye would say that nothing is missing.
+/// If a call of this rank has not ended by the limit, the communicator fails: a goodbye would promise that nothing is missing.
 task<> group::close(duration within) {
     if (closed_) co_return;
     const time_point limit = later(context_->loop().now(), within);

@@ -1,4 +1,7 @@
-// The control tree of a group: how it forms, and how rank 0 mends it when ranks leave without waiting for the others.
+// How a group's control tree forms, and how rank 0 repairs it when ranks leave without waiting.
+//
+// Forming: each rank dials its parent, and its arrival (barrier 0) travels up to rank 0. When all have come, rank 0 sends the release down.
+// Repair: the hang_up of a rank travels up to rank 0, which dials the rank's children, the orphans, and is their parent from then on.
 #include "base/descriptors.hpp"
 #include "handshake/greeting.hpp"
 #include "group/group.hpp"
@@ -13,7 +16,7 @@
 namespace tutti::detail {
 namespace {
 
-constexpr duration first_patience = std::chrono::milliseconds(10);  // with an orphan; most answer, or do not listen, at once
+constexpr duration first_patience = std::chrono::milliseconds(10);  // to connect to an orphan: most answer or refuse at once
 
 }  // namespace
 
@@ -27,7 +30,7 @@ task<> group::call_parent(time_point deadline) {
         co_return;
     }
     report why = opened ? report{} : opened.failure().details();
-    if (why.code == error::peer_died) {  // or it lacks something, and says so elsewhere
+    if (why.code == error::peer_died) {  // perhaps the parent lacks something, and its report comes another way: wait for that
         co_await sleep_for(context_->options().lost_link);
         if (failure_) throw failure(told());
     }
@@ -36,7 +39,7 @@ task<> group::call_parent(time_point deadline) {
     if (opened) why.code = error::protocol_error, why.cause = fmt::format("rank {} called rank {}, which is its child", parent, who_.me);
     if (context_->loop().now() >= deadline) why.code = error::rendezvous_timeout;
     why.operation = fmt::format("join {}", who_.name);
-    if (why.code != error::cancelled) control_.spread(why);  // to children that are here already
+    if (why.code != error::cancelled) control_.spread(why);  // to children that have come already
     throw failure(std::move(why));
 }
 
@@ -80,12 +83,12 @@ task<> group::form(time_point deadline) {
     const auto tell = [this](double seconds) { warn(fmt::format("join has waited {:.0f} s for {}", seconds, awaited_to_form())); };
     const reminder slow(context_->loop(), context_->options().stall_warning, tell);
     if (who_.me != 0) {
-        control_.say_entered(0, {});
+        control_.say_entered(0, {});  // control keeps it until the parent's link is there
         co_await call_parent(deadline);
-        deadline = later(deadline, std::chrono::seconds(1));  // to hear from rank 0 who is missing
+        deadline = later(deadline, std::chrono::seconds(1));  // rank 0 names the missing ranks at its deadline
     }
     co_await until_formed(deadline);
-    if (failure_ && !formed_) throw failure(told());  // one that has formed, and failed since, has formed on all ranks
+    if (failure_ && !formed_) throw failure(told());  // after the release it has formed on all ranks, and its calls report the failure
     if (who_.me == 0) control_.say_release(0);
 }
 
@@ -103,7 +106,7 @@ void group::heard_release(std::uint64_t number) noexcept {
     if (number > 0) monitor_.heard_release(number);
 }
 
-/// Its children hear of the others through rank 0 from now on.
+/// At rank 0: dials the children of a rank that has left without waiting.
 void group::heard_gone(rank who) noexcept {
     for (const rank child : {2 * who + 1, 2 * who + 2}) {
         if (child >= size() || control_.gone(child)) continue;
@@ -112,9 +115,10 @@ void group::heard_gone(rank who) noexcept {
     }
 }
 
-/// Whoever does not listen any more is gone, too. One that cannot be reached may be slow.
+/// An orphan that refuses the connection has left, too. One that does not answer may be slow: it is dialled again, each time with twice the
+/// patience, until `connect` has passed.
 task<> group::adopt(rank orphan) {
-    co_await yield();  // the control lanes are at work
+    co_await yield();  // control called us with its guard held
     if (passage& way = passage_to(orphan, lane_kind::control); way == passage::none && !closed_) {
         way = passage::dialling;
         const std::string& address = who_.addresses[static_cast<std::size_t>(orphan)];
@@ -132,7 +136,8 @@ task<> group::adopt(rank orphan) {
     changed_.notify_all();
 }
 
-/// Rank 0 that does not call has left itself, and did not wait either: nobody will say now who else has.
+/// If rank 0 has not dialled this orphan after `connect`, it has left without waiting, too. Further goodbyes cannot arrive then, and
+/// close() ends at its limit.
 task<> group::await_adoption() {
     co_await sleep_for(context_->options().connect);
     if (!closed_ && control_.orphan()) control_.note_gone(0);

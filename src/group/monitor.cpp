@@ -9,12 +9,12 @@
 namespace tutti::detail {
 namespace {
 
-constexpr duration roll_time = std::chrono::milliseconds(500);  // to answer; the others wait longer than that
-constexpr duration root_grace = std::chrono::seconds(1);        // for rank 0 to say who is missing
+constexpr duration roll_time = std::chrono::milliseconds(500);  // for answers to the roll; shorter than root_grace
+constexpr duration root_grace = std::chrono::seconds(1);        // beyond a deadline, for rank 0 to name the missing ranks
 
 double seconds(duration time) { return std::chrono::duration<double>(time).count(); }
 
-/// When another rank stops waiting for rank 0 to say who is missing.
+/// Returns the time at which a rank other than 0 gives up on rank 0.
 time_point limit_of(const monitor::call& which) { return later(later(which.since, which.within), root_grace); }
 
 }  // namespace
@@ -47,7 +47,7 @@ void monitor::note(news next) {
     news_.push_back(next);
 }
 
-/// All of it is noted before anything is judged: who has left may have come before.
+/// Notes all reports before it judges: a rank that has left may have come to the barrier before.
 void monitor::hear() noexcept {
     loop_.withdraw(on_news_);
     for (const news& next : std::exchange(news_, {})) {
@@ -60,8 +60,8 @@ void monitor::hear() noexcept {
     set_clock();
 }
 
-/// The shortest deadline of those who have come counts, each from its arrival. Who has a new parent says once more that it came, and that
-/// barrier may be over.
+/// The earliest deadline of the ranks that have come counts, each from its arrival here. A rank with a new parent reports its arrivals
+/// again, and such a barrier may be over.
 void monitor::came(rank who, std::uint64_t number, duration within) {
     if (number <= released_) return;
     meeting& at = meetings_[number];
@@ -99,7 +99,7 @@ void monitor::release(std::uint64_t number) {
 }
 
 void monitor::departed(rank who) noexcept {
-    hear();  // what was said before the goodbye
+    hear();  // reports that came before the goodbye
     if (who == 0 && !calls_.empty()) left_early(who, calls_.begin()->first);
 }
 
@@ -112,7 +112,7 @@ void monitor::give_up(const call& which) noexcept {
          fmt::format("rank {} ended monitored_barrier #{} early: it was cancelled or its future was dropped", me_, which.number));
 }
 
-/// One clock for all of them, set to what comes first. Ranks that are not rank 0 wait a little longer, to hear from rank 0 who is missing.
+/// One timer serves all barriers: it is set to the earliest limit. Ranks other than 0 wait root_grace longer.
 void monitor::set_clock() {
     time_point first = no_deadline;
     for (const auto& [number, at] : meetings_) first = std::min(first, at.until);
@@ -128,13 +128,13 @@ bool monitor::all_answered(const meeting& at) const {
     return true;
 }
 
-/// A rank that does not answer passes nothing on either, so of those behind it nothing is known.
+/// A rank that does not answer passes no answers on either, so nothing is known of the ranks behind it.
 void monitor::name_missing(std::uint64_t number, const meeting& at) noexcept {
     std::vector<rank> missing, unknown;
     std::set<rank> silent;
     for (rank each = 0; each < size_; ++each) {
         if (at.came[static_cast<std::size_t>(each)]) continue;
-        rank first = 0;  // on the way from rank 0, that does not answer; children of those that have left are rank 0's own
+        rank first = 0;  // the silent rank nearest to rank 0 on the way; a child of a rank that has left is rank 0's own child
         for (rank on = at.here[static_cast<std::size_t>(each)] ? 0 : each; on > 0 && !tree_.gone(on); on = control::parent_of(on))
             if (!at.here[static_cast<std::size_t>(on)]) first = on;
         (first == 0 || first == each ? missing : unknown).push_back(each);
@@ -160,7 +160,7 @@ void monitor::look_at_clock() noexcept {
         at.until = later(loop_.now(), roll_time);
         const std::uint64_t which = number;
         tree_.call_roll(which);
-        if (!meetings_.contains(which)) return;  // a lane broke, and everything ended
+        if (!meetings_.contains(which)) return;  // a lane broke in the call, and all barriers have ended
         if (all_answered(at)) return name_missing(which, at);
     }
     for (const auto& [number, who] : calls_)

@@ -1,4 +1,5 @@
-// Barriers that know who is missing. Every rank tells rank 0 that it has come; rank 0 releases all, or names those who have not come.
+// Monitored barriers, which name the missing ranks. Every rank reports its arrival to rank 0 over the control tree. Rank 0 releases all
+// ranks, or, at the deadline, calls the roll and names the ranks that have not come and those that do not even answer.
 #pragma once
 
 #include "group/control.hpp"
@@ -13,23 +14,25 @@
 
 namespace tutti::detail {
 
-/// "rank 3", "ranks 3, 5".
+/// Returns "rank 3", or "ranks 3, 5".
 std::string name_ranks(const std::vector<rank>& some);
 
-/// Told on the loop.
+/// Called on the loop. The group implements it.
 class monitor_observer {
 public:
-    /// The communicator cannot go on.
+    /// The communicator fails on all ranks.
     virtual void monitor_failed(report why) noexcept = 0;
 
 protected:
     ~monitor_observer() = default;
 };
 
-/// On the loop only. Barriers are numbered by the caller, on every rank from 1.
+/// Owns the calls of monitored_barrier on this rank, and at rank 0 the arrivals of all ranks. group::enter calls it, and control reports to
+/// it by way of the group. On the loop only. The group numbers the barriers, on every rank from 1. It never calls control while a control
+/// lane is at work: reports of the tree are queued and looked at in a later turn.
 class monitor final {
 public:
-    /// One call under way. Its future may end, and then it is empty.
+    /// One call under way. `ends` is empty once its future has ended.
     struct call {
         std::optional<future_source<>> ends;
         monitor* at = nullptr;
@@ -47,21 +50,21 @@ public:
           observer_(observer) {}
 
     void arrive(std::shared_ptr<call> which);
-    /// Its caller no longer waits: the other ranks would do so in vain.
+    /// The caller has cancelled or dropped its future. The other ranks would wait in vain, so the communicator fails.
     void give_up(const call& which) noexcept;
     bool pending() const noexcept { return !calls_.empty(); }
-    /// The first one that is pending, as messages name it.
+    /// Returns the name of the first pending barrier.
     std::optional<std::string> unfinished() const;
-    /// Ends one call with `why`, as it tells it.
+    /// Ends one call with `why`, completed by the call's own number, time and label.
     void end(call& which, report why) noexcept;
-    /// Ends all calls, and all work.
+    /// Ends all calls and all work.
     void end_all(const report& why) noexcept;
 
-    // From the tree, also while a control lane is at work: they are looked at afterwards.
+    // Reports of the tree, which may come with the control guard held.
     void heard_entered(rank who, std::uint64_t number, duration within) { note({told::entered, who, number, within}); }
     void heard_answer(rank who, std::uint64_t number) { note({told::here, who, number, {}}); }
     void heard_release(std::uint64_t number) { note({told::released, 0, number, {}}); }
-    /// Not while a control lane is at work.
+    /// A rank has left. Not called with the control guard held.
     void departed(rank who) noexcept;
 
 private:
@@ -72,13 +75,13 @@ private:
         std::uint64_t number;
         duration within;
     };
-    /// At rank 0: who has come to one barrier.
+    /// At rank 0: the arrivals at one barrier.
     struct meeting {
         std::vector<bool> came;
         duration within{};
         time_point until = no_deadline;
-        std::vector<bool> here;  // since the roll was called, when time was over: who answered
-        bool called = false;
+        std::vector<bool> here;  // ranks that have answered the roll
+        bool called = false;     // the deadline has passed and the roll was called
     };
 
     void note(news next);
@@ -100,7 +103,7 @@ private:
     monitor_observer& observer_;
     std::map<std::uint64_t, std::shared_ptr<call>> calls_;  // by number
     std::map<std::uint64_t, meeting> meetings_;
-    std::uint64_t released_ = 0;  // at rank 0: the last one
+    std::uint64_t released_ = 0;  // at rank 0: the last barrier that is over
     std::vector<news> news_;
     callback<&monitor::hear> on_news_{*this};
     alarm<&monitor::look_at_clock> clock_{*this};

@@ -1,4 +1,4 @@
-// Says that something takes long, while it lasts.
+// Reports that something takes long, while it lasts: a join, or a close.
 #pragma once
 
 #include <tutti/detail/timer.hpp>
@@ -10,8 +10,8 @@
 
 namespace tutti {
 
-/// On the loop. Calls `tell` when it has lived for `first`, again after twice as long, and so on, with the seconds that have passed. Never when
-/// `first` is 0.
+/// Calls `tell` with the seconds that have passed: when the reminder has lived for `first`, after twice as long, and so on. A `first` of 0
+/// means never. Used on the loop.
 class reminder {
 public:
     reminder(event_loop& loop, duration first, std::function<void(double seconds)> tell)

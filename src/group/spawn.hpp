@@ -1,4 +1,4 @@
-// Runs a task on a context's loop for somebody on another loop, who gets a future.
+// Runs a task on a context's loop for a caller on another loop or thread, which gets a future.
 #pragma once
 
 #include "group/context_state.hpp"
@@ -19,7 +19,7 @@ task<> fulfil(task<T> work, future_source<T> source) {
     source.end_with(std::move(told));
 }
 
-/// `work` runs in `context`'s background, to its end, whatever becomes of the future. When the context has been stopped, that ends with
+/// Runs `work` in the context's background to its end, even if the future is dropped. Once the context has stopped, the future ends with
 /// error::cancelled.
 template <class T>
 future<T> spawn(context_state& context, task<T> work) {
@@ -27,7 +27,7 @@ future<T> spawn(context_state& context, task<T> work) {
     auto ends = make_future<T>();
     auto started = std::make_shared<task<>>(fulfil(std::move(work), std::move(ends.second)));
     const bool sent = context.send([&context, started] { context.work().start(std::move(*started)); });
-    (void)sent;  // the source is gone with the task then, and ends the future
+    (void)sent;  // if not, the source dies with the task and ends the future
     return std::move(ends.first);
 }
 
@@ -37,7 +37,7 @@ task<> fulfil_or_end(task<T> work, future_source<T> source, std::shared_ptr<canc
     co_await std::move(working);
 }
 
-/// The same, but the work is cancelled with the future, or when that is dropped.
+/// Runs `work` likewise, but cancels it when the future is cancelled or dropped. join uses it.
 template <class T>
 future<T> spawn_cancellable(context_state& context, task<T> work) {
     if (!context.made().here()) return failed_future<T>(context.made().foreign("context"));

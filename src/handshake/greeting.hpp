@@ -1,4 +1,5 @@
-// The first exchange on a link, as coroutines of both sides.
+// The first exchange on a link, as coroutines of both sides: open_link for the rank that dials (group::dial, call_parent and adopt),
+// hear_hello and send_reply for the rank that accepts (link_acceptor).
 #pragma once
 
 #include "handshake/hello.hpp"
@@ -10,15 +11,16 @@
 
 namespace tutti {
 
-/// Opens a link and introduces itself. Null: the other side has opened the same link, and it will arrive or has arrived. Who is busy listens
-/// all the same, and may be given more time to answer.
+/// Connects until `connected`, sends `who` and waits for a welcome until `answered`. Returns null when the peer answers `crossed`: the link
+/// that the peer has opened arrives, or has arrived. A failure names both ranks and the address. There are two limits because the kernel
+/// accepts a connection for a busy peer at once, while the peer needs a turn of its loop to answer.
 task<result<std::unique_ptr<link>>> open_link(transport& network, std::string address, hello who, time_point connected,
                                               time_point answered);
 inline task<result<std::unique_ptr<link>>> open_link(transport& network, std::string address, hello who, time_point deadline) {
     return open_link(network, std::move(address), std::move(who), deadline, deadline);
 }
 
-/// What the one who opened `over` says of itself; error::protocol_error when it is none of us.
+/// Returns the hello of the rank that opened `over`; error::protocol_error for bytes that are no hello of this version.
 task<result<hello>> hear_hello(link& over);
 task<result<>> send_reply(link& over, reply what);
 

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::uint32_t hello_magic = 0x48545554;  // "TUTH"
 constexpr std::uint32_t reply_magic = 0x52545554;  // "TUTR"
-constexpr std::uint16_t wire_version = 3;
+constexpr std::uint16_t wire_version = 3;  // of hello and reply; frames have a version of their own
 
 }  // namespace
 

@@ -1,4 +1,5 @@
-// The first bytes on every link: who opens it, for what; and the answer. Both have a fixed length, so nothing remote sizes a buffer.
+// The first bytes on every link: the hello of the rank that opens it, and the reply. Both have a fixed length, so no number of a stranger
+// sizes a buffer. docs/wire.md has the layout.
 #pragma once
 
 #include <tutti/types.hpp>
@@ -13,6 +14,7 @@
 
 namespace tutti {
 
+/// Says which rank opens a link, to which rank, and for which lane of which communicator.
 struct hello {
     std::uint64_t job = 0;    // digest of the job's name
     std::uint64_t group = 0;  // digest of the communicator's name and ancestry
@@ -27,19 +29,20 @@ struct hello {
 
 enum class answer : std::uint8_t {
     welcome = 1,
-    crossed,  // the other side has opened the same link: use that one
-    refused,  // and why
+    crossed,  // both ranks opened this lane at once: the link of the lower rank counts, so close this one
+    refused,  // for the reason in reply::why
 };
 
 struct reply {
     answer what = answer::welcome;
-    std::string why;  // at most 200 bytes travel
+    std::string why;  // cut to 200 bytes on the wire
 };
 
-inline constexpr std::size_t hello_bytes = 64;
-inline constexpr std::size_t reply_bytes = 256;
+inline constexpr std::size_t hello_bytes = 64;   // 40 in use, the rest zero
+inline constexpr std::size_t reply_bytes = 256;  // 7, and the text of a refusal
 
 std::array<std::byte, hello_bytes> encode(const hello& what) noexcept;
+/// Returns nothing for bytes of another version or program. The ranks and the size are not checked here, but in group::admit.
 std::optional<hello> decode_hello(const std::array<std::byte, hello_bytes>& bytes) noexcept;
 std::array<std::byte, reply_bytes> encode(const reply& what) noexcept;
 std::optional<reply> decode_reply(const std::array<std::byte, reply_bytes>& bytes);

@@ -13,6 +13,7 @@
 namespace tutti {
 namespace {
 
+// Groups that are remembered after their end, so that a late hello is refused at once. One for a forgotten group waits for `patience`.
 constexpr std::size_t ended_limit = 256;
 
 }  // namespace
@@ -33,7 +34,8 @@ void link_acceptor::remove(link_destination& group) noexcept {
     if (ended_.size() > ended_limit) ended_.pop_front();
 }
 
-/// A group whose lanes for data are opened has formed: it would be here. One that was here does not come again: no two have the same name.
+/// Returns whether a hello waits in vain for its group. A peer opens lanes for data only when the group has formed, so the group has been
+/// here. A group that has ended does not come again, because no two have the same id.
 bool link_acceptor::is_over(const hello& who) const noexcept {
     return who.lane != lane_kind::control || std::find(ended_.begin(), ended_.end(), who.group) != ended_.end();
 }
@@ -49,24 +51,24 @@ task<> link_acceptor::serve() {
         if (!next) {
             if (next.failure().code() == error::closed) co_return;
             if (out_of_descriptors(next.failure().code())) exhausted(next.failure().code());
-            co_await sleep_for(std::chrono::milliseconds(10));  // out of descriptors, say: others may end meanwhile
+            co_await sleep_for(std::chrono::milliseconds(10));  // out of descriptors, for example: links may end meanwhile
             continue;
         }
         ++half_open_;
         work_.start(greet(std::move(*next)));
-        while (half_open_ >= half_open_limit) co_await room_.wait();  // who comes meanwhile waits in the system's queue
-        co_await yield();                                             // however many come at once, others have their turns
+        while (half_open_ >= half_open_limit) co_await room_.wait();  // further peers wait in the system's queue
+        co_await yield();                                             // other work of the loop goes on while many peers come at once
     }
 }
 
-/// For which group the link would have been is not known.
+/// Informs all groups: without a descriptor there is no hello, so the group of the link is unknown. The call may remove groups.
 void link_acceptor::exhausted(std::error_code why) noexcept {
     const auto all = groups_;
     for (link_destination* each : all)
         if (std::find(groups_.begin(), groups_.end(), each) != groups_.end()) each->exhausted(why);
 }
 
-/// A stranger, or one who says nothing, costs a link and nothing else.
+/// A stranger or a silent peer costs one link and a count, not the acceptor.
 task<> link_acceptor::greet(std::unique_ptr<link> over) {
     try {
         co_await listen_and_answer(over);
@@ -84,7 +86,7 @@ task<> link_acceptor::listen_and_answer(std::unique_ptr<link>& over) {
     reply what{answer::refused, fmt::format("this is another job than yours")};
     link_destination* group = nullptr;
     if (jobs_.contains(who.job)) {
-        // The other side may be quicker to form a communicator.
+        // The peer may have formed the communicator before this rank.
         const time_point limit = later(loop_.now(), patience_);
         while (!(group = find(who.group)) && !is_over(who) && loop_.now() < limit) {
             try {

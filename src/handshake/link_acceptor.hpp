@@ -1,4 +1,4 @@
-// Takes the links that others open to this process, finds out what they are for, and hands them to their group or turns them away.
+// Accepts the links that peers open to this process, reads their hellos, and hands each link to its group or turns it away.
 #pragma once
 
 #include "handshake/hello.hpp"
@@ -15,29 +15,32 @@
 
 namespace tutti {
 
-/// Where links of one communicator go. On the loop.
+/// Receives the links of one communicator: a group. Called by the link acceptor, on the loop.
 class link_destination {
 public:
     virtual std::uint64_t id() const noexcept = 0;
+    /// Decides about a hello that names this communicator.
     virtual reply admit(const hello& who) = 0;
-    /// After a welcome.
+    /// Takes the link, after admit() has welcomed its hello and the welcome has been sent.
     virtual void enter(const hello& who, std::unique_ptr<link> over) = 0;
-    /// There is no descriptor for what somebody opens.
+    /// This process has no descriptor left for a link that a peer opens; the peer may belong to any communicator.
     virtual void exhausted(std::error_code why) noexcept = 0;
 
 protected:
     ~link_destination() = default;
 };
 
-/// On the loop only.
+/// The one acceptor of a context. context_state makes it together with the transport, and groups add and remove themselves. Used on the
+/// context's loop only. It owns each accepted link until its group takes it, and it never opens a link itself. A hello can come before its
+/// group: a peer may form a communicator first. The acceptor then waits up to `patience` for the group.
 class link_acceptor final {
 public:
-    static constexpr std::size_t half_open_limit = 256;  // links that have not been handed over yet
+    static constexpr std::size_t half_open_limit = 256;  // links in their handshake: bounds the descriptors that strangers can take
 
-    /// `handshake` limits the time to say hello; `patience` the time a hello waits for its group to be formed here.
+    /// `handshake` limits the time to send a hello and a reply; `patience` the time that a hello waits for its group to be formed here.
     link_acceptor(event_loop& loop, transport& network, duration handshake, duration patience);
 
-    /// Strangers to all expected jobs are turned away at once.
+    /// Lets hellos of this job in. Hellos of other jobs are refused at once.
     void expect(std::uint64_t job) { jobs_.insert(job); }
     void add(link_destination& group);
     void remove(link_destination& group) noexcept;
@@ -58,9 +61,9 @@ private:
     const duration patience_;
     std::set<std::uint64_t> jobs_;
     std::vector<link_destination*> groups_;
-    std::deque<std::uint64_t> ended_;  // the last of them
-    condition changed_;
-    condition room_;
+    std::deque<std::uint64_t> ended_;  // ids of the groups that ended last
+    condition changed_;  // a group was added
+    condition room_;     // half_open_ fell
     std::size_t half_open_ = 0;
     std::size_t turned_away_ = 0;
     background work_;

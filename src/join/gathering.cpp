@@ -22,16 +22,17 @@ namespace {
 using namespace std::chrono_literals;
 using detail::membership;
 
-// Between two looks at what an earlier join has left.
+// Between two reads of a key that still holds the value of an earlier join: get() returns that at once.
 constexpr duration first_pause = 5ms, longest_pause = 50ms;
-// For news, before a rank looks whether rank 0 has called again.
+// For the list, before a rank looks whether rank 0 was started again and has called anew.
 constexpr duration shortest_wait = 250ms, longest_wait = 2s;
-// For others to say who is missing, behind the deadline.
+// Beyond the deadline, for the word of rank 0 about the missing ranks.
 constexpr duration last_words = 1s;
-constexpr duration look = 250ms;        // for what is in the store already
-constexpr rank most_looked_for = 1024;  // at a time
+// A rank that hears nothing from rank 0 looks in the store for the answers of at most `most_looked_for` ranks, for as long as `look`.
+constexpr duration look = 250ms;
+constexpr rank most_looked_for = 1024;
 
-/// A number, and what stands behind it and a space.
+/// Returns the number at the beginning of a text, and in `rest` the text behind it and a space. 0: there is none.
 template <class Rest>
 std::uint64_t number_before(std::string_view text, Rest& rest) {
     std::uint64_t number = 0;
@@ -43,7 +44,7 @@ std::uint64_t number_before(std::string_view text, Rest& rest) {
 
 }  // namespace
 
-/// What rank 0 has been told.
+/// The answers that rank 0 has read, with the ranks that are late and the failure of the store.
 struct gathering::answers {
     explicit answers(int size) : from(static_cast<std::size_t>(size)) {}
     contact& of(rank which) { return from[static_cast<std::size_t>(which)]; }
@@ -85,7 +86,7 @@ task<> gathering::run(membership& all) {
 
 // ---- rank 0
 
-/// None: it did not answer in time.
+/// Reads a rank's answer to this call, with an address if `located`. Returns nothing if the rank did not answer in time.
 task<result<std::optional<contact>>> gathering::contact_with(rank other, std::uint64_t call, bool located, time_point limit) {
     event_loop& loop = co_await this_loop;
     for (duration pause = first_pause;; pause = std::min(2 * pause, longest_pause)) {
@@ -106,7 +107,7 @@ task<> gathering::collect(answers& told, bool located) {
         contact& theirs = told.of(each);
         if (theirs.call == call && (theirs.located() || !located)) continue;
         next_ = each;
-        // When one is late the others are only looked for, not waited for.
+        // Once a rank is late, rank 0 only looks whether the answers of the remaining ranks are there.
         const time_point limit = told.late.empty() ? deadline : later(deadline, 100ms);
         auto found = co_await contact_with(each, call, located, limit);
         if (!found) told.broken = found.failure();
@@ -115,7 +116,8 @@ task<> gathering::collect(answers& told, bool located) {
     }
 }
 
-/// Ranks that have come by loopback listen where rank 0 does, which others may have to reach, too.
+/// Rank 0 listens. A rank that reached the store by loopback knows no address for other hosts: it shares the host of rank 0, and is told to
+/// listen on the same address.
 task<> gathering::locate(answers& told) {
     const bool complete = std::all_of(told.from.begin() + 1, told.from.end(), [](const contact& each) { return each.located(); });
     const std::string reached = meeting.local_address();
@@ -132,7 +134,7 @@ task<> gathering::locate(answers& told) {
     if (told.all_came()) co_await collect(told, true);
 }
 
-/// Who is late is named on every rank.
+/// Rank 0: calls, reads the answers, and publishes the list or the names of the late ranks, so that every rank names them.
 task<> gathering::call(membership& all) {
     answers told(who.size);
     contact& mine = told.of(0);
@@ -181,7 +183,7 @@ task<bool> gathering::has_come(rank which, std::uint64_t call, time_point limit)
     co_return text.has_value() && contact_in(*text).call == call;
 }
 
-/// For a rank that does not hear from rank 0: what it can see itself.
+/// Returns the failure of a rank that rank 0 leaves without a word: it names the answers that are not in the store.
 task<failure> gathering::not_called(const membership& all, std::uint64_t call) {
     if (call == 0) co_return late_ranks(all, {0}, "rank 0 did not come in time");
     event_loop& loop = co_await this_loop;
@@ -197,7 +199,7 @@ task<failure> gathering::not_called(const membership& all, std::uint64_t call) {
     co_return late_ranks(all, std::move(late), std::move(cause));
 }
 
-/// Answers the call of rank 0, unless it has been answered already.
+/// Answers the call of rank 0, unless this rank has answered it already. A rank 0 that was started again calls with another number.
 task<> gathering::obey(const membership& all, contact& mine, time_point limit) {
     auto called = co_await meeting.get(key("call"), limit);
     if (!called && called.failure().code() == error::timed_out) throw late_ranks(all, {0}, "rank 0 did not come in time");
@@ -211,15 +213,16 @@ task<> gathering::obey(const membership& all, contact& mine, time_point limit) {
     said.value();
 }
 
-/// Whether a list is for this rank, and of this join. `earlier`: the call of the last one that this context has answered before.
+/// Returns whether a list belongs to this join: it repeats this rank's ticket. `earlier` is the call that this context answered in its last
+/// join.
 bool gathering::is_for(const addressees& to, const contact& mine, std::string_view rest, std::uint64_t earlier) const {
     const auto me = static_cast<std::size_t>(who.me);
     if (to.call != mine.call || me >= to.tickets.size()) return false;
-    const bool unread = to.tickets[me] == 0 && rest.starts_with('?') && to.call != earlier;  // rank 0 could not read the answers
+    const bool unread = to.tickets[me] == 0 && rest.starts_with('?') && to.call != earlier;  // rank 0 read no ticket
     return to.tickets[me] == mine.ticket || unread;
 }
 
-/// Listens where rank 0 says, and tells it which port that is.
+/// Listens on the address that rank 0 says, and answers again with the port.
 task<> gathering::settle(contact& mine, std::string address, time_point limit) {
     listen(mine, address);
     std::string text = mine.to_string();
@@ -227,7 +230,7 @@ task<> gathering::settle(contact& mine, std::string address, time_point limit) {
     said.value();
 }
 
-/// What rank 0 says to this rank in this join, of several things that it may have said.
+/// Waits for the list of this join, and answers calls and settles on an address meanwhile. Returns the list without its first line.
 task<std::string> gathering::hear(const membership& all, contact& mine, time_point limit) {
     event_loop& loop = co_await this_loop;
     duration pause = first_pause, wait = shortest_wait;
@@ -244,7 +247,7 @@ task<std::string> gathering::hear(const membership& all, contact& mine, time_poi
             if (is_for(to, mine, rest, earlier)) co_return std::string(rest);
         } else if (std::string address; number_before(rest, address) == mine.call) {
             placed = true;
-            if (!address.empty()) co_await settle(mine, address, limit);  // else the list tells why not
+            if (!address.empty()) co_await settle(mine, address, limit);  // without an address the list says why
             continue;
         }
         if (loop.now() >= limit) {
@@ -252,7 +255,7 @@ task<std::string> gathering::hear(const membership& all, contact& mine, time_poi
             const failure why = co_await std::move(looking);
             throw why;
         }
-        if (text) co_await sleep_until(std::min(later(loop.now(), pause), limit));  // it is of an earlier join
+        if (text) co_await sleep_until(std::min(later(loop.now(), pause), limit));  // of an earlier join
         pause = std::min(2 * pause, longest_pause);
         wait = std::min(2 * wait, longest_wait);
     }

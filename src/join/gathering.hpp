@@ -1,6 +1,12 @@
-// How the ranks of a job find each other in a store: rank 0 calls, every other rank answers with where it is, and rank 0 publishes the
-// list of members. Every call, and every answer, has a number that none had before, so what an earlier join has left in the store is
-// known as such.
+// How the ranks of a job find each other in a store. JOB is the name of the job:
+//
+//   key             set by        holds
+//   JOB/call        rank 0        the call: a fresh number, and the number of ranks
+//   JOB/address/R   rank R        the answer (join/contact.hpp), which repeats the call's number
+//   JOB/home        rank 0        only if an answer has no address: the address on which to listen; R then answers again
+//   JOB/members     rank 0        the list of members with the settings, or which ranks are late, or what went wrong
+//
+// A store may still hold the keys of an earlier join. Calls and answers have fresh numbers, so a rank knows what is old and waits on.
 #pragma once
 
 #include "join/contact.hpp"
@@ -13,6 +19,8 @@
 
 namespace tutti {
 
+/// One gathering of one rank. join_over makes it and runs it once, on the context's loop; listen() opens the context's transport on the
+/// way. It opens no link: group::form does that with the addresses found here.
 class gathering {
 public:
     gathering(detail::context_state& at, const world& one, store& over, std::string name, time_point limit)
@@ -22,12 +30,12 @@ public:
           job(std::move(name)),
           deadline(limit) {}
 
-    /// Until `all` is known, the same on all ranks, and this rank listens. Throws error::rendezvous_timeout, naming the ranks that are
-    /// missing, on rank 0 at the deadline, elsewhere up to a second later.
+    /// Returns when this rank listens and `all` is known, the same on all ranks. Throws error::rendezvous_timeout naming the missing ranks:
+    /// on rank 0 at the deadline, on other ranks up to a second later.
     task<> run(detail::membership& all);
-    /// Whether rank 0 has told this rank how it ended; then it has told the others, too.
+    /// Returns whether the end of the gathering is in the store, where all ranks read it.
     bool heard() const noexcept { return heard_; }
-    /// What this rank waits for right now, in words.
+    /// Returns, in words, what this rank waits for.
     std::string awaited() const;
 
 private:
@@ -56,7 +64,7 @@ private:
     const std::string job;
     const time_point deadline;
     bool heard_ = false;
-    rank next_ = 0;  // whose answer rank 0 waits for
+    rank next_ = 0;  // at rank 0: the rank whose answer it waits for
 };
 
 }  // namespace tutti

@@ -20,11 +20,11 @@ bool share_memory(const membership& all) {
                        [](const auto& address) { return address.find("shm3:") != std::string::npos; });
 }
 
-/// As tuning has it: what joins the ranks of a host.
+/// Returns the name that a tuning has for the transport within a host.
 std::string_view transport_name(const membership& all) { return share_memory(all) ? "shm" : "tcp"; }
 
-/// What rank 0 takes when nobody says otherwise: by what joins the ranks of a host, which share its cores. Of a transport that was given
-/// nothing is known. `cores`: of rank 0's host, each of which some of its ranks may use.
+/// Returns the costs where the user gives none: those of the transport within a host, whose ranks share `cores`. Nothing is known of a
+/// transport that the user made.
 cost_model usual_costs(const membership& all, const detail::context_state& context, const core_set& cores) {
     if (context.options().costs) return *context.options().costs;
     if (!context.own_network()) return {};
@@ -33,21 +33,21 @@ cost_model usual_costs(const membership& all, const detail::context_state& conte
     return costs;
 }
 
-/// Whether any ranks are joined by sockets of their host.
+/// Returns whether ranks of one host are connected by TCP.
 bool loops_back(const membership& all, const detail::context_state& context) {
     return static_cast<std::size_t>(all.hosts.count()) < all.addresses.size() && context.own_network() && !share_memory(all);
 }
 
-/// What rank 0 takes when nobody says otherwise. The system's copy of what two ranks send each other over sockets of their host is made in
-/// memory that the other one has just read; the longer they send before they receive, the less of that is still in the other's cache. More
-/// ranks than two need their caches for more blocks.
+/// Returns the slice where the user gives none. When two ranks of a host use sockets, the system copies into memory that the receiver has
+/// just read; the longer a rank sends before it receives, the less of that memory is still in the receiver's cache. So two ranks take long
+/// slices. More ranks need their caches for more blocks.
 std::size_t usual_slice_bytes(const membership& all, const detail::context_state& context) {
     const bool sockets_of_two = all.addresses.size() == 2 && loops_back(all, context);
     return sockets_of_two && all.settings.lanes == 1 ? 2 * default_slice_bytes : default_slice_bytes;
 }
 
-/// In memory that all ranks share what is reduced is copied to where its peer can read it, unless it lies there. Half as long slices of all
-/// ranks stay in the caches, from there until the sum is copied back.
+/// Returns the slice of reductions. In shared memory, an operand is copied to where its peer can read it, unless it lies there. With half
+/// as long slices, those of all ranks stay in the caches until the sum is copied back.
 std::size_t usual_reduced_slice_bytes(const membership& all, const detail::context_state& context) {
     return all.hosts.count() == 1 && context.own_network() && share_memory(all) ? default_slice_bytes / 2 : 0;
 }
@@ -94,7 +94,7 @@ bool read_list(std::string_view text, membership& into) {
     return !into.addresses.back().empty() && text.empty();
 }
 
-/// The ranks behind the first colon, with commas between.
+/// Returns the ranks in a failure's text: behind the first colon, with commas between.
 std::vector<rank> ranks_in(std::string_view said) {
     std::vector<rank> all;
     for (std::size_t at = said.find(": "); at != said.npos; at = said.find(", ", at + 1)) {

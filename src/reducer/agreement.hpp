@@ -1,4 +1,4 @@
-// Whether all ranks hold the same list of lines, and, where they do not, which line differs first and what it says here and there.
+// Finds whether all ranks hold the same list of lines, and if not, which line differs first and how it reads on two ranks.
 #pragma once
 
 #include <tutti/communicator.hpp>
@@ -10,21 +10,24 @@
 
 namespace tutti {
 
+/// Owns the lines of one rank and the numbers that the comparison reduces. A reducer makes it; each rank makes the same calls in the same
+/// order.
 class agreement {
 public:
     agreement(communicator& over, std::vector<std::string> lines);
     agreement(const agreement&) = delete;
     agreement& operator=(const agreement&) = delete;
 
-    /// Compares the lists as wholes: one small all-reduce.
+    /// Compares the digests of the whole lists by one small all-reduce.
     future<> compare();
-    /// When `compare` has ended: the same answer on all ranks.
+    /// After compare(): returns whether the lists are equal; the same answer on all ranks.
     bool reached() const noexcept { return words_[0] == ~words_[1] && words_[2] == ~words_[3]; }
-    /// When it was not reached, and called by all ranks: one sentence, the same on all of them.
+    /// After a comparison that found a difference, called by all ranks: returns one sentence about the first difference, the same on all
+    /// ranks.
     task<std::string> difference();
 
 private:
-    static constexpr std::size_t text_bytes = 248;  // of a line; more is cut off
+    static constexpr std::size_t text_bytes = 248;  // of a line, with its length; more is cut off
     static constexpr std::size_t entry_bytes = 8 + text_bytes;
 
     std::uint64_t digest(std::size_t line) const noexcept;

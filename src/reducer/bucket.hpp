@@ -1,4 +1,5 @@
-// Which parameters travel together, and where each lies: a pure function of the list of parameters, so all ranks find the same.
+// Which parameters travel together in a bucket, and where each lies: a pure function of the list of parameters, so all ranks find the same
+// plan.
 #pragma once
 
 #include <tutti/reducer.hpp>
@@ -27,10 +28,11 @@ struct bucket_plan {
 /// error::unsupported where a type has no `op`.
 bucket_plan plan_buckets(std::span<const parameter> parameters, std::span<const std::size_t> caps, reduce_op op);
 
-/// What the options say of buckets' sizes. Throws error::invalid_argument for options that cannot be right.
+/// Returns the caps of the options, in bytes. Throws error::invalid_argument for wrong options.
 std::vector<std::size_t> caps_of(const reducer_options& how);
 
-/// What the ranks must have alike, the buckets in the order in which they leave. The name is last: it may be cut off.
+/// Returns the lines that all ranks must have alike, the buckets in the order in which they leave. A name is last, because it may be cut
+/// off.
 std::vector<std::string> lines_of(std::span<const parameter> parameters, std::span<const bucket> buckets, reduce_op op);
 
 /// The memory of one bucket: zeros, on a cache line's boundary.

@@ -12,7 +12,7 @@
 namespace tutti {
 namespace {
 
-/// Lives until the operation has ended.
+/// Keeps the memory of an operation until its end, then deletes itself.
 class last_waiter final : public detail::runnable {
 public:
     static void wait(detail::state_reference what, std::shared_ptr<const void> memory) {
@@ -105,7 +105,7 @@ void bucket_pipeline::full(std::size_t bucket) {
 void bucket_pipeline::launch() {
     while (agreed_ && !why_ && !closed_ && next_ < buckets_.size() && buckets_[next_].full && live_ < most_) {
         bucket_state& one = buckets_[next_];
-        if (one.under_way.pending() || one.completing.pending()) return;  // of the step before
+        if (one.under_way.pending() || one.completing.pending()) return;  // since the step before; its end launches again
         one.full = one.landed = false;
         const std::size_t bucket = next_++;
         ++live_;
@@ -126,7 +126,7 @@ void bucket_pipeline::launch() {
 void bucket_pipeline::note_end(watcher& which) noexcept {
     if (!which.note_end()) return;
     bucket_state* const of = which.of();
-    if (of && &which == &of->completing) return note_complete(*of);  // a failure is told by the bucket itself
+    if (of && &which == &of->completing) return note_complete(*of);  // the bucket itself reports a failure
     if (const failure* why = which.why(); why && (!why_ || (vague_ && of))) {
         why_ = *why;
         vague_ = &which == &ending_;
@@ -147,7 +147,7 @@ void bucket_pipeline::note_complete(bucket_state& which) noexcept {
 }
 
 void bucket_pipeline::note_landed(bucket_state& which) noexcept {
-    note_complete(which);  // the news may come in another order
+    note_complete(which);  // the end of completion() may come later
     which.moving = false;
     which.landed = true;
     --live_;
@@ -159,7 +159,8 @@ void bucket_pipeline::note_landed(bucket_state& which) noexcept {
     if (!why_) with_.landed(busy, std::max(duration(), now - completed_));
 }
 
-/// On the thread that ends the operation, which may have begun anew meanwhile: so its own end says nothing about who is still here.
+/// Runs on the thread that ends the operation. launch() may start the next step's operation of this bucket here, so a later done() says
+/// nothing about whether this call has returned.
 void bucket_pipeline::ended(watcher& which) noexcept {
     bool opens = false;
     {

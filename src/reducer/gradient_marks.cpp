@@ -43,7 +43,7 @@ gradient_marks::consequence gradient_marks::set(std::size_t which, mark how) {
     bool too_early = false;
     {
         const std::lock_guard lock(guard_);
-        if (failed_ || complaint_) return consequence::refused;  // finish() tells
+        if (failed_ || complaint_) return consequence::refused;  // finish() reports it
         too_early = ending_;
     }
     std::string wrong;
@@ -136,7 +136,7 @@ void gradient_marks::check_missing() {
 }
 
 void gradient_marks::give_up() noexcept {
-    if (marked_ == 0 || pass_ + 1 != passes_) return;  // nobody waits for us before the last pass
+    if (marked_ == 0 || pass_ + 1 != passes_) return;  // before the last pass no rank waits
     {
         const std::lock_guard lock(guard_);
         if (complaint_) return;  // all ranks know it
@@ -145,7 +145,7 @@ void gradient_marks::give_up() noexcept {
                              std::uncaught_exceptions() > 0 ? ", by an exception on its way" : ""));
 }
 
-/// The others are told why they wait in vain.
+/// Records the complaint for finish(), and fails the communicator so that the other ranks learn why they wait in vain.
 void gradient_marks::complain(std::string what, error code) {
     {
         const std::lock_guard lock(guard_);

@@ -1,5 +1,5 @@
-// The steps of a reducer: which gradients are there, pass by pass, until finish(), and what was wrong with that. Knows no memory and no
-// bucket's way; hosts and devices share it.
+// The steps of a reducer: which gradients have been marked, pass by pass, until finish(), and the first mistake in that. It knows no memory
+// and no transfers; the reducers of hosts and devices share it.
 #pragma once
 
 #include "reducer/bucket.hpp"
@@ -15,14 +15,15 @@
 
 namespace tutti {
 
+/// Owned by a reducer. set() belongs to the thread of the backward pass, the rest to that of finish(). One may follow the other without a
+/// lock; the guard is for finding that they overlap.
 class gradient_marks final {
 public:
     enum class mark : std::uint8_t { none, ready, unused };
-    /// What becomes of a gradient that has been marked: nothing, because something was wrong; nothing yet, because another pass adds to it;
-    /// or it goes into its bucket.
+    /// The mark of a gradient is refused after a mistake, the gradient waits for a further pass that adds to it, or it goes into its bucket.
     enum class consequence : std::uint8_t { refused, waits, goes };
 
-    /// Over which communicator, and how it is ended on all ranks.
+    /// The communicator of the reducer, and how to fail it on all ranks.
     struct owner {
         std::string communicator;
         rank me = 0;
@@ -35,17 +36,17 @@ public:
 
     // The thread of the backward pass.
     consequence set(std::size_t which, mark how);
-    /// Of a gradient that goes: whether its bucket is full now.
+    /// For a gradient that goes: returns whether it has filled its bucket.
     bool fills(std::size_t which) noexcept { return --waiting_[plan_.locations[which].bucket] == 0; }
-    /// Whether any pass of this step has made the gradient.
+    /// Returns whether a pass of this step has made the gradient.
     bool made(std::size_t which) const noexcept { return made_[which]; }
-    /// Fails the communicator, because the other ranks wait for our buckets. The first complaint stays.
+    /// Fails the communicator, because the other ranks wait for this rank's buckets. The first complaint stays.
     void complain(std::string what, error code = error::invalid_argument);
-    /// The reducer goes. In the middle of a step's last pass the other ranks wait for it, and this fails the communicator.
+    /// The reducer is destroyed. In the middle of a step's last pass the other ranks wait for it, so the communicator fails.
     void give_up() noexcept;
 
     // The thread of finish().
-    /// finish() or agree() is going on; when it is left otherwise than by `succeed`, the reducer has failed.
+    /// Lives while finish() or agree() goes on. If it ends without succeed(), the reducer has failed.
     class ending {
     public:
         explicit ending(gradient_marks& of);
@@ -56,10 +57,10 @@ public:
         gradient_marks& of_;
         bool well_ = false;
     };
-    /// Whether all is marked, and this pass was the step's last; if not the last, the next begins.
+    /// Ends a pass in which all must be marked. Returns whether it was the step's last; if not, the next pass begins.
     bool complete();
     void check() const;
-    /// The ranks' plans differ; throws.
+    /// Throws error::mismatch with the difference of the ranks' plans.
     task<> disagree(task<std::string> difference);
     void next();
     void accumulate(int passes);
@@ -77,10 +78,10 @@ private:
     const std::span<const parameter> parameters_;
     const bucket_plan& plan_;
 
-    // By the thread of the backward pass, then by that of finish().
+    // Used by the thread of the backward pass, then by that of finish().
     std::vector<mark> marks_;           // in this pass, by parameter
     std::vector<bool> made_;            // in this step, by parameter
-    std::vector<std::size_t> waiting_;  // parameters not marked in the last pass, by bucket
+    std::vector<std::size_t> waiting_;  // by bucket: parameters that are still to go into it
     std::size_t marked_ = 0;
     int passes_ = 1;
     int pass_ = 0;
@@ -92,7 +93,7 @@ private:
     std::optional<failure> complaint_;  // the first mistake, here or between the ranks
 };
 
-/// One more step.
+/// Adds one step.
 void add(reducer_stats& to, std::uint64_t bytes, duration busy, duration exposed) noexcept;
 
 }  // namespace tutti

@@ -17,7 +17,7 @@ namespace tutti {
 
 namespace {
 
-/// Ends the communicator on all ranks, also when it goes before the reducer.
+/// Returns a function that fails the communicator on all ranks, and is safe when the communicator is destroyed before the reducer.
 std::function<void(std::string)> abort_of(communicator& over) {
     return [engine = detail::inside_of::get(over).engine().shared_from_this(), me = over.rank()](const std::string& why) {
         engine->fail_and_tell(detail::aborted(me, why));
@@ -26,6 +26,9 @@ std::function<void(std::string)> abort_of(communicator& over) {
 
 }  // namespace
 
+/// The inside of a reducer on the host. ready() marks a gradient and packs it into its bucket's memory; the pipeline issues a full bucket
+/// as an all_reduce in place; finish() awaits all buckets and copies the sums back. The thread of the backward pass calls set(), the loop
+/// finish().
 class [[gnu::visibility("hidden")]] reducer::state final : bucket_carrier {
 public:
     state(communicator& over, std::vector<parameter> parameters, const reducer_options& how)
@@ -62,7 +65,7 @@ private:
         std::string label;
     };
 
-    // With the pipeline's guard.
+    // Called with the pipeline's guard held.
     plan_comparison compare() override { return {agreement_->compare(), agreement_}; }
     bool agreed() const noexcept override { return agreement_->reached(); }
     future<> leave(std::size_t bucket) override;

@@ -22,14 +22,14 @@ using address = asio::ip::address;
 
 constexpr auto loopback_host = "127.0.0.1";
 
-/// The number that a name already is.
+/// Returns the address of a name that is a number already.
 std::optional<address> number_in(const std::string& host) {
     boost::system::error_code error;
     const address number = asio::ip::make_address(host, error);
     return error ? std::nullopt : std::optional(number);
 }
 
-/// The first address of a name that is not only this host's to use. Unspecified when there is none.
+/// Returns the first address of a name that other hosts can use too; unspecified if there is none.
 address first_for_others(const std::string& host) {
     if (const auto number = number_in(host)) return *number;
     boost::system::error_code error;
@@ -41,7 +41,7 @@ address first_for_others(const std::string& host) {
     return {};
 }
 
-/// The address from which this host would send to `target`; nothing is sent. Unspecified when there is no route.
+/// Returns the address from which this host would send to `target`; sends nothing. Unspecified if there is no route.
 address source_towards(const address& target) {
     constexpr std::uint16_t any_port = 9;
     asio::io_context context;
@@ -65,7 +65,7 @@ address address_in(const sockaddr* from) {
     return asio::ip::address_v6(bytes, six.sin6_scope_id);
 }
 
-/// Those of the interfaces that are up.
+/// Returns the addresses of the interfaces that are up.
 std::vector<address> own_addresses() {
     ifaddrs* list = nullptr;
     if (::getifaddrs(&list) != 0) return {};
@@ -78,7 +78,7 @@ std::vector<address> own_addresses() {
     return found;
 }
 
-/// The first address that other hosts may reach, of IPv4 if there is one. Unspecified when there is none.
+/// Returns the first address that other hosts may reach, IPv4 if there is one; unspecified if there is none.
 address own_address() {
     address found;
     for (const address& each : own_addresses()) {
@@ -89,7 +89,7 @@ address own_address() {
     return found;
 }
 
-/// The address of the default route (the target is reserved for documentation, so it is nobody's neighbour).
+/// Returns the address of the default route. The target is reserved for documentation, so it is on no local network.
 address outward_address() {
     const address routed = source_towards(asio::ip::make_address("192.0.2.1"));
     return routed.is_unspecified() ? own_address() : routed;

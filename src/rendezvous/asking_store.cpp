@@ -1,4 +1,4 @@
-// The one store: checks what is asked, asks its channel, and says in words what went wrong.
+// The one class of stores: it checks requests, sends them through its channel, and puts failures into words.
 #include "base/descriptors.hpp"
 #include "base/process.hpp"
 #include "rendezvous/channel.hpp"

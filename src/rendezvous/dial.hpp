@@ -1,4 +1,4 @@
-// One attempt to connect to one address.
+// Connects once to one address.
 #pragma once
 
 #include "runtime/asio.hpp"
@@ -10,11 +10,11 @@
 
 namespace tutti {
 
-/// error::timed_out at the deadline, error::invalid_argument where further attempts would end in the same way, a code of out_of_descriptors,
-/// else error::system.
+/// Fails with error::timed_out at the deadline, error::invalid_argument if a connect retry would end in the same way, a code of
+/// out_of_descriptors, or else error::system.
 task<result<asio::ip::tcp::socket>> dial(asio::ip::tcp::endpoint where, time_point deadline);
 
-/// The address of this host that a connection has, as a number; empty when it has ended.
+/// Returns the numeric address of this host on a connection; empty if the connection has ended.
 std::string local_address_of(const asio::ip::tcp::socket& socket);
 
 }  // namespace tutti

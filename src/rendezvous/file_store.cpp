@@ -1,4 +1,4 @@
-// The store whose keys are in a file: every process keeps a copy of the keys and reads what the others have appended.
+// The store whose keys are in a file: every process keeps a copy of the keys and reads what other processes have appended.
 #include "base/descriptors.hpp"
 #include "rendezvous/channel.hpp"
 #include "rendezvous/key_table.hpp"
@@ -19,7 +19,7 @@ class channel_to_file final : public request_channel {
 public:
     explicit channel_to_file(log_file file) : file_(std::move(file)) {}
 
-    // Nobody tells us about changes of a file everywhere (inotify does not for network file systems), so we look, ever less often.
+    // inotify reports no changes on network file systems, so a waiting rank polls the file, ever less often.
     task<result<store_reply>> ask(store_request request, time_point deadline) override {
         event_loop& loop = co_await this_loop;
         for (duration pause = first_pause;; pause = std::min(2 * pause, longest_pause)) {
@@ -34,7 +34,7 @@ public:
     std::string name() const override { return "store in " + file_.path(); }
 
 private:
-    /// None: another process holds the file, or the key is not set yet.
+    /// Returns nothing if another process holds the file, or the key is not set yet.
     result<std::optional<store_reply>> attempt(const store_request& request) {
         result<bool> locks = file_.try_lock(request.op != store_op::get);
         if (!locks) return locks.failure();
@@ -58,7 +58,7 @@ private:
         if (now.value == before) return std::optional(std::move(reply));
         result<> written = file_.append(now);
         if (written) return std::optional(std::move(reply));
-        put(log_record{request.key, before});  // nobody else will see it, so neither do we
+        put(log_record{request.key, before});  // the record was not written, so the copy goes back too
         return written.failure();
     }
 

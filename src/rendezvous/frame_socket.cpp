@@ -48,7 +48,7 @@ void frame_socket::send(std::string bytes) {
     outgoing_.push_back(std::move(bytes));
     if (outgoing_.size() == 1) write();
     if (queued_bytes_ <= max_queued_bytes) return;
-    // Later: who calls send may be in the middle of something.
+    // Posted: the caller of send may be in the middle of its own work.
     asio::post(socket_.get_executor(), [self = shared_from_this()] { self->fail("the other side does not read"); });
 }
 

@@ -11,33 +11,33 @@
 
 namespace tutti {
 
-/// Told what happens on a frame_socket, until it closes it. From an Asio handler: it may post and start timers, not resume.
+/// Called about a frame_socket until it closes that. Called from an Asio handler: it may post and start timers, but not resume coroutines.
 class frame_listener {
 public:
     /// The mark (the server's first read) or a frame's body.
     virtual void arrived(std::string_view body) = 0;
-    /// The last call: the other side is gone, or sent a frame that is too long.
+    /// The last call: the peer is gone, or has sent a frame that is too long.
     virtual void ended(const std::string& why) = 0;
 
 protected:
     ~frame_listener() = default;
 };
 
-/// Shared between its owner and the handlers Asio holds, which may outlive the owner.
+/// Shared by its owner and Asio's handlers, which may outlive the owner.
 class frame_socket final : public std::enable_shared_from_this<frame_socket> {
 public:
-    /// What the other side may leave unread before it is taken for dead.
+    /// Bytes that the peer may leave unread before it is taken for dead.
     static constexpr std::size_t max_queued_bytes = 64 * MiB;
 
     frame_socket(asio::ip::tcp::socket socket, frame_listener& owner);
 
-    /// First so many bytes without a length, unless 0; then frames of at most `max_bytes`.
+    /// Reads so many bytes without a length, unless 0, and then frames of at most `max_bytes`.
     void start(std::size_t unframed_bytes, std::size_t max_bytes);
     void allow(std::size_t max_bytes) noexcept { max_bytes_ = max_bytes; }
     void send(std::string bytes);
-    /// Whether the system has all that was sent.
+    /// Returns whether all sent bytes are with the kernel.
     bool flushed() const noexcept { return outgoing_.empty(); }
-    /// No call comes after this one. What was sent still leaves, then the connection ends.
+    /// Ends the calls. Bytes that were sent still leave, then the connection ends.
     void close() noexcept;
 
 private:

@@ -1,4 +1,4 @@
-// Keys, values, and who waits for a key that is not set yet. For any thread.
+// Keys, values, and the waiters for keys that are not set yet. For any thread.
 #pragma once
 
 #include "rendezvous/request.hpp"
@@ -13,14 +13,14 @@
 
 namespace tutti {
 
-/// The keys alone, no waiting.
+/// The keys and values, without waiting and without a lock.
 class key_map {
 public:
-    /// Keys and values together.
+    /// Bytes of all keys and values together.
     static constexpr std::size_t max_bytes = 256 * MiB;
 
     const std::string* find(const std::string& key) const;
-    /// Everything but get. `changed` tells whether the key has a new value.
+    /// Carries out every request but get. `changed` says whether the key has a new value.
     store_reply apply(const store_request& request, bool& changed);
 
 private:
@@ -52,12 +52,13 @@ private:
     std::string value_;
 };
 
+/// A key map under a mutex, with the waiters for its keys. The first set of a key posts them.
 class [[gnu::visibility("hidden")]] memory_table::state {
 public:
     store_reply apply(const store_request& request);
-    /// True: the key is set, and the waiter has its value already. False: it will be posted.
+    /// Returns true if the key is set and the waiter has its value; false if the waiter will be posted.
     bool get_or_wait(key_waiter& waiter);
-    /// Afterwards it is not posted, and was taken out of its loop's queue. On its loop.
+    /// On the waiter's loop: takes it off the table and off the loop's queue, so that it is not posted afterwards.
     void forget(key_waiter& waiter) noexcept;
 
 private:

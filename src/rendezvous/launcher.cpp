@@ -21,7 +21,7 @@ bool in_slurm_step(const environment& variables) {
     return error == std::errc() && end == step->data() + step->size() && number < first_reserved;
 }
 
-/// The index counts pods; when somebody counts ranks as well, that is better knowledge.
+/// The index counts pods. A variable of another launcher that counts ranks is better knowledge.
 bool only_indexed_by_kubernetes(const environment& variables) { return variables("JOB_COMPLETION_INDEX") && !variables("RANK"); }
 
 // After the launchers' own documentation and sources.

@@ -1,4 +1,4 @@
-// The table of launchers: which environment variables of each tell what.
+// The table of launchers, with the environment variables of each.
 #pragma once
 
 #include <tutti/world.hpp>
@@ -7,7 +7,7 @@
 
 namespace tutti {
 
-/// Where several variables can tell the same thing they are separated by a space, the preferred one first.
+/// Names of environment variables. Alternatives are separated by a space, the preferred one first.
 struct launcher {
     const char* name;
     bool (*applies)(const environment&);  // null: whenever its rank or size is set
@@ -25,7 +25,7 @@ struct launcher {
 /// Most trusted first.
 std::span<const launcher> known_launchers() noexcept;
 
-/// How many ranks Slurm has put on this node: entry `node` of a list like "2(x3),1". 0 when the list does not tell.
+/// Returns the number of ranks that Slurm has put on this node: entry `node` of a list like "2(x3),1"; 0 if the list does not say.
 int slurm_tasks_on_node(const std::string& list, int node) noexcept;
 
 }  // namespace tutti

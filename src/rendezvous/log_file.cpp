@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view mark = "tutti store 1\n";
 constexpr std::size_t max_record_bytes = 2 * MiB;
 
-/// Of the bytes before a record's own: how long it is.
+/// Bytes of the length in front of a record.
 constexpr std::size_t length_bytes = 4;
 
 }  // namespace
@@ -54,7 +54,7 @@ result<bool> log_file::try_lock(bool exclusive) {
 
 void log_file::unlock() noexcept { ::flock(descriptor_, LOCK_UN); }
 
-/// A new file is empty; the first writer marks it. Anything else that does not begin with the mark is somebody's data.
+/// A new file is empty, and its first writer marks it. Another file without the mark holds other data, and is refused.
 result<> log_file::check_mark() {
     char begin[mark.size()];
     const ssize_t count = ::pread(descriptor_, begin, sizeof begin, 0);
@@ -101,7 +101,7 @@ result<> log_file::append(const log_record& record) {
     bytes += body.bytes();
     if (read_bytes_ + bytes.size() > max_bytes)
         return failure(error::system, fmt::format("{} has grown to {} bytes; delete it", path_, read_bytes_));
-    // What stands behind the last whole record is the beginning of one whose writer died.
+    // Bytes behind the last whole record are the beginning of one whose writer died.
     if (::ftruncate(descriptor_, static_cast<off_t>(read_bytes_)) != 0) return refused("write to");
     const ssize_t count = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(read_bytes_));
     if (count >= 0 && count < static_cast<ssize_t>(bytes.size())) errno = ENOSPC;  // a part of it had room

@@ -1,5 +1,5 @@
-// A file to which several processes append records, one at a time; what a process that died in the middle has left is cut off by the
-// next writer.
+// A file to which several processes append records, one at a time. The next writer cuts off the part of a record that a dead process has
+// left.
 #pragma once
 
 #include <tutti/result.hpp>
@@ -25,13 +25,13 @@ public:
     log_file& operator=(log_file&&) = delete;
     ~log_file();
 
-    /// False when another process holds it; try again soon.
+    /// Returns false if another process holds the file; try again soon.
     result<bool> try_lock(bool exclusive);
     void unlock() noexcept;
 
-    /// With the lock: the next record that this object has not read yet; none at the end. An error: the file is not what it was.
+    /// With the lock: reads the next record; nothing at the end. An error says that the file is not what it was.
     result<std::optional<log_record>> next();
-    /// With the exclusive lock, after `next` has reached the end.
+    /// With the exclusive lock, after next() has reached the end: appends a record.
     result<> append(const log_record& record);
 
     const std::string& path() const noexcept { return path_; }

@@ -1,4 +1,4 @@
-// Which store a job uses, from what its launcher says.
+// Opens the store of a job, from the variables of its launcher: a file, a server at rank 0, or a connection to that server.
 #include "base/descriptors.hpp"
 #include "rendezvous/address.hpp"
 #include "rendezvous/channel.hpp"
@@ -19,7 +19,7 @@
 namespace tutti {
 namespace {
 
-/// Rank 0: the keys are here, the others come to them.
+/// Rank 0: keeps the keys, and a server for the other ranks.
 class channel_of_host final : public request_channel {
 public:
     channel_of_host(std::unique_ptr<memory_table> table, std::unique_ptr<tcp_store_server> server)
@@ -43,7 +43,7 @@ public:
     std::string local_address() const override { return server_ ? server_->reached_at() : ""; }
 
 private:
-    /// Who would set the key may stand at the door, and there is no descriptor to let it in.
+    /// The rank that would set the key may wait for its connection, for which there is no descriptor: get() then fails instead of waiting.
     task<result<store_reply>> wait_for_others(store_request request, time_point deadline) {
         auto either = when_any(own_->ask(std::move(request), deadline), server_->lack());
         auto first = co_await std::move(either);
@@ -54,7 +54,7 @@ private:
     }
 
     std::unique_ptr<memory_table> table_;
-    std::unique_ptr<tcp_store_server> server_;  // null when there are no others
+    std::unique_ptr<tcp_store_server> server_;  // null for a job of one rank
     std::unique_ptr<request_channel> own_;
 };
 
@@ -90,7 +90,7 @@ bool listens_at(int descriptor, std::uint16_t port) noexcept {
            ::getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &listens_size) == 0 && listens != 0;
 }
 
-/// Whether the launcher's socket is there. A store closes it at its end: who joins once more listens in its place.
+/// Returns whether the launcher's socket is there. A store closes it at its end, so a second join opens its own listener there.
 bool inherits_socket(const world& all) noexcept {
     static std::atomic<int> last{-1};
     if (all.store_descriptor < 0) return false;

@@ -1,6 +1,6 @@
-// What travels between a store's client and its server, as bytes. A connection begins with the client's mark and hello (job, epoch,
-// who), which the server answers as request 0; then requests and replies, in any order, by id. Neither forget nor leave is answered; behind a leave
-// the client ends the connection. Each is a 32-bit length and that many bytes.
+// The bytes between a store's client and its server. A connection begins with the client's mark and hello (job, epoch, rank), which the
+// server answers as request 0. Requests and replies follow in any order, by id. Forget and leave have no reply, and behind a leave the
+// client ends the connection. Each frame is a 32-bit length and that many bytes.
 #pragma once
 
 #include "rendezvous/request.hpp"
@@ -16,9 +16,9 @@ inline constexpr std::string_view mark = "\x93TUTTI\x02\n";
 
 inline constexpr std::size_t length_bytes = 4;
 inline constexpr std::size_t max_job_bytes = 256;
-/// Before the server knows who speaks it reads no longer frame than this.
+/// The longest frame that the server reads before the client's hello.
 inline constexpr std::size_t max_hello_bytes = max_job_bytes + 32;
-/// The longest: compare_set of the longest key and values.
+/// The longest frame: compare_set of the longest key and values.
 inline constexpr std::size_t max_frame_bytes = 2 * MiB + 8 * KiB;
 
 struct hello {
@@ -26,7 +26,7 @@ struct hello {
     std::uint32_t epoch = 0;
     rank me = 0;
     int size = 1;
-    std::uint64_t ticket = 0;  // of the client: it may have to say hello again, when the first answer takes too long
+    std::uint64_t ticket = 0;  // of the client, which says hello again if the first answer takes too long
 
     hello() = default;
 };
@@ -39,12 +39,12 @@ struct numbered_reply {
     store_reply reply;
 };
 
-/// With its length in front.
+/// Writes a frame, with its length in front.
 std::string frame(const hello& who);
 std::string frame(std::uint64_t id, const store_request& request);
 std::string frame(std::uint64_t id, const store_reply& reply);
 
-/// Without the length; none: nothing a correct peer sends.
+/// Reads a frame without its length. Returns nothing for bytes that no correct peer sends.
 std::optional<hello> parse_hello(std::string_view body);
 std::optional<numbered_request> parse_request(std::string_view body);
 std::optional<numbered_reply> parse_reply(std::string_view body);

@@ -1,4 +1,4 @@
-// What a rank can ask a store, and what it is told: values that any kind of store carries out.
+// Requests of a rank to a store, and the replies: values that any kind of store carries out.
 #pragma once
 
 #include <tutti/result.hpp>
@@ -16,7 +16,7 @@ struct store_request {
     std::string key;
     std::string value;                    // set, compare_set
     std::optional<std::string> expected;  // compare_set
-    std::int64_t delta = 0;               // add; forget: the id of the get that nobody waits for any more
+    std::int64_t delta = 0;               // add; forget: the id of the get that was given up
 
     store_request() = default;  // the constructors keep it from being an aggregate: g++ 12 destroys those twice in a co_await
     store_request(store_op what, std::string which) : op(what), key(std::move(which)) {}

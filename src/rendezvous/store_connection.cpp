@@ -4,7 +4,7 @@
 
 namespace tutti {
 
-/// A key the client waits for; its answer leaves when somebody sets it.
+/// A key that the client waits for. The reply leaves when the key is set.
 class store_connection::remote_get final : public key_waiter {
 public:
     remote_get(store_connection& from, std::uint64_t id, std::string key) : key_waiter(from.loop_, std::move(key)), from_(from), id_(id) {}

@@ -1,4 +1,4 @@
-// The server's side of one client: proves who it is, then carries out what it asks.
+// The server's side of one client: checks its hello, then carries out its requests.
 #pragma once
 
 #include "rendezvous/frame_socket.hpp"
@@ -13,12 +13,12 @@ namespace tutti {
 
 class store_connection;
 
-/// What a connection needs to know of its server.
+/// The server, as its connections see it.
 class connection_owner {
 public:
-    /// Empty: welcome. Otherwise why not.
+    /// Returns an empty text to welcome the client, or why it is refused.
     virtual std::string judge(const protocol::hello& who) = 0;
-    /// Its connection has ended, and it has not said that it leaves.
+    /// The client's connection has ended without a leave: its process died.
     virtual void lost(rank who, const std::string& why) noexcept = 0;
     /// Destroys the connection.
     virtual void remove(store_connection& gone) noexcept = 0;
@@ -29,18 +29,18 @@ protected:
 
 class store_connection final : private frame_listener {
 public:
-    /// For a new connection to say who it is.
+    /// The time for a new connection to say hello.
     static constexpr std::chrono::seconds hello_time{5};
-    /// Keys that one client waits for at the same time.
+    /// Keys that one client may wait for at the same time: bounds its memory here.
     static constexpr std::size_t max_gets = 4096;
 
     store_connection(connection_owner& owner, event_loop& loop, memory_table::state& table, asio::ip::tcp::socket socket);
     ~store_connection();
 
-    /// -1 before the hello.
+    /// Returns the client's rank; -1 before its hello.
     rank peer() const noexcept { return peer_; }
     std::uint64_t ticket() const noexcept { return ticket_; }
-    /// By which address of this host the client has come.
+    /// Returns the address of this host by which the client has come.
     const std::string& local_address() const noexcept { return local_address_; }
 
 private:

@@ -63,7 +63,7 @@ public:
     task<result<>> close(time_point deadline) override {
         event_loop& loop = co_await this_loop;
         leave();
-        // This process may end next, and its loop before.
+        // The process, and its loop before that, may end right after this.
         while (ended_.empty() && !socket_->flushed() && loop.now() < deadline) co_await sleep_for(1ms);
         ended_ = "the connection was closed";
         socket_->close();
@@ -73,7 +73,7 @@ public:
     std::string local_address() const override { return local_address_; }
 
 private:
-    /// A question under way; known to the channel while it lives.
+    /// A request under way; it is in the channel's list while it lives.
     struct pending {
         pending(tcp_channel& from, std::uint64_t number, time_point deadline) : channel(from), id(number), arrived(deadline) {
             channel.pending_.emplace(id, this);
@@ -90,7 +90,7 @@ private:
         bool forget_remote = false;
     };
 
-    /// A connection that ends without that is taken for the death of this process.
+    /// Says leave: a connection that ends without it counts as the death of this process.
     void leave() {
         if (ended_.empty()) socket_->send(protocol::frame(++last_id_, store_request(store_op::leave, "")));
     }
@@ -134,7 +134,7 @@ private:
     std::unordered_map<std::uint64_t, pending*> pending_;
 };
 
-/// What all attempts have in common.
+/// The common part of all connect retries.
 struct search {
     std::string host;
     std::uint16_t port;
@@ -155,7 +155,8 @@ task<result<std::unique_ptr<request_channel>>> try_address(const search& what, t
     co_return std::move(ready);
 }
 
-/// One after the other. When none is the store's, what each was like; error::invalid_argument when that is final.
+/// Tries the addresses one after the other. If none is the store's, the failure says why for each; error::invalid_argument if that is
+/// final.
 task<result<std::unique_ptr<request_channel>>> try_all(const search& what, name_service& names) {
     event_loop& loop = co_await this_loop;
     result<std::vector<tcp::endpoint>> found = co_await names.look_up(what.host, what.port, what.deadline);
@@ -174,7 +175,7 @@ task<result<std::unique_ptr<request_channel>>> try_all(const search& what, name_
     co_return failure(final ? error::invalid_argument : error::system, obstacles.empty() ? "it has no address" : obstacles);
 }
 
-/// So that a thousand ranks whose server comes late do not all knock at the same moment.
+/// Spreads the retries of a thousand ranks whose server comes late.
 duration jittered(duration pause, std::minstd_rand& random) {
     return pause / 2 + duration(std::uniform_int_distribution<duration::rep>(0, pause.count() / 2)(random));
 }

@@ -7,7 +7,7 @@
 
 namespace tutti {
 
-/// How long one attempt may take.
+/// Time limits of one connect retry.
 struct store_patience {
     duration connect;  // to one address
     duration answer;   // to the hello, once connected

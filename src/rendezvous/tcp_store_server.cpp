@@ -71,7 +71,7 @@ void listen_at(tcp::acceptor& socket, const tcp::endpoint& where, boost::system:
     if (!error) socket.listen(tcp::acceptor::max_listen_connections, error);
 }
 
-/// Of IPv4 and of IPv6, where the host has that.
+/// Listens on all addresses: IPv6 and IPv4 together, or IPv4 alone where the host has no IPv6.
 void listen_to_all(tcp::acceptor& socket, std::uint16_t port, boost::system::error_code& error) {
     listen_at(socket, {tcp::v6(), port}, error);
     if (error != asio::error::address_family_not_supported && error != boost::system::errc::address_not_available) return;
@@ -143,7 +143,7 @@ void tcp_store_server::accepted(tcp::socket socket) {
         std::make_unique<store_connection>(static_cast<connection_owner&>(*this), loop_, table_.inner(), std::move(socket)));
 }
 
-/// The system says so even when nobody is there to be accepted.
+/// The system reports a lack of descriptors even if no connection waits to be accepted.
 void tcp_store_server::look_for_lack(const std::error_code& why, int door) {
     pollfd somebody{door, POLLIN, 0};
     if (!out_of_descriptors(why) || ::poll(&somebody, 1, 0) == 0) {
@@ -174,7 +174,7 @@ std::string tcp_store_server::judge(const protocol::hello& who) {
     return "";
 }
 
-/// The first one counts: what follows may come of it.
+/// Only the first dropout counts: later ones may be its consequences.
 void tcp_store_server::lost(rank who, const std::string& why) noexcept {
     report what;
     what.code = make_error_code(error::peer_died);
@@ -210,7 +210,7 @@ std::string tcp_store_server::reached_at() const {
     return most;
 }
 
-/// Ranks that have not been here, or still are.
+/// Returns the ranks that have not been here, or have not left.
 std::vector<rank> tcp_store_server::awaited() const {
     std::vector<bool> waits(seen_);
     waits.flip();

@@ -1,5 +1,5 @@
-// The keys of a job, kept by rank 0 for the others, who come by TCP. When the connection of one ends that has not said goodbye, it sets a key
-// that tells all others (dropout.hpp).
+// Rank 0's server for the keys of a job; the other ranks connect by TCP. If a connection ends without a goodbye, the server sets the key
+// that reports a dropout to all ranks (dropout.hpp).
 #pragma once
 
 #include "rendezvous/store_connection.hpp"
@@ -17,27 +17,29 @@ class timed_event;
 
 class tcp_store_server final : private connection_owner {
 public:
-    /// Connections that have not said yet who they are; one more, and the oldest has to go.
+    /// Most connections without a hello. With one more, the oldest is closed.
     static constexpr std::size_t max_unproven = 64;
 
-    /// Listens as soon as it is made. `job.me` is not looked at. An `address` is numeric; all of this host's when it is empty.
+    /// Listens as soon as it is made, on a numeric address, or on all addresses if that is empty. `job.me` is ignored.
     static result<std::unique_ptr<tcp_store_server>> listen(event_loop& loop, memory_table& table, const protocol::hello& job,
                                                             const std::string& address, std::uint16_t port);
-    /// On a socket that listens already; takes it over.
+    /// Takes over a socket that listens already.
     static result<std::unique_ptr<tcp_store_server>> adopt(event_loop& loop, memory_table& table, const protocol::hello& job,
                                                            int descriptor);
     ~tcp_store_server();
 
     std::uint16_t port() const noexcept { return port_; }
-    /// "127.0.0.1:29500"; "*:29500" for all addresses.
+    /// Returns "127.0.0.1:29500", or "*:29500" for all addresses.
     const std::string& address() const noexcept { return address_; }
-    /// The address by which most ranks have come that are here now. One of loopback only where there is no other; empty when there are none.
+    /// Returns the address by which most of the connected ranks have come; loopback only if there is no other, empty if no rank is
+    /// connected.
     std::string reached_at() const;
     std::size_t connections() const noexcept { return connections_.size(); }
 
-    /// Ends when somebody has waited at the door for a second for whom this process, or its system, has no descriptor; with what it says.
+    /// Ends, with the system's error, when a connection has waited for a second because this process, or the system, has no descriptor for
+    /// it.
     task<std::error_code> lack();
-    /// Until every other rank has been here and is gone again. error::timed_out names those that were not, or are not.
+    /// Returns when every other rank has been here and has left. error::timed_out names the ranks that have not.
     task<result<>> all_gone(time_point deadline);
 
 private:

@@ -1,4 +1,4 @@
-// One task waits for one event, with a deadline: whoever makes the event happen rings.
+// One task waits for one event, with a deadline. The code that makes the event happen calls the timed event.
 #pragma once
 
 #include <tutti/detail/timer.hpp>
@@ -6,13 +6,13 @@
 
 namespace tutti {
 
-/// `const bool rung = co_await bell;` once. False: the deadline came first. A local of the task, so nobody rings it after its scope.
+/// Awaited once: true, or false if the deadline came first. Make it a local of the task, so that nothing sets it after its scope.
 class timed_event final : detail::waiting {
 public:
     explicit timed_event(time_point deadline) noexcept : deadline_(deadline) {}
     ~timed_event() { give_up(); }
 
-    /// On the loop; from the second time on nothing happens.
+    /// On the loop. Only the first call counts.
     void set() noexcept {
         if (set_) return;
         set_ = true;

@@ -15,7 +15,7 @@ public:
     void u32(std::uint32_t value) { number(value, 4); }
     void u64(std::uint64_t value) { number(value, 8); }
     void i64(std::int64_t value) { u64(std::bit_cast<std::uint64_t>(value)); }
-    /// At most 4 GiB, which nobody sends.
+    /// At most 4 GiB; no frame is as long.
     void text(std::string_view value) {
         u32(static_cast<std::uint32_t>(value.size()));
         bytes_ += value;
@@ -47,7 +47,7 @@ public:
         if (u8() == 0) return std::nullopt;
         return text();
     }
-    /// Whether every byte was read, and no byte was missing.
+    /// Returns whether every byte was read and none was missing.
     bool complete() const noexcept { return !short_ && rest_.empty(); }
 
 private:

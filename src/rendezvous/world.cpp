@@ -12,7 +12,7 @@
 namespace tutti {
 namespace {
 
-/// A number, and which variable said so.
+/// A number, and the variable that it is from.
 struct number {
     int value = 0;
     std::string variable;
@@ -21,7 +21,7 @@ struct number {
 
 failure bad(std::string why) { return failure(error::bad_launch, std::move(why)); }
 
-/// Looks variables up; the first thing that is wrong is kept, and everything after it is idle.
+/// Looks variables up, and keeps the first mistake.
 class reader {
 public:
     explicit reader(const environment& variables) : variables_(variables) {}
@@ -46,7 +46,7 @@ public:
     const std::optional<failure>& wrong() const noexcept { return wrong_; }
 
 private:
-    /// Of the names separated by spaces, the first that is set.
+    /// Returns the first variable that is set, of the names separated by spaces, with its value.
     std::pair<std::string, std::string> find(std::string_view names) {
         while (!names.empty()) {
             const std::size_t end = std::min(names.find(' '), names.size());

@@ -11,7 +11,7 @@ namespace tutti {
 
 asio::io_context& io_of(event_loop& loop) {
     event_loop::impl& state = loop.inner();
-    if (!state.io_used) detail::readiness_of(state.own_io());  // what Asio would open in the middle of whatever makes its first socket
+    if (!state.io_used) detail::readiness_of(state.own_io());  // Asio would open it later, while the first socket is made
     state.io_used = true;
     return state.own_io();
 }
@@ -39,7 +39,7 @@ std::optional<failure> hindrance(const promise_base* work) {
 void start_bound(event_loop& loop, task<> work) {
     auto coming = std::make_shared<task<>>(std::move(work));
     const bool sent = loop.inner().newcomers.send([&loop, coming] { residents_of(loop).start(coming->release()); });
-    (void)sent;  // it goes with the letter then
+    (void)sent;  // if not, the task is destroyed with the letter
 }
 
 void queue_call(event_loop& loop, std::unique_ptr<queued_call> what) {

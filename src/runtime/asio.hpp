@@ -28,9 +28,10 @@ namespace asio = boost::asio;
 
 class [[gnu::visibility("default")]] event_loop;
 
-/// Where the library's sockets and timers are. What completes there does so in turns of the loop; nobody else's posts wake a guest.
+/// Returns the io_context of the library's sockets and timers. Handlers run in turns of the loop. A handler that is posted to it directly
+/// does not wake a guest.
 asio::io_context& io_of(event_loop& loop);
-/// After something was begun there outside of a turn, of which a guest's host does not know yet.
+/// Asks a guest's host for a turn, after an operation was begun on that io_context outside of a turn. Nothing on other loops.
 void look_again(event_loop& loop);
 
 }  // namespace tutti

@@ -17,7 +17,7 @@ void background::clear() noexcept {
     posted_ = false;
 }
 
-/// A task cannot be destroyed by its own end.
+/// Posts run(), which destroys the ended tasks: a task cannot be destroyed by its own end.
 void background::ended(detail::promise_base& work) noexcept {
     TUTTI_CHECK(!work.failed(), "a background task handles its errors");
     if (posted_) return;

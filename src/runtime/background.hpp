@@ -1,4 +1,5 @@
-// Tasks that serve an object for as long as it lives: a listener, a handshake. They report their errors themselves, and none outlives it.
+// Tasks that serve an object for as long as it lives: a listener, a handshake. They handle their errors themselves, and none outlives the
+// object.
 #pragma once
 
 #include <tutti/task.hpp>
@@ -7,14 +8,14 @@
 
 namespace tutti {
 
-/// Used on its loop only; destroyed there, or when nobody runs the loop.
+/// Used on its loop only; destroyed there, or when no thread runs the loop.
 class background final : private detail::task_owner, private detail::runnable {
 public:
     explicit background(event_loop& loop) noexcept : loop_(loop) {}
     /// Tasks that have not ended are destroyed where they wait.
     ~background();
 
-    /// `token`, if any, is asked by a source that outlives the task.
+    /// Starts a task. The source of `token`, if any, outlives the task.
     void start(task<> work, cancel_token token = {});
     /// Destroys all tasks now. Not from one of them.
     void clear() noexcept;

@@ -1,4 +1,4 @@
-// How a TCP connection to another rank begins: what the store's clients and the links of the transport have in common.
+// How a TCP connection to another rank begins, for the store's clients and for the links of the transport.
 #pragma once
 
 #include "runtime/asio.hpp"
@@ -9,31 +9,31 @@
 
 namespace tutti {
 
-/// For one address of a name. A silent one must not use up the time of the next.
+/// The time for one address of a name, so that a silent address does not use up the time of the next.
 inline constexpr std::chrono::seconds attempt_limit{3};
 
-/// Makes a socket that no program inherits which this process starts, not even one started just now.
+/// Makes a socket that no program inherits, not even one that this process starts at the same moment.
 template <class Socket>
 boost::system::error_code open_unshared(Socket& socket, const asio::ip::tcp& protocol);
 
-/// Opens `socket` for `start_to_connect`. The local port that it will get is still free for a rank that wants to listen there.
+/// Opens `socket` for start_to_connect(). A rank may still listen on the local port that the connection gets.
 boost::system::error_code open_to_connect(asio::ip::tcp::socket& socket, const asio::ip::tcp& protocol);
 /// Starts to connect without waiting. The socket can be written when that has ended.
 boost::system::error_code start_to_connect(asio::ip::tcp::socket& socket, const asio::ip::tcp::endpoint& where);
-/// What became of it. A socket that has met itself, as happens where nothing listens at a port of the system's choice, was refused.
+/// Returns the end of that. A socket can connect to itself, if nothing listens at a port that the system chooses; that counts as refused.
 boost::system::error_code end_of_connect(asio::ip::tcp::socket& socket);
 
-/// Whether further attempts would end in the same way: it is not an address to which this host can send.
+/// Returns whether a connect retry would end in the same way: this host cannot send to the address.
 bool is_final(const boost::system::error_code& code) noexcept;
-/// Why an attempt failed, in words.
+/// Returns why a connect failed, in words.
 std::string explain(const boost::system::error_code& code, const asio::ip::tcp::endpoint& where);
 
-/// An IPv4 address that looks like one of IPv6 as what it is.
+/// Returns a mapped IPv6 address as the IPv4 address that it is.
 asio::ip::address plain(const asio::ip::address& from);
-/// The interface of an address that is local to a link; 0 of every other address.
+/// Returns the interface of a link-local address; 0 for every other address.
 std::uint32_t zone_of(const asio::ip::address& from) noexcept;
-/// The number that `host` is, if it is one. The zone of an address that is local to a link is only known to its own host: with a `zone`
-/// of this one that takes its place.
+/// Returns the address that `host` is a number of. The zone of a link-local address is known to its own host only, so a `zone` of this
+/// host, if given, replaces it.
 asio::ip::address number_of(const std::string& host, std::uint32_t zone, boost::system::error_code& error);
 
 }  // namespace tutti

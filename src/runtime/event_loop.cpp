@@ -27,7 +27,7 @@ event_loop::~event_loop() {
     impl_->vacate();
     help(nullptr);
     if (impl_->guest_state) impl_->guest_state->leave();
-    const std::lock_guard lock(impl_->mutex);  // a thread that posted last may still be on its way out
+    const std::lock_guard lock(impl_->mutex);  // a thread that has posted may still hold it
 }
 
 void event_loop::run() {
@@ -60,7 +60,7 @@ void event_loop::stop() noexcept {
 void event_loop::post(detail::runnable& work) noexcept {
     if (!impl_->made.here()) return;
     if (here()) {
-        impl_->take_remote();  // it was posted before
+        impl_->take_remote();  // keeps the order: that work was posted before
         impl_->local.push(work);
         return;
     }
@@ -70,10 +70,10 @@ void event_loop::post(detail::runnable& work) noexcept {
     impl_->wake();
 }
 
-/// A loop that has gone has let go of all work, and is not looked at.
+/// A destroyed loop has let go of all its work, so `impl_` is touched only for work that is queued.
 void event_loop::withdraw(detail::runnable& work) noexcept {
     if (!detail::work_list::queued(work)) return;
-    const std::lock_guard lock(impl_->mutex);  // its neighbours may be posted by other threads
+    const std::lock_guard lock(impl_->mutex);  // other threads may be posting its neighbours
     detail::work_list::remove(work);
 }
 
@@ -83,7 +83,7 @@ void event_loop::start_timer(detail::timer& work, time_point when) {
     if (impl_->guest_state && !here()) impl_->guest_state->look_again();
 }
 
-/// As for what is queued.
+/// Like withdraw(): a destroyed loop is not touched.
 void event_loop::stop_timer(detail::timer& work) noexcept {
     if (detail::timer_heap::started_here(work)) impl_->timers.remove(work);
 }
@@ -179,7 +179,7 @@ void event_loop::impl::wake() {
     }
 }
 
-/// Everything that can be done now. Then, if there was nothing, it waits.
+/// One turn: does all that can be done, and waits if there was nothing. `visitor` is the helper's loop when its thread drives.
 void event_loop::impl::turn(impl* visitor) {
     hastened = begun = 0;
     take_remote();
@@ -188,7 +188,7 @@ void event_loop::impl::turn(impl* visitor) {
     look_at_clock(visitor ? until_clock : 0);
     if (!visitor && idle() && helped && !waits() && drive_helped()) return;
     turns += whole_turn;
-    if (turns - polled_at >= until_poll) poll_io(batch / 4);  // however much is going on
+    if (turns - polled_at >= until_poll) poll_io(batch / 4);  // so that work does not starve sockets
     if (!idle() || !postponed.empty()) {
         stirred = false;
         if (!eager.empty() || !postponed.empty()) try_eager();
@@ -198,7 +198,7 @@ void event_loop::impl::turn(impl* visitor) {
     }
 }
 
-/// False when nothing can ever run again.
+/// Returns false when nothing can ever run again.
 bool event_loop::impl::virtual_turn() {
     take_remote();
     run_batch();
@@ -244,7 +244,7 @@ bool event_loop::impl::poll_io(int limit) {
     return false;
 }
 
-/// Virtual time: asks the sockets, then moves the clock to the next timer. False when nothing can ever run again.
+/// Virtual time: asks the sockets, then moves the clock to the next timer. Returns false when nothing can ever run again.
 bool event_loop::impl::jump() {
     arm_all();
     if (io) {

@@ -1,4 +1,4 @@
-// A date on a loop, kept to some tens of microseconds: the loop's own timers may be a millisecond late. It costs a call to the kernel.
+// A timer that is exact to some tens of microseconds; the loop's own timers may be a millisecond late. Setting it costs a system call.
 #pragma once
 
 #include "runtime/asio.hpp"
@@ -14,16 +14,16 @@ namespace tutti {
 /// Used on its loop only. With virtual time it is a timer of the loop.
 class fine_timer final {
 public:
-    /// Calls work.run() on the loop at the date.
+    /// The timer calls work.run() on the loop when it is due.
     fine_timer(event_loop& loop, detail::runnable& work) noexcept : loop_(loop), work_(work) {}
     fine_timer(const fine_timer&) = delete;
     fine_timer& operator=(const fine_timer&) = delete;
     ~fine_timer();
 
-    /// Replaces the date that was set before.
+    /// Sets the timer anew; an earlier setting is void.
     void start(time_point when);
     void stop() noexcept;
-    /// no_deadline when it is stopped, or has come.
+    /// Returns no_deadline when the timer is stopped or has fired.
     time_point when() const noexcept { return when_; }
 
 private:
@@ -36,7 +36,7 @@ private:
     detail::callback<&fine_timer::come> come_{*this};
     detail::alarm<&fine_timer::due> alarm_{*this};  // of virtual time
     std::optional<asio::steady_timer> clock_;       // of real time
-    std::shared_ptr<fine_timer*> self_;             // for the clock's handlers, which may come later than the end of this
+    std::shared_ptr<fine_timer*> self_;             // for the clock's handlers, which may outlive this
 };
 
 }  // namespace tutti

@@ -1,4 +1,5 @@
-// The race between the one who ends an operation and the one who waits for it, decided by one atomic word.
+// The race between the thread that ends an operation and the caller that waits for it. One atomic word decides it: null, then perhaps a
+// waiter, then done.
 #include <tutti/detail/future_source.hpp>
 #include <tutti/future.hpp>
 
@@ -54,7 +55,7 @@ bool future_state::stop_waiting(runnable& waiter) noexcept {
 }
 
 void future_state::settle() const noexcept {
-    // The finisher is between taking the waiter and leaving its run(), which only posts or notifies.
+    // The ending thread is between taking the waiter and returning from its run(), which only posts or notifies, so this is short.
     while (!settled_.load(std::memory_order_acquire)) std::this_thread::yield();
 }
 
@@ -82,7 +83,7 @@ bool future_wait::start(event_loop* loop) noexcept {
     if (state_->foreign()) return false;
     loop_ = loop;
     waiting_ = true;
-    if (state_->wait(finished_)) return true;  // without a loop the coroutine may be over by now: nothing here may be touched
+    if (state_->wait(finished_)) return true;  // without a loop the coroutine may be over already: touch nothing
     waiting_ = false;
     return false;
 }
@@ -176,7 +177,7 @@ bool block_for(const state_reference& state, duration time) {
     if (state->done()) return true;
     if (time <= duration::zero()) return false;
     sleeper waiter;
-    // A date beyond the clock's end would lie in the past.
+    // At most a year: now + `time` must not overflow the clock.
     if (!state->wait(waiter) || waiter.sleep_for(std::min<duration>(time, std::chrono::years(1)))) return true;
     if (state->stop_waiting(waiter)) return false;
     waiter.sleep();  // it ended just now, and the waiter is being called

@@ -1,4 +1,4 @@
-// A loop that lives on somebody else's executor: it asks for a turn when there is something to do and holds nothing in between.
+// A loop that lives on the executor of a host program: it asks the host for a turn when there is work, and holds nothing in between.
 #include "runtime/loop_state.hpp"
 #include "runtime/readiness.hpp"
 
@@ -15,7 +15,7 @@ void guest::schedule() {
 }
 
 void guest::look_again() {
-    if (loop_->here()) return;  // at the end of the turn
+    if (loop_->here()) return;  // the end of this turn looks
     const std::lock_guard lock(loop_->inner().mutex);
     schedule();
 }
@@ -36,7 +36,7 @@ void guest::turn() {
         if (!made_.here()) return;  // a task has forked
         if (!state.timers.empty()) state.fire_timers(loop_->now());
         set_alarm();
-        // What was begun in this turn may have ended at once, which no descriptor tells.
+        // An operation that was begun in this turn may have ended at once, which no descriptor shows.
         polled = state.poll_io(event_loop::impl::batch) && polled;
     }
     {
@@ -51,7 +51,7 @@ void guest::readable() {
     turn();
 }
 
-/// For the soonest timer, so that the descriptor tells of it.
+/// Sets Asio's timer to the loop's soonest, so that the descriptor shows it.
 void guest::set_alarm() {
     event_loop::impl& state = loop_->inner();
     const time_point next = state.timers.next();
@@ -61,7 +61,7 @@ void guest::set_alarm() {
     state.alarm->cancel();
 }
 
-/// While anything waits, and not longer: the host's run() returns when nobody waits for anything.
+/// Lets the host watch the descriptor while anything waits, and not longer: the host's run() returns when nothing is watched.
 void guest::watch() {
     if (!host_) return;
     const bool waits = !loop_->inner().io->stopped();
@@ -77,7 +77,7 @@ void guest::leave() noexcept {
     host_.reset();
 }
 
-/// What uses the loop ends, as if the loop went.
+/// Ends all that uses the loop, as if the loop were destroyed.
 void guest::host_goes() noexcept {
     if (!made_.here()) return;
     const auto self = shared_from_this();

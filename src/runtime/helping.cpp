@@ -1,5 +1,20 @@
-// Who runs a loop's turns. A loop with a helper is driven by the helper's thread whenever that has nothing else to do: what it waits for
-// is done on the spot, and no thread is woken for it. When the helper is away for longer, the loop's own thread drives.
+// Helping: which thread runs a loop's turns. Waking a thread costs more than a small collective. So the progress loop is driven by the
+// thread of a user's loop, the helper, whenever that has nothing else to do. If the helper stays away, the loop's own thread, the owner,
+// drives. The thread that drives holds the progress ticket, which is `driven_by`:
+//
+//            regain_ticket()                  take_ticket()
+//         <--------------------          -------------------->
+//   owner                       nobody                         helper
+//         -------------------->          <--------------------
+//            lend_ticket()                    return_ticket()
+//
+// `regain_ticket`: there is no helper, the helper has not driven between two looks, or another thread has posted work.
+// `lend_ticket`: the helper wants the ticket, or run() ends.
+// `take_ticket`: drive_helped, hasten, spin_until, or a call that begins at once.
+// `return_ticket`: the helper's loop has work of its own, or the call is over.
+//
+// Both ways out of `nobody` go through `take`. The helper's own thread takes and returns the ticket by one atomic write; all other changes
+// are made under the loop's mutex. "helper" also stands for another thread that holds a progress_ticket for one call.
 #include "runtime/loop_state.hpp"
 #include "runtime/progress_ticket.hpp"
 
@@ -8,15 +23,16 @@
 namespace tutti {
 namespace {
 
-// How long the owner waits between two looks for the helper. It takes over when one has not been seen from one look to the next, so after at
-// most twice as long. Looking costs the owner a wake-up, so it looks less and less often.
+// The owner's interval between two looks for the helper. It takes over if the helper has not driven between two looks, so after at most
+// twice as long. A look costs the owner a wake-up, so the interval doubles.
 constexpr std::chrono::microseconds shortest_patience{200};
 constexpr std::chrono::microseconds longest_patience{10000};
-// Of a coroutine that is about to be suspended; and how often it goes on at once, for this or because a call was begun on the spot and may
-// have ended there, before its loop has a turn.
+// Tries of hasten() before a coroutine is suspended.
 constexpr int hasty_tries = 32;
+// Futures that are hastened, and calls that begin at once, in one turn of the caller's loop. More would keep that loop from its other work.
 constexpr int most_hastened = 256;
-// At the end it waits for, while somebody else drives.
+// Looks at the awaited future by a spinning thread before it asks for the ticket again, while another thread drives: asking takes the
+// mutex.
 constexpr int looks_between_wishes = 1024;
 
 }  // namespace
@@ -37,24 +53,24 @@ void event_loop::help(event_loop* other) noexcept {
     other->impl_->helper = &state;
 }
 
-/// Whether the helper should look after its own loop.
+/// Asked of the helper's loop: returns whether it has work of its own, so that its thread should come back.
 bool event_loop::impl::called() const noexcept {
     return !idle() || stopping.load(std::memory_order_relaxed) || (!timers.empty() && timers.next() <= self.now());
 }
 
-/// Whether this thread is the helper's, and not on another loop for a while. That does not change while it is asked.
+/// Returns whether this thread runs the helper's loop, and is not on another loop for a while. Only this thread can change that.
 bool event_loop::impl::on_helper() const noexcept {
     const event_loop* const here = detail::current_loop;
     return here && here->impl_.get() == helper.load(std::memory_order_relaxed);
 }
 
-/// The ticket, if it is free.
+/// Takes the ticket if it is free.
 bool event_loop::impl::take(driver which) noexcept {
     driver before = driver::nobody;
     return driven_by.compare_exchange_strong(before, which);
 }
 
-/// The ticket is free. The helper, which may be about to sleep, looks again.
+/// Asked of the helper's loop: the ticket is free. It wakes the helper, or keeps it from falling asleep.
 void event_loop::impl::nudge() {
     const std::lock_guard lock(mutex);
     nudged = true;
@@ -63,7 +79,8 @@ void event_loop::impl::nudge() {
 
 // ---- the owner
 
-/// Returns when the owner drives. It rests only when it has seen, under the mutex, that the helper sleeps, which passes the mutex to go on.
+/// Returns when the owner has the ticket. It rests without a limit only if it has seen, under the mutex, that the helper sleeps in the
+/// kernel. The helper takes the mutex when it wakes, and return_ticket() then ends the rest.
 void event_loop::impl::regain_ticket() {
     std::unique_lock lock(mutex);
     auto patience = shortest_patience;
@@ -76,14 +93,14 @@ void event_loop::impl::regain_ticket() {
             continue;
         }
         rest.wait_for(lock, patience);
-        if (driven_by == driver::nobody) time_has_passed = true;  // a helper that comes for a turn now and then is to look at the clock
+        if (driven_by == driver::nobody) time_has_passed = true;  // a helper whose turns are rare looks at the clock
         if (seen == tickets_used && take(driver::owner)) break;
         patience = std::min(2 * patience, longest_patience);
     }
     needed = false;
 }
 
-/// The helper is waiting for it.
+/// Gives the ticket to the helper, which has set `wanted`.
 void event_loop::impl::lend_ticket() {
     const std::lock_guard lock(mutex);
     wanted = false;
@@ -92,7 +109,8 @@ void event_loop::impl::lend_ticket() {
     helper.load()->nudge();
 }
 
-/// Somebody has posted while nobody drives. The helper comes back by itself, and if it does not the owner will see.
+/// Work was posted while the ticket was free. If the helper's thread posted it, that thread comes back to drive by itself, or the owner
+/// sees that it does not. For another thread's work the owner drives at once.
 void event_loop::impl::call_the_owner() {
     if (on_helper()) {
         if (resting) rest.notify_one();
@@ -104,7 +122,7 @@ void event_loop::impl::call_the_owner() {
 
 // ---- the helper
 
-/// Runs the loop that this one helps until there is something to do here. False when its owner runs it.
+/// Runs the loop that this one helps until there is something to do here. Returns false if the owner has the ticket.
 bool event_loop::impl::drive_helped() noexcept {
     impl& other = *helped;
     if (!other.take_ticket(true)) return false;
@@ -116,7 +134,8 @@ bool event_loop::impl::drive_helped() noexcept {
     return true;
 }
 
-/// The owner takes note of tickets that were wished only: in others the loop's turns are not run.
+/// `wished`: to run turns, so the owner, which would drive otherwise, is asked for the ticket and counts it as a sign of the helper.
+/// Without, the ticket is for one call that begins at once: no turns are run, and the owner is left alone.
 bool event_loop::impl::take_ticket(bool wished) {
     const auto begin = [this, wished] {
         if (!take(driver::helper)) return false;
@@ -131,7 +150,7 @@ bool event_loop::impl::take_ticket(bool wished) {
     const std::lock_guard lock(mutex);
     if (stopping || !helper) return false;
     if (begin()) return true;
-    // Another thread than the helper's does not wish itself into the helper's place.
+    // Another thread than the helper's never asks the helper for the ticket, only the owner.
     if (wished && (driven_by == driver::owner || on_helper())) {
         wanted = true;
         if (asleep_in) wake();
@@ -139,7 +158,8 @@ bool event_loop::impl::take_ticket(bool wished) {
     return false;
 }
 
-/// Who stops the loop says so before it looks who drives: one of the two sees the other.
+/// A stopping thread sets `stopping` before it reads `driven_by`. This thread writes `driven_by` before it reads `stopping`, so one of the
+/// two sees the other. The flags are the reasons to take the mutex: an owner that rests, a stop, or a thread that wants the ticket.
 void event_loop::impl::return_ticket() {
     const bool by_helper = on_helper();
     if (by_helper) {
@@ -157,7 +177,7 @@ void event_loop::impl::return_ticket() {
     if (!by_helper) call_the_owner();
 }
 
-/// As many turns as there are until `end` is done.
+/// Runs turns without sleep or yield until `end` is done: for spin_until.
 void event_loop::impl::rush(const detail::future_state& end) {
     crowded = false;
     while (!end.done() && !stopping.load(std::memory_order_relaxed)) {
@@ -171,7 +191,8 @@ void event_loop::impl::rush(const detail::future_state& end) {
     }
 }
 
-/// Tries what this loop's next turn would, if it has nothing else to do, but for a little while. Whether `end` is done.
+/// Drives the helped loop for a few tries before a coroutine is suspended, as the next turn here would do, and so saves the suspension.
+/// Only if this loop has nothing else to do and no other thread wants the core. Returns whether `end` is done.
 bool event_loop::impl::hasten(const detail::future_state& end) noexcept {
     if (!helped || waits() || called() || ++hastened > most_hastened) return false;
     impl& other = *helped;
@@ -201,9 +222,9 @@ bool hasten(const future_state& end) noexcept {
 void spin_until(event_loop& loop, const future_state& end) {
     event_loop::impl& state = loop.inner();
     while (!end.done()) {
-        if (event_loop* const own = event_loop::current()) own->inner().begun = 0;  // who spins does not want its turns
+        if (event_loop* const own = event_loop::current()) own->inner().begun = 0;  // its loop has no turns meanwhile
         if (const progress_ticket here(loop, true); here) state.rush(end);
-        else for (int looks = 0; looks < looks_between_wishes && !end.done(); ++looks) {}  // somebody else makes the progress
+        else for (int looks = 0; looks < looks_between_wishes && !end.done(); ++looks) {}  // another thread drives
     }
 }
 

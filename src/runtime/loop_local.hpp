@@ -1,4 +1,4 @@
-// What a loop keeps on behalf of somebody else, for as long as it lives itself.
+// Values that a loop keeps for other parts of the library, for as long as it lives.
 #pragma once
 
 #include <tutti/event_loop.hpp>
@@ -12,8 +12,8 @@ struct loop_local_value {
     std::shared_ptr<void> what;
 };
 
-/// The place that `whose` has in `loop`: null at first. What is put there is destroyed with the loop, or later than `whose` when somebody
-/// else asks for a place. On the loop, or when nobody runs it.
+/// Returns the value that `whose` has in `loop`, null at first. It is destroyed with the loop; after the end of `whose`, when another owner
+/// asks for a value. On the loop, or when no thread runs it.
 std::shared_ptr<void>& loop_local(event_loop& loop, const std::shared_ptr<const void>& whose);
 
 }  // namespace tutti::detail

@@ -1,4 +1,4 @@
-// Functions that other threads want to be run on a loop. For rare things: it allocates.
+// Functions that other threads run on a loop. For rare calls such as join and close, because each letter is allocated.
 #pragma once
 
 #include <tutti/event_loop.hpp>
@@ -13,9 +13,9 @@ class mailbox final : private detail::runnable {
 public:
     explicit mailbox(event_loop& loop) noexcept : loop_(loop) {}
 
-    /// From any thread; false, and `letter` is not run, after `close`.
+    /// Any thread. Returns false after close(); the letter is not run then.
     bool send(std::function<void()> letter);
-    /// On the loop, or when nobody runs it. What has not run is dropped.
+    /// On the loop, or when no thread runs it. Drops the letters that have not run.
     void close() noexcept;
 
 private:

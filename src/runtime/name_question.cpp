@@ -15,7 +15,7 @@ namespace {
 
 using asio::ip::tcp;
 
-/// Those of streams, in the order of the system.
+/// Returns the endpoints in the order of the system.
 std::vector<tcp::endpoint> endpoints_in(const addrinfo* all) {
     std::vector<tcp::endpoint> found;
     for (const addrinfo* each = all; each; each = each->ai_next) {

@@ -1,4 +1,4 @@
-// A question to the system's name service.
+// One question to the system's name service.
 #pragma once
 
 #include "runtime/asio.hpp"
@@ -13,20 +13,20 @@
 
 namespace tutti {
 
-/// Asked on a thread of its own, since the system's resolver may take a minute and cannot be interrupted. Whoever does not want the answer any more
-/// destroys the question, which does not wait for the thread.
+/// Asks on a thread of its own, because the system's resolver may take a minute and cannot be interrupted. Destroying the question gives it
+/// up, without waiting for the thread.
 class name_question final : private detail::runnable {
 public:
-    /// On the loop. `answered` runs there when the answer has come; it lives as long as this.
+    /// On the loop. `answered` runs there when the answer has come; it must live as long as this.
     name_question(event_loop& loop, const std::string& host, std::uint16_t port, detail::runnable& answered);
     name_question(const name_question&) = delete;
     name_question& operator=(const name_question&) = delete;
     ~name_question();
 
     const std::vector<asio::ip::tcp::endpoint>& endpoints() const noexcept { return found_; }
-    /// Why there are none.
+    /// Why there are no addresses, in words.
     const std::string& reason() const noexcept { return reason_; }
-    /// The system's error, where that is why.
+    /// The error of the system, where that is the reason.
     std::error_code code() const noexcept { return code_; }
 
 private:

@@ -1,36 +1,37 @@
-// A wait that can be ended by trying: the loop tries what waits while it has nothing else to do, and asks the kernel only before it sleeps.
+// A wait that a try can end. The loop tries its poll sources while it has nothing else to do, and asks the kernel only before it sleeps.
 #pragma once
 
 #include <tutti/event_loop.hpp>
 
 namespace tutti::detail {
 
-/// Used on its loop only. `run` tries: it ends the wait and does what there is to do, which may be nothing; then one may wait again.
+/// Used on its loop only; the waits of links and the poller of devices derive from it. `run` is one try: the wait has ended, there may be
+/// nothing to do, and `run` may wait again.
 class poll_source : public runnable {
 public:
     explicit poll_source(event_loop& loop) noexcept : loop_(loop) {}
 
     /// From now on the loop calls `run`, once.
     void wait() noexcept;
-    /// The same in the loop's next turn, when everything else that is expected soon has been tried.
+    /// Waits likewise, but the loop calls `run` in its next turn, after it has tried all sources that expect bytes soon.
     void wait_a_turn() noexcept;
-    /// Whether it is expected to be ready soon, so that it is worth trying again and again. Not so at first.
+    /// Says whether bytes are expected soon, so that each turn tries this source without the kernel. Not so at first.
     void expect(bool soon) noexcept;
-    /// Something has moved: the loop goes on trying instead of sleeping.
+    /// Bytes have moved: the loop goes on trying instead of sleeping.
     void stir() noexcept;
-    /// Whether nobody else wanted the core when the loop last yielded.
+    /// Returns whether no other thread wanted the core when the loop last yielded.
     bool undisturbed() const noexcept;
 
-    /// For the loop, which has taken it out of its list.
+    /// For the loop, which has taken the source off its list.
     void tried() noexcept { waiting_ = false; }
-    /// Asks the kernel to call `ready`. Nothing happens when it has been asked already.
+    /// Asks the kernel to call `ready`, unless it has been asked already.
     virtual void arm() = 0;
 
 protected:
     ~poll_source() = default;
     /// The kernel's answer.
     void ready() noexcept;
-    /// `run` is not called any more.
+    /// Ends the wait: `run` is not called any more.
     void stop_waiting() noexcept;
 
     event_loop& loop_;

@@ -1,4 +1,4 @@
-// Being on a loop for a while without being the thread that runs it.
+// Driving a loop for a while on another thread than its own (runtime/helping.cpp).
 #pragma once
 
 #include <tutti/detail/future_state.hpp>
@@ -8,10 +8,10 @@
 
 namespace tutti::detail {
 
-/// What `event_loop::current()` says.
+/// The result of event_loop::current().
 extern constinit thread_local event_loop* current_loop;
 
-/// Makes that tell the truth while it lives.
+/// Sets it while this thread is on a loop.
 class presence {
 public:
     explicit presence(event_loop& loop) noexcept : before_(std::exchange(current_loop, &loop)) {}
@@ -23,8 +23,8 @@ private:
     event_loop* const before_;
 };
 
-/// While it lives and is true, this thread is on the loop and nobody else is. It is true when the loop has a helper and nobody runs it at
-/// the moment; it never waits. With `wished` an owner who runs it hears that somebody would like to.
+/// While it lives and is true, this thread drives the loop and no other thread does. It is true if the loop has a helper and no thread
+/// drives it at the moment; it never waits. With `wished` an owner that drives is asked for the ticket.
 class progress_ticket {
 public:
     explicit progress_ticket(event_loop& loop, bool wished = false);
@@ -40,11 +40,11 @@ private:
     event_loop* const before_;  // where this thread was
 };
 
-/// Whether this thread runs `loop`, or the executor that it is a guest of, where that tells: whoever waits here without suspending waits for ever.
+/// Returns whether this thread runs `loop`, or the executor that hosts it, as far as that is known. A wait here without suspension never
+/// ends.
 bool waits_for_itself(event_loop& loop) noexcept;
 
-/// Returns when `end` is done, and does nothing else until then: runs the turns of `loop` where this thread may, without sleeping or yielding.
-/// Not on `loop`.
+/// Runs turns of `loop` where this thread may, without sleeping or yielding, and returns when `end` is done. Not called on `loop`.
 void spin_until(event_loop& loop, const future_state& end);
 
 }  // namespace tutti::detail

@@ -1,4 +1,4 @@
-// The time for those who would rather know it cheaply than exactly.
+// A clock that is cheap and rough.
 #pragma once
 
 #include <tutti/event_loop.hpp>
@@ -7,7 +7,7 @@
 
 namespace tutti {
 
-/// What loop.now() says, or up to 10 ms less: the time of the kernel's last tick. It costs a fraction of the exact time.
+/// Returns loop.now(), or up to 10 ms less: the time of the kernel's last tick, at a fraction of the cost.
 inline time_point roughly_now(const event_loop& loop) noexcept {
     if (loop.has_virtual_time()) return loop.now();
     timespec tick{};

@@ -1,4 +1,4 @@
-// Work for another loop, for which its caller waits.
+// Runs work on another loop while the caller waits.
 #pragma once
 
 #include <tutti/event_loop.hpp>
@@ -23,7 +23,7 @@ void run_on(event_loop& loop, Work work) {
     private:
         void run() noexcept override {
             what_();
-            const std::lock_guard lock(guard_);  // also while it notifies: who waits destroys this
+            const std::lock_guard lock(guard_);  // also while it notifies: the waiter destroys this
             done_ = true;
             changed_.notify_one();
         }

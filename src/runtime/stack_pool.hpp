@@ -14,7 +14,7 @@ struct stack {
 inline constexpr std::size_t pooled_stacks_per_thread = 16;
 inline constexpr std::size_t least_stack_bytes = 16 * 1024;
 
-/// At least so many bytes, rounded up to whole pages. Throws std::bad_alloc.
+/// Returns a stack of at least `bytes`, rounded up to whole pages. Throws std::bad_alloc.
 stack take_stack(std::size_t bytes);
 /// On any thread.
 void give_back(stack used) noexcept;

@@ -82,7 +82,7 @@ void task_group::ended(promise_base& child) noexcept {
     (child.previous == nullptr ? first_ : child.previous->next) = child.next;
     if (child.next != nullptr) child.next->previous = child.previous;
     record(child);
-    if (owner_ == frames::owned) {  // it is still on the stack: its frame goes later
+    if (owner_ == frames::owned) {  // its frame is still on the stack: the reaper destroys it
         child.next = ended_;
         ended_ = &child;
         if (!reaping_) {

@@ -17,17 +17,18 @@ public:
     ~timer_heap();
 
     bool empty() const noexcept { return timers_.empty(); }
-    /// When the soonest fires; no_deadline when there is none.
+    /// Returns the time of the soonest timer, or no_deadline.
     time_point next() const noexcept { return empty() ? no_deadline : timers_.front()->when_; }
 
-    /// Whether this process has started it.
+    /// Returns whether this process has started the timer.
     static bool started_here(const timer_node& work) noexcept { return work.started() && work.started_in_ == this_process(); }
     void push(timer& work, time_point when);
     void remove(timer_node& work) noexcept;
 
-    /// How many were ever started: `pop` leaves those alone that came later.
+    /// Returns how many timers were ever started: pop() leaves later ones alone.
     std::uint64_t started() const noexcept { return started_; }
-    /// Takes the soonest if its date is not after `now` and it was started before the `before`-th; null otherwise.
+    /// Takes the soonest timer if it is due at `now` and was started before the `before`-th, else returns null. So a timer that is started
+    /// anew while timers fire waits for the next turn.
     timer* pop(time_point now, std::uint64_t before) noexcept;
 
 private:

@@ -1,4 +1,4 @@
-// Which failures the code on a loop has heard of.
+// The failures that the code on a loop has heard of. tutti::run ends a main that has not heard of a failure.
 #pragma once
 
 #include <tutti/error.hpp>
@@ -12,7 +12,7 @@ class [[gnu::visibility("default")]] event_loop;
 
 namespace detail {
 
-/// Those that have the same cause count as one. Of more than `limit` the last ones are known.
+/// Failures of the same cause count as one. The last `limit` of them are kept.
 class told_failures {
 public:
     static constexpr std::size_t limit = 16;
@@ -32,7 +32,7 @@ private:
     std::vector<failure> all_;
 };
 
-/// On the loop: whether a future that ended with that, or with something of the same cause, was looked at there.
+/// On the loop: returns whether a future was awaited there that ended with this failure, or one of the same cause.
 bool was_told(event_loop& loop, const failure& why) noexcept;
 
 }  // namespace detail

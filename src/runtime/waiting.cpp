@@ -1,4 +1,6 @@
-// What a loop does when it has nothing to do: it tries, it spins for a while, and then it sleeps.
+// A loop without work waits in three steps. It tries the poll sources that expect bytes soon, without the kernel (try_eager). It
+// spins: it tries and yields its core, for up to 50 us after bytes have last moved (spin). Then it arms all waits in the kernel and sleeps
+// (sleep). A visitor is the helper's own loop: work or timers there end all three steps.
 #include "runtime/loop_state.hpp"
 
 #include <algorithm>
@@ -13,7 +15,7 @@ namespace detail {
 void poll_source::queue() noexcept {
     auto& state = loop_.inner();
     if (state.guest_state) {
-        arm();  // the host decides when it sleeps
+        arm();  // a guest never spins: its host decides when to sleep
         state.guest_state->look_again();
         return;
     }
@@ -51,7 +53,7 @@ void poll_source::ready() noexcept {
 }
 
 void poll_source::stop_waiting() noexcept {
-    if (waiting_) work_list::remove(*this);  // its neighbours are the loop's own
+    if (waiting_) work_list::remove(*this);  // the lists are the loop's own: no lock
     else loop_.withdraw(*this);
     waiting_ = false;
 }
@@ -66,7 +68,7 @@ static void try_all(detail::work_list& round) noexcept {
     }
 }
 
-/// Each of those that are expected soon, once; then those that had left the turn to them.
+/// Tries each source that expects bytes soon, once, and then those that had left the turn to others (wait_a_turn).
 void event_loop::impl::try_eager() noexcept {
     detail::work_list round, last;
     round.take(eager);
@@ -75,7 +77,7 @@ void event_loop::impl::try_eager() noexcept {
     try_all(last);
 }
 
-/// Those that are not expected soon are the kernel's from here on.
+/// Asks the kernel about the sources that expect nothing soon.
 void event_loop::impl::arm_lazy() {
     while (auto* next = lazy.pop()) static_cast<detail::poll_source*>(next)->arm();
 }
@@ -95,27 +97,30 @@ void event_loop::impl::arm_all() {
 
 namespace {
 
-// A hop costs about this when both ends sleep; spinning longer than what it may save is in vain.
+// A hop costs about 50 us when both ends sleep. Spinning for longer costs more than it may save.
 constexpr std::chrono::microseconds spin_time{50};
-// With more runnable threads than cores a yield gives the core away. Whoever keeps it as long as this does not wait for anybody: ranks work
-// on what has arrived for less, as a rule, and who only computes is stopped by the scheduler after some 1.5 to 6 ms.
+// With more runnable threads than cores, a yield gives the core away. A thread that keeps the core for 3 ms does not wait for this rank: a
+// rank works on arrived data for less, as a rule, and the scheduler stops a thread that only computes after some 1.5 to 6 ms. This loop
+// then does not spin for `sober_time`.
 constexpr std::chrono::milliseconds long_yield{3};
 constexpr std::chrono::milliseconds sober_time{50};
+// A look at the sockets is a system call, so it comes with every 16th yield.
 constexpr int yields_between_polls = 16;
-// A yield that comes back sooner than this has found nobody else who wants the core: the next tries need none.
+// A yield that returns sooner than this has found no other thread that wants the core: the next 16 tries do without.
 constexpr std::chrono::microseconds short_yield{1};
 constexpr int tries_between_yields = 16;
 
 }  // namespace
 
-/// True when something happened. Work that comes of a try and moves nothing does not lengthen the time that is left.
+/// Returns true when there is work, here or at the visitor's; false when the time is over. Only moved bytes (`stirred`) begin the time
+/// anew: work of a try that moves nothing does not.
 bool event_loop::impl::spin(const impl* visitor) {
-    if (eager.empty() || (helper && !visitor)) return false;  // the helper computes, and its core is worth more
+    if (eager.empty() || (helper && !visitor)) return false;  // the owner: its helper computes and needs the core
     if (sober_until != time_point{}) {
         if (self.now() < sober_until) return false;
         sober_until = {};
     }
-    bool late = false;  // what has come during the last yield is still tried: others may have had the core for longer than all of this
+    bool late = false;  // the time is over, but one more try follows: the last yield may have lasted longer than all of it
     for (int tries = 1, yields = 0;; ++tries) {
         stirred = false;
         try_eager();
@@ -142,7 +147,7 @@ bool event_loop::impl::spin(const impl* visitor) {
 
 // ---- sleeping
 
-/// Until a socket is ready, a timer is due or somebody posts, here or at the visitor's.
+/// Sleeps in the kernel until a socket is ready, a timer is due or a thread posts, here or at the visitor's.
 void event_loop::impl::sleep(impl* visitor) {
     time_has_passed = true;
     io->restart();
@@ -158,8 +163,8 @@ void event_loop::impl::sleep(impl* visitor) {
     if (visitor) visitor->wake_up();
 }
 
-/// Asio's function of this name counts in milliseconds, rounding up, and looks at the date once a second. For later dates there is an alarm,
-/// which costs a call to the kernel when it is set; one that is set for an earlier date may ring in vain.
+/// Asio's function of this name waits in whole milliseconds and wakes once a second. For times more than a second away there is therefore
+/// an alarm, which costs a system call when it is set. An alarm that was set for an earlier time may ring in vain.
 std::size_t event_loop::impl::run_one_until(time_point until) {
     constexpr std::chrono::seconds far{1};
     if (until == no_deadline) return io->run_one();
@@ -174,11 +179,11 @@ void event_loop::impl::set_alarm(time_point when) {
     alarm_at = when;
     alarm->expires_at(std::chrono::time_point_cast<std::chrono::steady_clock::duration>(when));
     alarm->async_wait([this, when](boost::system::error_code) {
-        if (alarm_at == when) alarm_at = no_deadline;  // otherwise it was set anew
+        if (alarm_at == when) alarm_at = no_deadline;  // else it was set to another time
     });
 }
 
-/// False when there is something to do after all.
+/// Notes, under the mutex, where this loop sleeps, so that wake() can end the sleep. Returns false when there is something to do after all.
 bool event_loop::impl::fall_asleep(asio::io_context& where) {
     const std::lock_guard lock(mutex);
     if (driven_by == driver::owner && wanted) return false;

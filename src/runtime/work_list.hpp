@@ -13,14 +13,14 @@ public:
     work_list() noexcept { close(); }
     work_list(const work_list&) = delete;
     work_list& operator=(const work_list&) = delete;
-    /// What is still queued is let go without having run.
+    /// Lets go of the queued work without running it.
     ~work_list() {
         while (pop() != nullptr) {}
     }
 
     bool empty() const noexcept { return end_.next_ == &end_; }
 
-    /// Whether this process has put it into a list: the lists of the process that forked this one are not touched.
+    /// Returns whether this process has put the work into a list. The lists of the process that forked this one are not touched.
     static bool queued(const queue_node& work) noexcept {
         return work.queued_in_.load(std::memory_order_relaxed) == this_process() + 1;
     }
@@ -32,7 +32,7 @@ public:
         join(work, end_);
     }
 
-    /// The oldest; null when there is none.
+    /// Takes the oldest, or returns null.
     runnable* pop() noexcept {
         if (empty()) return nullptr;
         queue_node& oldest = *end_.next_;

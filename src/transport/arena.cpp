@@ -14,26 +14,25 @@
 namespace tutti {
 namespace {
 
-constexpr std::size_t grain = 64;
+constexpr std::size_t grain = 64;  // a cache line
 constexpr std::size_t page = 4096;
-/// Freed pieces from here on go back to the system.
+/// The pages of freed pieces go back to the system from this length on.
 constexpr std::size_t returned_from = 64 * page;
 
-/// One entry of the processor's tables for so much.
-constexpr std::size_t huge_page = 2 * MiB;
+constexpr std::size_t huge_page = 2 * MiB;  // one entry of the processor's tables
 
 constexpr std::size_t rounded(std::size_t bytes) noexcept { return std::max<std::size_t>(1, (bytes + grain - 1) / grain) * grain; }
 
-/// As large as all memory of this host: pages count when they are used, and more could not be. But a rank maps the arenas of all its
-/// neighbours, and 256 of them must fit into the addresses of a process.
+/// As large as all memory of this host: only used pages count, and more cannot be used. At most 256 GiB, because a rank maps the arenas of
+/// all its neighbours, and 256 of them must fit into a process's addresses.
 std::size_t arena_bytes() noexcept {
     return std::min(static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(::sysconf(_SC_PAGE_SIZE)), 256 * GiB);
 }
 
-/// Of memory that is not shared.
 constexpr std::align_val_t alignment_of(std::size_t bytes) noexcept { return std::align_val_t(bytes >= huge_page ? huge_page : grain); }
 
-/// In huge pages where the system has them, and it is worth one: then nobody who streams through it stops at every small page.
+/// Allocates ordinary memory, in huge pages if it fills one and the system has them: streaming through it then does not stop at every small
+/// page.
 std::byte* ordinary(std::size_t bytes) {
     auto* const memory = static_cast<std::byte*>(::operator new(bytes, alignment_of(bytes)));
     if (bytes >= huge_page) (void)::madvise(memory, bytes / huge_page * huge_page, MADV_HUGEPAGE);
@@ -42,7 +41,7 @@ std::byte* ordinary(std::size_t bytes) {
 
 }  // namespace
 
-/// Under the mutex.
+/// Makes the file, once. Under the mutex.
 bool arena::open() {
     if (std::exchange(opened_, true)) return static_cast<bool>(memory_);
     const std::size_t bytes = arena_bytes();
@@ -58,7 +57,7 @@ bool arena::open() {
     return true;
 }
 
-/// The first piece that is large enough.
+/// Takes the first free piece that is large enough.
 bool arena::take(std::size_t bytes, std::size_t& offset) {
     if (!shared_) return false;
     const std::lock_guard lock(mutex_);
@@ -83,7 +82,7 @@ std::byte* arena::allocate(std::size_t bytes) {
     return memory;
 }
 
-/// In a forked process the memory is still the other's: nothing is given back, and nobody may hold the lock.
+/// A forked process gives nothing back: the memory is its parent's, and the lock may stay locked for ever.
 void arena::free(std::byte* memory, std::size_t bytes) noexcept {
     if (!made_.here()) return;
     std::size_t whole = rounded(bytes);

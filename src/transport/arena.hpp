@@ -1,4 +1,5 @@
-// Memory of this process that other processes of its host can read, and write where it is lent for that: one anonymous file from which pieces are given out.
+// Memory of this process that other processes of its host can read, and can write where it is lent for that: one anonymous file, of which
+// pieces are given out.
 #pragma once
 
 #include "base/process.hpp"
@@ -15,26 +16,27 @@
 
 namespace tutti {
 
-/// Any thread.
+/// One for each context; its links lend from it. Owns the file and its mapping, and knows the arenas of peers. Any thread, under its own
+/// mutex.
 class [[gnu::visibility("hidden")]] arena {
 public:
-    /// What is not shared is ordinary memory, of which `locate` knows nothing.
+    /// Without `shared` it gives ordinary memory, which `locate` does not find.
     explicit arena(bool shared) noexcept : shared_(shared) {}
     arena(const arena&) = delete;
     arena& operator=(const arena&) = delete;
 
-    /// Zeros, aligned to 64 bytes. Throws std::bad_alloc. Where the system gives no shared memory (see `why_not`) it is ordinary memory.
+    /// Returns zeros, aligned to 64 bytes; ordinary memory where the system gives no shared memory (see `why_not`). Throws std::bad_alloc.
     std::byte* allocate(std::size_t bytes);
     void free(std::byte* memory, std::size_t bytes) noexcept;
 
-    /// Where a run lies in the file, if it does.
+    /// Returns a run's offset in the file, if it lies there.
     std::optional<std::uint64_t> locate(std::span<const std::byte> run) const noexcept;
-    /// For those who shall read it; none before the first allocation.
+    /// Returns the file to send to peers; none before the first allocation.
     const file_descriptor& file() const noexcept { return file_; }
-    /// The arena of another process: to read what it has lent, and to write where it has lent memory for that. It is mapped once, however many
+    /// Maps the arena of another process: to read what that has lent, and to write where it has lent memory for that. Once, however many
     /// links lend from it.
     result<std::shared_ptr<const mapping>> of_other(const file_descriptor& file);
-    /// Why memory is not shared although it should be; empty when it is.
+    /// Returns why memory is not shared although it should be; empty when it is.
     std::string why_not() const;
 
 private:

@@ -1,4 +1,4 @@
-// How long to wait before the next attempt: longer each time, up to a limit, and not the same for everybody.
+// The pauses between attempts to connect: longer each time, up to a limit, with jitter so that ranks do not come all at once.
 #pragma once
 
 #include <tutti/types.hpp>
@@ -10,12 +10,12 @@ namespace tutti {
 
 class backoff {
 public:
-    static constexpr duration shortest = std::chrono::milliseconds{2};
-    static constexpr duration longest = std::chrono::milliseconds{250};
+    static constexpr duration shortest = std::chrono::milliseconds{2};   // a peer that is about to listen is found soon
+    static constexpr duration longest = std::chrono::milliseconds{250};  // a peer that comes late waits no longer than this
 
     explicit backoff(std::uint64_t seed) : random_(seed) {}
 
-    /// Between half of the current length and all of it.
+    /// Returns between half of the current length and all of it, and doubles that.
     duration next() {
         const auto whole = length_;
         length_ = std::min(2 * length_, longest);

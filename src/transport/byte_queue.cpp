@@ -32,7 +32,7 @@ std::size_t byte_queue::take(std::span<const std::span<std::byte>> parts, std::s
         take(part.first(now));
         done += now;
     }
-    if (size_ == 0) first_ = 0;  // a queue that runs empty touches only the memory it needs
+    if (size_ == 0) first_ = 0;  // start over, so that a short queue stays in the same cache lines
     return done;
 }
 

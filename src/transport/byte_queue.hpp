@@ -1,4 +1,4 @@
-// Bytes on their way from one end of a link to the other, in memory: first in, first out, and never more than the capacity.
+// A bounded ring of bytes in one process: those on their way over a link of the memory and simulated transports.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,9 @@ public:
     std::size_t size() const noexcept { return size_; }
     std::size_t room() const noexcept { return capacity_ - size_; }
 
-    /// Copies the front of `parts` in, at most `limit` bytes and what there is room for; says how many.
+    /// Copies in the front of `parts`, at most `limit` bytes and no more than there is room for. Returns how many.
     std::size_t put(std::span<const std::span<const std::byte>> parts, std::size_t limit) noexcept;
-    /// Moves the oldest bytes to `parts`, at most `limit`; says how many.
+    /// Moves the oldest bytes to `parts`, at most `limit`. Returns how many.
     std::size_t take(std::span<const std::span<std::byte>> parts, std::size_t limit) noexcept;
 
 private:
@@ -29,7 +29,7 @@ private:
     std::size_t size_ = 0;
 };
 
-/// Bytes of all parts together.
+/// Returns the bytes of all parts together.
 template <class Byte>
 std::size_t total_bytes(std::span<const std::span<Byte>> parts) noexcept {
     std::size_t total = 0;

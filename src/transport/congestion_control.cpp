@@ -38,7 +38,7 @@ std::string choose_host_congestion_control(int handle) {
 }
 
 void choose_network_congestion_control(int handle, const std::string& usual) {
-    // Where the usual one does not pace nothing was chosen; and what came with the route is not one of these.
+    // If the usual one does not pace, nothing was chosen. If the socket has none of `unpaced`, the system has set it for the route.
     if (paces(usual) && std::ranges::find(unpaced, congestion_control_of(handle)) != std::end(unpaced)) choose(handle, usual);
 }
 

@@ -1,4 +1,4 @@
-// Which congestion control a TCP socket has.
+// Chooses the congestion control of TCP sockets.
 #pragma once
 
 #include <string>
@@ -7,14 +7,13 @@ namespace tutti {
 
 std::string congestion_control_of(int handle);
 
-/// For sockets whose other end may be on this host, before they connect or listen: asks for one that does not pace in place of one that does
-/// (bbr), because pacing only adds timers there. A socket that was connected with one that paces goes on pacing whatever it has later; what a
-/// listener has, those have that it accepts. Returns the name of the one that the socket has now: the system's where that does not pace, or
-/// where nobody may choose.
+/// Replaces congestion control that paces (bbr) by one that does not, for a socket whose other end may be on this host: there pacing only
+/// adds timers. Before it connects or listens, because a socket that has connected with bbr paces whatever it is set to later. Accepted
+/// sockets have what their listener has. Returns the name that the socket has afterwards: the system's, if that does not pace or this
+/// process may not choose.
 std::string choose_host_congestion_control(int handle);
 
-/// For a connected socket whose other end turned out to be elsewhere: takes that choice back, where one may. `usual` is what a socket has that
-/// nobody has chosen for.
+/// Takes that choice back for a connected socket whose other end is on another host. `usual` is what a new socket has.
 void choose_network_congestion_control(int handle, const std::string& usual);
 
 }  // namespace tutti

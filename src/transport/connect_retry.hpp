@@ -1,4 +1,4 @@
-// One connect call: it is tried again and again, and when that ends without a link it tells why.
+// One connect call of a transport: pauses between attempts, ends them at the deadline, and says why there is no link.
 #pragma once
 
 #include "transport/backoff.hpp"
@@ -25,6 +25,8 @@ private:
     bool closed_ = false;
 };
 
+/// Lives in the frame of the transport's `connect` task, on its loop. The transport makes the attempts; this counts them and decides
+/// whether there is another.
 class connect_retry {
 public:
     connect_retry(event_loop& loop, connects_under_way& all, std::string address, time_point deadline, std::uint64_t seed);
@@ -32,19 +34,20 @@ public:
     connect_retry& operator=(const connect_retry&) = delete;
     ~connect_retry() { all_.open_.erase(this); }
 
-    /// Whether it is worth trying at all.
+    /// Returns whether there is another attempt.
     bool open() const noexcept { return !ended_; }
-    /// The last attempt failed because of `reason`. Waits; false when there is no other attempt.
+    /// An attempt has failed because of `reason`: pauses before the next one. False when there is none.
     task<bool> again(std::string reason, bool nobody_listens);
     task<bool> pause(duration length);
-    /// The last attempt failed because of `reason`, as every other one would.
+    /// An attempt has failed because of `reason`, as every other one would: ends the call.
     void give_up(std::string reason);
 
-    /// For an attempt that waits itself, until its work is done (true), its own time is up, or that of this call.
+    /// The work that an attempt starts runs this. `worked` waits for it, and is true when it has run before `limit` and the call's
+    /// deadline.
     detail::runnable& work() noexcept { return call_; }
     task<bool> worked(time_point limit);
 
-    /// Why there is no link.
+    /// Returns why there is no link.
     failure why() const;
 
 private:

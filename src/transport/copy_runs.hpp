@@ -1,4 +1,4 @@
-// Copying between memory in several places.
+// Copies between lists of runs.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace tutti {
 
-/// From runs to runs of as many bytes, by `copy(to, from, bytes)`.
+/// Copies from runs to runs of as many bytes in all, by `copy(to, from, bytes)`.
 template <class Byte, class Copy>
 void copy_runs(std::span<const std::span<std::byte>> targets, std::span<const std::span<Byte>> sources, Copy copy) noexcept {
     auto target = targets.begin();

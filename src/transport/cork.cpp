@@ -15,7 +15,7 @@ bool cork::keep(lane& one) noexcept {
     return true;
 }
 
-/// What is sent may let further frames be queued, which are sent, too.
+/// A frame that has been sent may let its port queue the next, which is sent here, too.
 void cork::send_kept() noexcept {
     while (first_) {
         lane& next = *std::exchange(first_, first_->next_kept_);

@@ -5,12 +5,12 @@ namespace tutti {
 
 class lane;
 
-/// Of lanes that share a guard, and used with it held. A call to the system costs more than many small frames: while somebody holds the cork
-/// they only queue, and what answers a dozen frames that came at once, or belongs to a dozen operations that start at once, goes in one call
-/// to each peer. When nobody holds the guard nothing is kept back.
+/// One for all lanes of an engine, and used with its guard held. A system call costs more than many small frames. While the cork is held,
+/// lanes only queue: answers to a dozen frames that came at once, or the frames of a dozen operations that start at once, leave in one call
+/// to each peer. The engine holds it while operations start, a lane while it reads. Nothing is kept back once the guard is released.
 class cork {
 public:
-    /// While one lives frames are kept back; when the last one ends they are sent.
+    /// Keeps frames back while it lives; the end of the last one sends them.
     class held {
     public:
         explicit held(cork& on) noexcept : on_(on) { ++on_.holders_; }
@@ -25,10 +25,10 @@ public:
         cork& on_;
     };
 
-    /// Whether frames are kept back now. Then this lane sends its own later.
+    /// Returns whether frames are kept back now; then this lane sends its own in `send_kept`.
     bool keep(lane& one) noexcept;
-    /// Sends all that has been kept back. Before whoever holds the cork makes a call to the system. A user's operator, however long it takes,
-    /// is not one: of frames that came together all are combined first.
+    /// Sends all kept frames. Called before the holder makes a system call. A user's operator is none, however long it takes: all frames
+    /// that came together are combined first.
     void send_kept() noexcept;
 
 private:

@@ -6,7 +6,7 @@
 
 namespace tutti {
 
-/// Whether that ends the call, and not only one way of connecting.
+/// Returns whether an error ends the call, and not only the attempt through shared memory.
 static bool ends_all(std::error_code why) noexcept { return why == error::timed_out || why == error::cancelled || why == error::closed; }
 
 host_transport::host_transport(event_loop& loop, std::unique_ptr<tcp_transport> far, std::unique_ptr<shm_transport> near,
@@ -26,7 +26,7 @@ task<result<std::unique_ptr<link>>> host_transport::connect(std::string address,
         why = made.failure();
     }
     auto made = co_await far_->connect(address, deadline);
-    // Who is reached by neither is not there; that is another matter.
+    // A peer that TCP does not reach either is not there, and the shared memory is not to blame.
     if (made && why && !std::exchange(told_, true))
         tell_(fmt::format("no shared memory with {}, but TCP: {}", address, why->details().cause));
     co_return made;

@@ -5,9 +5,10 @@
 
 namespace tutti {
 
+/// The largest numbers for which a cell has bits.
 static constexpr std::uint32_t low_half = 0xffff, most_opaque_bytes = 0xff'ffff;
 
-/// Behind the first `at` bytes. False when it is too long.
+/// Copies into a cell's payload from byte `at` on. Returns false when that is too long.
 static bool copy(inline_cell& into, std::size_t at, std::span<const std::span<const std::byte>> behind) noexcept {
     for (auto part : behind) {
         if (part.size() > cell_payload_bytes - at) return false;

@@ -1,6 +1,6 @@
 // Short frames beside a stream in shared memory. Through the ring a frame of a few bytes costs three cache lines, one after the other: the
-// ring's position, the header, what stands behind it. An inline cell is one line that tells of itself that it is there, and a second one for what
-// does not fit there: a longer payload, or the references to one that is lent.
+// position, the header, the payload. An inline cell is one line whose number says that it is there. A second line takes the rest: a longer
+// payload, or the references to one that is lent.
 #pragma once
 
 #include "transport/frame.hpp"
@@ -13,40 +13,40 @@
 
 namespace tutti {
 
-/// The most that stands behind the header in an inline cell.
+/// The most bytes behind the header in an inline cell: 8 in its first line, 64 in its second.
 inline constexpr std::size_t cell_payload_bytes = 72;
 using cell_payload = std::array<std::byte, cell_payload_bytes>;
 
-/// A frame as it lies in memory, for processes of one host.
+/// A frame in its host's byte order, as it lies in shared memory.
 struct alignas(64) inline_cell {
     static constexpr std::size_t first_bytes = 8;
-    // Instead of a payload's size, of those that stand somewhere else; and how many references lead there.
+    // In `payload`, instead of a size, where the payload is lent or in place; count_mask has the number of references.
     static constexpr std::uint8_t elsewhere = 0x80, in_place = 0x40, answered = 0x20, count_mask = 0x07;
-    static constexpr std::uint8_t allocated = 0x80;  // beside the kind
+    static constexpr std::uint8_t allocated = 0x80;  // in `kind`
 
-    // Counts the inline cells of its direction, from 1 on. Written last, and in one order for all with the wishes to be woken (ring_state).
+    // Counts the inline cells of its direction, from 1. Written last, and sequentially consistent with the wishes to be woken (ring_state).
     std::atomic<std::uint32_t> number{0};
-    std::uint32_t after = 0;  // the bytes that the stream had taken before, less multiples of 2^32
+    std::uint32_t after = 0;  // the bytes that the stream had taken before, modulo 2^32: the cell's place in the order
     std::uint64_t sequence = 0;
     std::uint64_t count = 0;
     std::uint64_t digest = 0;
     std::int32_t root = 0;
     std::uint32_t epoch = 0;
-    std::uint32_t index = 0;         // in its low half, with the low half of the label's digest above it
-    std::uint32_t opaque_bytes = 0;  // in its low 24 bits, with the rest of the digest above them
+    std::uint32_t index = 0;         // 16 bits, with the low 16 of the label's digest above
+    std::uint32_t opaque_bytes = 0;  // 24 bits, with the high 8 of the digest above
     std::uint16_t slice = 0;
-    std::uint8_t kind = 0;                                 // of the frame; and whether the caller says that its memory is allocated
-    std::uint8_t payload = 0;                              // its size
-    std::array<std::uint8_t, 4> what{};                    // collective, type, operator, algorithm
-    std::array<std::byte, first_bytes> first;              // of the payload; or the size of one that stands elsewhere
-    std::array<std::byte, cell_payload_bytes - first_bytes> rest;  // of the payload, or the references
+    std::uint8_t kind = 0;                                         // frame_kind, and `allocated`
+    std::uint8_t payload = 0;                                      // its size, or the bits above
+    std::array<std::uint8_t, 4> what{};                            // collective, type, operator, algorithm
+    std::array<std::byte, first_bytes> first;                      // of the payload; or the size of one that is elsewhere
+    std::array<std::byte, cell_payload_bytes - first_bytes> rest;  // of the payload; or the references
 };
 static_assert(sizeof(inline_cell) == 128 && offsetof(inline_cell, rest) == 64);
 
-/// One direction's. An inline cell is free again when the receiver has taken it, which it tells now and then only.
+/// The inline cells of one direction. A cell is free again when the receiver has published that it has taken it.
 struct cell_ring {
-    static constexpr std::uint32_t capacity = 32;
-    static constexpr std::uint32_t untold = 8;
+    static constexpr std::uint32_t capacity = 32;  // 4 KiB
+    static constexpr std::uint32_t untold = 8;     // published in such steps, so that `taken` moves between the cores seldom
 
     std::array<inline_cell, capacity> cells;
     alignas(64) std::atomic<std::uint32_t> taken{0};  // by the receiver
@@ -56,8 +56,8 @@ class cell_sender {
 public:
     explicit cell_sender(cell_ring& over) noexcept : over_(&over) {}
 
-    /// `behind`: what stands behind the header. False when there is no place for it, it is too long, or a number in it is too high for a
-    /// inline cell: then it goes through the stream, which has taken so many bytes so far.
+    /// Sends a frame with the bytes `behind` its header; `stream` is how many bytes the stream has taken so far. Returns false when no cell
+    /// is free, the frame is too long, or a number in it does not fit: then it goes through the stream.
     bool send(const frame& head, std::span<const std::span<const std::byte>> behind, std::uint64_t stream) noexcept;
 
 private:
@@ -70,9 +70,9 @@ class cell_receiver {
 public:
     explicit cell_receiver(cell_ring& over) noexcept : over_(&over) {}
 
-    /// Whether the next inline cell comes where the stream is now.
+    /// Returns whether the next inline cell comes before the stream's byte number `stream`.
     bool ready(std::uint64_t stream) const noexcept;
-    /// Takes that.
+    /// Takes that cell. Returns false when it is not there.
     bool take(frame& head, cell_payload& behind, std::uint64_t stream) noexcept;
 
 private:

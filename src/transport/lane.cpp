@@ -9,8 +9,8 @@
 namespace tutti {
 namespace {
 
-constexpr std::size_t batch_runs = 60;          // the system takes 1024; more than these do not help
-constexpr std::size_t batch_bytes = 512 * KiB;  // a batch that is not longer stays in cache
+constexpr std::size_t batch_runs = 60;          // of one call: the system takes 1024, but more than 60 gain nothing
+constexpr std::size_t batch_bytes = 512 * KiB;  // so that a batch stays in the cache
 
 }  // namespace
 
@@ -36,11 +36,11 @@ void lane::stop() noexcept {
     state_ = state::ended;
     drop_frames();
     if (!spread_) return;
-    const std::lock_guard ended(call_);  // what is moving bytes now
+    const std::lock_guard ended(call_);  // waits for a call that is moving bytes now
 }
 
 void lane::drop_frames() noexcept {
-    if (near_) near_->revoke();  // whoever lent memory may use it for something else from now on
+    if (near_) near_->revoke();  // the owners of lent memory may reuse it from now on
     first_ = last_ = undecided_ = nullptr;
     lent_first_ = lent_last_ = nullptr;
     staging_awaited_ = false;
@@ -71,7 +71,7 @@ void lane::close() noexcept {
     loop_.withdraw(go_);
 }
 
-/// Of a spread lane: its loop looks what there is to do.
+/// Lets the loop of a spread lane find out what there is to do.
 void lane::wake() noexcept {
     if (going_ || (state_ == state::ended && !closing_)) return;
     going_ = true;
@@ -91,7 +91,7 @@ void lane::go() noexcept {
 
 void lane::fail(std::error_code why) noexcept {
     if (state_ == state::ended) return;
-    take_returned();  // what has been given back has been taken
+    take_returned();  // lent payloads that the peer has read are sent, whatever happens to the link
     if (state_ == state::ended) return;
     stop();
     owner_.lost(why);
@@ -119,20 +119,21 @@ void lane::writable() noexcept {
     pump_send();
 }
 
-/// Puts `run` at `at`, as a part of the run before it where that ends there.
+/// Inserts `run` before send_runs_[at], or lengthens the run in front of it if both are adjacent: staged headers become one run.
 void lane::append(std::size_t at, std::span<const std::byte> run) {
     if (at > 0 && send_runs_[at - 1].data() + send_runs_[at - 1].size() == run.data())
         send_runs_[at - 1] = {send_runs_[at - 1].data(), send_runs_[at - 1].size() + run.size()};
     else send_runs_.insert(send_runs_.begin() + static_cast<std::ptrdiff_t>(at), run);
 }
 
-/// The runs of as many queued frames as fit one call, less what has gone already.
+/// Collects the runs of as many decided frames as fit one call, less the offset_ bytes that have gone. Frames whose payload is lent or in
+/// place contribute their header and references only.
 void lane::gather_batch() {
     send_runs_.clear();
     std::size_t staged = 0, bytes = 0;
     for (const outgoing* next = first_; next != undecided_ && send_runs_.size() < batch_runs && bytes < batch_bytes;
          next = next->next_in_lane) {
-        if (staging_.size() - staged < frame_bytes + short_payload) break;
+        if (staging_.size() - staged < frame_bytes + short_payload) break;  // a payload that is copied is at most short_payload
         std::byte* const at = staging_.data() + staged;
         const auto header = encode(next->head);
         std::memcpy(at, header.data(), frame_bytes);
@@ -161,6 +162,8 @@ void lane::gather_batch() {
     if (!send_runs_.empty()) send_runs_.front() = send_runs_.front().subspan(gone);
 }
 
+/// Counts bytes that the link has taken. A lent frame counts as sent when the peer has given it back, any other at once: a staged payload
+/// has been copied, so its own memory is free.
 void lane::sent_bytes(std::size_t bytes) noexcept {
     offset_ += bytes;
     while (first_ && offset_ >= wire_bytes(first_->head)) {
@@ -174,12 +177,13 @@ void lane::sent_bytes(std::size_t bytes) noexcept {
             (lent_first_ ? lent_last_->next_in_lane : lent_first_) = &done;
             lent_last_ = &done;
         } else {
-            done.sent();  // may queue more, or close the lane
+            done.sent();  // may queue more frames, or close the lane
         }
     }
 }
 
-/// The other side may have said why it went. Only then, or when the owner does not want to hear it now, the lane is lost.
+/// Sending is over, but the peer may have said why: the rest of the stream is read first, and `nothing_came` loses the lane at its end. A
+/// parked lane reads nothing, so it is lost at once.
 void lane::send_failed(std::error_code why) noexcept {
     send_code_ = why;
     drop_frames();
@@ -187,17 +191,18 @@ void lane::send_failed(std::error_code why) noexcept {
     else if (!reading_) pump_recv();
 }
 
+/// Sends until the queue is empty or the lane pauses; the diagram stands over the class.
 void lane::pump_send() noexcept {
     pumping_ = true;
     std::size_t budget = turn_bytes;
     while (first_ && state_ != state::ended) {
-        if (budget == 0) {  // a peer that takes them as fast would keep us here for all there is to send
+        if (budget == 0) {  // a peer that takes bytes as fast would keep the loop here for the whole queue
             waiting_writable_ = true;
             send_turn_.start(writable_);
             break;
         }
         decide(budget);
-        if (state_ == state::ended || first_ == undecided_) break;  // it waits for staging buffers
+        if (state_ == state::ended || first_ == undecided_) break;  // the first frame waits for staging buffers
         if (near_ && cell_first(budget)) continue;
         gather_batch();
         const auto [bytes, code] = outside([this] { return link_->try_send(send_runs_); });

@@ -1,5 +1,5 @@
-// Frames over a link. A lane sends what it is given in that order, many frames to a system call, and asks its owner where each
-// arriving frame shall land. It knows nothing of operations.
+// Frames over a link. A lane sends frames in the order in which it gets them, many to a system call. It asks its owner where each arriving
+// frame shall land. It knows nothing of operations.
 #pragma once
 
 #include <tutti/event_loop.hpp>
@@ -20,39 +20,40 @@
 
 namespace tutti {
 
-/// Memory that the other side has lent and takes an answer in: by the frame of that place.
+/// Memory of the peer in which it wants the payload of frame number `index` of the operation.
 struct remote_reference {
     std::uint32_t index = 0;
     std::size_t count = 0;
     std::array<reference, most_references> parts;
-    bool answered = false;  // that frame's payload has been written there already
+    bool answered = false;  // the payload has been written there already, in the pass that read what was lent
 
     std::span<const reference> where() const noexcept { return std::span(parts).first(count); }
 };
 
-/// A frame on its way out, kept with the memory of its payload by its owner until `sent`.
+/// A frame on its way out. It belongs to its sender (send_channel, parcel, message and so on), which keeps it and the payload's memory as
+/// they are from `lane::send` to `sent`. The lane links it into its queues meanwhile.
 class outgoing {
 public:
     frame head;
-    bool soon_written = false;         // the payload's memory will be written again while it is in the caches
-    bool summed = false;               // with what others send there for the same blocks, as far as this rank can tell
-    std::size_t copied_bytes = 0;      // of the transfer that the payload is a part of, where the other side does nothing but copy it
-    /// The place of the frame that brings what belongs into the payload's memory, or `answer_beyond` bytes further on; there nobody writes until
-    /// then.
+    bool soon_written = false;     // the payload's memory will be written again while it is in the caches
+    bool summed = false;           // the receiver adds it up with payloads of other ranks for the same blocks, as far as this rank can tell
+    std::size_t copied_bytes = 0;  // length of the whole transfer, where the receiver only copies it; else 0
+    /// Index of the frame by which the peer brings back what belongs into the payload's memory, or `answer_beyond` bytes further on. No
+    /// step writes there until then.
     std::optional<std::uint32_t> answer;
     std::ptrdiff_t answer_beyond = 0;
-    remote_reference into;                         // where the other side wants the payload; without parts it has not said so
+    remote_reference into;  // where the peer wants the payload; without parts it has not said so
 
-    // The lane's.
+    // The lane's own.
     outgoing* next_in_lane = nullptr;
-    std::array<reference, most_references> lends{};  // what stands in place of the payload
-    const std::byte* staged = nullptr;               // the first staging buffer, if the payload was copied to where these lead
-    std::uint64_t number = 0;                        // among the frames that lend
+    std::array<reference, most_references> lends{};  // head.references of them travel instead of the payload
+    const std::byte* staged = nullptr;               // the first staging buffer, if the payload was copied to such
+    std::uint64_t number = 0;                        // among the frames that lend, from 1: they are given back in that order
 
-    /// Appends the runs of the payload, head.payload_bytes in all. Asked again after a partial send: the answer must be the same.
+    /// Appends the runs of the payload, head.payload_bytes in all. After a partial send the lane calls it again and must get the same runs.
     virtual void gather(std::vector<std::span<const std::byte>>& runs) const = 0;
-    /// Nobody reads the payload any more: all bytes are with the kernel, or copied, or the other side has given them back. The object may be queued
-    /// again at once.
+    /// Neither side reads the payload's memory any more: all bytes are with the kernel, or copied, or the peer has given them back. The
+    /// object may be queued again at once.
     virtual void sent() noexcept = 0;
 
 protected:
@@ -60,97 +61,125 @@ protected:
 };
 
 /// Where an arriving payload goes.
-enum class landing { here, past_caches, through, park, refuse };
+enum class landing {
+    here,         // into the runs that the owner has appended, head.payload_bytes in all
+    past_caches,  // the same, and no step reads it there soon
+    through,      // the owner takes it part by part, where the link shows it; only from a lane that is `near`
+    park,         // nothing is read until `lane::resume`, then the owner is asked again: back-pressure for a frame that came too early
+    refuse        // the lane reads nothing more
+};
 
+/// The receiver of a lane's frames: a port_lane of the engine, a message_port of the messenger, or the group's control tree. The lane calls
+/// it with the guard held unless said otherwise.
 class lane_owner {
 public:
-    /// A frame's header has arrived. `here`: the owner has appended runs of head.payload_bytes in all. `through`: it
-    /// takes the payload part by part, where the link shows it; only from a lane that is `near`. `past_caches`: as `here`, and nobody reads it
-    /// there soon. `park`: nothing is read until
-    /// `lane::resume`, then it is asked again. `refuse`: the lane stops reading for good.
+    /// A frame's header has arrived: where shall the payload go?
     virtual landing arrived(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept = 0;
-    /// A short frame has arrived, and all of its payload. False, and nothing has happened, when it is to be asked about as others are.
+    /// A short frame has arrived, and all of its payload. Returns false, and has done nothing, when `arrived` is to be asked instead.
     virtual bool taken(const frame& head, std::span<const std::byte> payload) noexcept {
         return static_cast<void>(head), static_cast<void>(payload), false;
     }
-    /// The part of a payload that begins at `offset`; `back`, if not null, takes the result too, and may be the same memory. Says how many bytes it
-    /// took, whole elements. From a spread lane without the guard.
+    /// Takes the part of a payload that begins at `offset`. Writes the result to `back`, too, if that is not null; it may be the part's own
+    /// memory. Returns how many bytes it took, whole elements. A spread lane calls it without the guard.
     virtual std::size_t through(const frame& head, std::uint64_t offset, std::span<const std::byte> part, std::byte* back) noexcept;
-    /// Only from a spread lane, without the guard: a payload is all there. What takes long and concerns nobody else is done here.
+    /// Only from a spread lane, without the guard: a payload has landed whole. Long work on it alone belongs here, since other lanes go on.
     virtual void settle(const frame& head) noexcept { static_cast<void>(head); }
     virtual void landed(const frame& head) noexcept = 0;
-    /// Whether what this rank makes of the payload, part by part, is what the frame of that place brings: then `through` writes it where the
-    /// other side wants it as well.
+    /// Returns whether the sum that `through` makes of the payload is the content of frame `index`, the answer. Then `through` also writes
+    /// it where the peer wants it, and that frame needs no payload.
     virtual bool answers(const frame& head, std::uint32_t index) noexcept { return static_cast<void>(head), static_cast<void>(index), false; }
-    /// The payload that is about to land was lent: the frame that stands in the remote reference may be written there.
+    /// The payload was lent, and the peer wants an answer: frame `what.index` may be written straight to `what.parts`.
     virtual void lent(const frame& head, const remote_reference& what) noexcept { static_cast<void>(head), static_cast<void>(what); }
-    /// Whether a frame is due.
+    /// Returns whether the owner expects a frame, so that the loop tries the link again before it sleeps.
     virtual bool awaits() const noexcept { return false; }
-    /// The stream ended, failed, or carried something that is no frame. Called once.
+    /// The stream ended, failed, or carried bytes that are no frame. Called once.
     virtual void lost(std::error_code why) noexcept = 0;
 
 protected:
     ~lane_owner() = default;
 };
 
-/// Used with `guard` held, on the loop unless said otherwise. Calls its owner with `guard` held.
+/// Owns its link, the two buffers, and the order of queued frames; the frames and payloads stay their senders'. Used with `guard` held, on
+/// `loop` unless said otherwise. Ports, message ports and the control tree send and resume; the loop calls when the link can move bytes. It
+/// never blocks, never looks into a payload, and never decides where one lands.
 ///
-/// A *spread* lane shares the guard with lanes on other loops. It lets go of the guard while it moves bytes, and only then, so whoever holds the
-/// guard finds it between two calls, or waits in `stop` for the end of one. Nothing but its own loop's calls moves bytes: `send`, `flush`
-/// and `resume` come from any thread, and the loop does the rest soon.
+/// A *spread* lane shares the guard with lanes on other loops. It releases the guard while it moves bytes, and only then. A thread that
+/// holds the guard therefore finds the lane between two calls, or waits in `stop` for the end of one. Only its own loop moves bytes:
+/// `send`, `flush` and `resume` come from any thread and post the lane to that loop.
+///
+/// Receiving (`pump_recv`), by state:
+///
+///     header --(header taken)--> parked --(owner: here, past_caches, through)--> payload --(all landed)--> header
+///        |                       ^    |
+///        | (payload lent)        |    +--(short frame: owner has `taken` it)---------------------------> header
+///        v                       |    +--(owner: park)--> parked, and nothing is read until `resume`
+///     references --(all taken)---+
+///
+///     any state --(stop, close, refuse, protocol error, end of the stream)--> ended
+///
+/// Sending (`pump_send`): one list from `first_` to `last_`, then the list of lent frames.
+///
+///     send --> [undecided_ .. last_] --decide--> [first_ .. undecided_) --the link takes it--> sent(), if copied, staged or in place
+///                                                                         `--if lent--> [lent_first_ .. lent_last_] --given back--> sent()
+///
+/// It pauses for the next turn (1 MiB gone), for room (`when_writable`), or for staging buffers (`when_returned`).
 class lane final {
 public:
-    /// What its owner sends and receives goes over this lane alone; or over others too; or over others on other loops.
+    /// The owner's frames go over this lane alone (single), over several lanes of one loop (shared), or over lanes on several loops
+    /// (spread).
     enum class kind { single, shared, spread };
 
-    /// `together`, if not null: frames leave together with those of other lanes, over a network, where they do not share them.
+    /// `together`, if not null, keeps frames back so that those of several lanes leave together. Ignored in shared memory, where a send is
+    /// no system call, and where lanes share frames.
     lane(event_loop& loop, std::mutex& guard, std::unique_ptr<tutti::link> over, lane_owner& owner, kind how = kind::single,
          cork* together = nullptr);
     ~lane();
 
-    /// Sends a short frame at once. False, and nothing has happened, when it is to be queued as others are.
+    /// Sends a short frame as an inline cell at once. Returns false, and has done nothing, when the frame must be queued.
     bool send_now(const frame& head, std::span<const std::byte> payload) noexcept;
-    /// Queues `what`; `flush` gives it to the kernel, or soon, where somebody holds the cork.
+    /// Queues `what`.
     void send(outgoing& what) noexcept;
+    /// Gives queued frames to the link: at once, when the cork is released, or, on a spread lane, on its loop.
     void flush() noexcept;
-    /// The owner awaits a frame. A spread lane hears of that when it waits for the next one.
+    /// The owner awaits a frame. A spread lane asks `awaits` itself, on its loop, when it waits next.
     void expect() noexcept {
         if (!spread_) link_->expect(true);
     }
-    /// Asks about a parked frame again, and starts reading.
+    /// Starts reading, and asks the owner about a parked frame again.
     void resume() noexcept;
-    /// So many bytes of the payload that is landing are still to come.
+    /// Returns how many bytes of the payload that is landing are still to come.
     std::size_t missing() const noexcept { return state_ == state::payload ? missing_ : 0; }
-    /// They go elsewhere: to runs of as many bytes. Not of a spread lane, whose bytes may be on their way there right now.
+    /// Sends the missing bytes to `runs` of as many bytes. Not for a spread lane, which may be writing to the old ones at this moment.
     void redirect(std::span<const std::span<std::byte>> runs);
-    /// Takes what the other side has sent by now, where memory tells.
+    /// Takes what the peer has sent by now, in shared memory, without waiting for the loop to try.
     void look() noexcept;
-    /// Drops what is queued and touches no payload any more. On any thread. No call to the owner or to queued frames comes afterwards.
+    /// Drops queued frames and touches no payload any more. On any thread. No call to the owner or to queued frames comes afterwards.
     void stop() noexcept;
     /// Stops, and ends the link.
     void close() noexcept;
-    /// Of a spread lane. On any thread: stops, and ends the link soon.
+    /// Stops a spread lane, on any thread; its loop then ends the link.
     void close_soon() noexcept;
     /// Sends what can be sent at once, and closes.
     void part() noexcept;
-    /// Whether every queued byte is with the kernel, or with the other side, or lies in staging buffers for it.
+    /// Returns whether every queued byte is with the kernel or with the peer, or lies in staging buffers for it.
     bool flushed() const noexcept { return first_ == nullptr && lent_first_ == nullptr; }
-    /// Whether the other side shares memory with this one.
+    /// Returns whether the peer shares memory with this process.
     bool near() const noexcept { return near_ != nullptr; }
 
-    /// What the other side has lent for the frame that the owner is asked about, or that is parked; empty when its payload comes in another way.
+    /// Returns what the peer has lent for the frame that the owner is asked about, or that is parked. Empty when the payload comes in
+    /// another way, as it does for a single copy (`fetches_`).
     std::span<const std::span<std::byte>> lent() const noexcept {
         if (state_ != state::parked || head_.references == 0) return {};
         return lent_;
     }
-    /// Where it wants what becomes of that: as many runs of as many bytes, often the same.
+    /// Returns where the peer wants the result: as many runs of as many bytes, often the same memory.
     std::span<const std::span<std::byte>> answer_runs() const noexcept {
         if (lent().empty() || !head_.answered) return {};
         return answer_runs_;
     }
-    /// The place of the frame that brings it.
+    /// Returns the index of the frame that is to bring that result.
     std::optional<std::uint32_t> answer_index() const noexcept { return head_.answered ? std::optional(reference_.index) : std::nullopt; }
-    /// As near_link says, for writing there.
+    /// Bracket writes to `answer_runs`, as near_link says.
     bool begin_writing() noexcept { return near_->begin_writing(); }
     void end_writing() noexcept { near_->end_writing(); }
 
@@ -161,9 +190,16 @@ public:
 private:
     friend class cork;
 
-    enum class state { header, references, parked, payload, ended };
+    enum class state {
+        header,      // between two frames
+        references,  // a header is there; the references that stand in place of its payload are not
+        parked,      // the owner has not accepted the frame yet
+        payload,     // runs_ or the owner take it; missing_ bytes are to come
+        ended        // nothing is read or sent any more
+    };
 
-    /// While it lives others have the guard of a spread lane.
+    /// Releases the guard of a spread lane while it lives, and holds call_ instead. It takes call_ before it releases the guard, and the
+    /// guard after it has released call_: no thread waits for the guard with a call_ in hand.
     class absence {
     public:
         explicit absence(lane& from) noexcept : from_(from) {
@@ -182,7 +218,7 @@ private:
     private:
         lane& from_;
     };
-    /// Afterwards the lane may have been stopped.
+    /// Makes a call that moves bytes. Afterwards the lane may have been stopped: callers look at state_ again.
     template <class Call>
     auto outside(Call call) noexcept {
         const absence away(*this);
@@ -239,11 +275,11 @@ private:
     lane_owner& owner_;
     const bool spread_;
     cork* const cork_;
-    lane* next_kept_ = nullptr;  // of those that the cork keeps back
-    bool kept_ = false;
-    std::mutex call_;  // of a spread lane: held while bytes move; taken with the guard held
-    bool going_ = false;    // go_ is posted
-    bool closing_ = false;
+    lane* next_kept_ = nullptr;  // in the cork's list
+    bool kept_ = false;          // in that list
+    std::mutex call_;            // of a spread lane: held while bytes move; taken with the guard held
+    bool going_ = false;         // go_ is posted
+    bool closing_ = false;       // go_ is to close
     bool closed_ = false;
     detail::callback<&lane::go> go_{*this};
     detail::callback<&lane::readable> readable_{*this};
@@ -252,54 +288,56 @@ private:
     next_turn send_turn_;
     next_turn recv_turn_;
 
-    static constexpr std::size_t turn_bytes = 1 * MiB;  // then others on the loop have their turn
+    static constexpr std::size_t turn_bytes = 1 * MiB;  // in one direction: then the loop's other lanes have their turn
 
-    // Sending: a queue, of which the first frames form the current batch; `offset_` bytes of the first are gone already.
-    // Headers and short payloads are copied next to each other: one run for many small frames.
-    static constexpr std::size_t short_payload = 1 * KiB;
-    static constexpr std::size_t staging_bytes = 16 * KiB;
+    // Sending. The first frames of the queue form the current batch. Headers and short payloads are copied next to each other into
+    // staging_, so many small frames are one run of a system call.
+    static constexpr std::size_t short_payload = 1 * KiB;   // a copy of so much costs less than one more run
+    static constexpr std::size_t staging_bytes = 16 * KiB;  // copied by one call at most
     outgoing* first_ = nullptr;
     outgoing* last_ = nullptr;
-    outgoing* undecided_ = nullptr;  // from here on it is open whether payloads are lent, or written where they belong
-    std::size_t offset_ = 0;
-    bool pumping_ = false;
+    outgoing* undecided_ = nullptr;  // the first frame for which `decide` has not chosen how the payload travels
+    std::size_t offset_ = 0;         // bytes of the first frame that have gone
+    bool pumping_ = false;           // pump_send runs: frames that `sent` queues go in the same loop
     bool waiting_writable_ = false;
     std::error_code send_code_;  // sending is over; what has arrived is still read
     std::vector<std::byte> staging_;
     std::vector<std::span<const std::byte>> send_runs_;
 
-    // Lending: frames whose payload the other side reads where it lies, until it gives them back, in order.
-    static constexpr std::size_t lent_from = 128 * KiB;    // to copy less costs no more than to wait until it is given back
-    static constexpr std::size_t answered_from =
-        8 * KiB;  // so little, where the answer is not copied either, or all that is summed is read once
+    // Lending: the peer reads these payloads where they lie, and gives them back in order.
+    static constexpr std::size_t lent_from = 128 * KiB;  // to copy less costs no more than to wait until it is given back
+    // Lower where lending saves more: the answer is not copied either, or all parts of a sum are read once.
+    static constexpr std::size_t answered_from = 8 * KiB;
     outgoing* lent_first_ = nullptr;
     outgoing* lent_last_ = nullptr;
     std::uint64_t lent_count_ = 0;
     std::uint64_t returned_ = 0;  // as last seen
     bool waiting_returned_ = false;
-    std::uint64_t waited_beyond_ = 0;
-    bool staging_awaited_ = false;  // by what is undecided
-    const bool stages_;
-    std::optional<staging_buffers> staging_buffers_;              // where payloads lie that are to be answered or summed, and cannot be lent
-    std::vector<std::span<std::byte>> lent_;  // what the other side has lent
+    std::uint64_t waited_beyond_ = 0;                 // what returned_ was then
+    bool staging_awaited_ = false;                    // the first undecided frame waits for staging buffers
+    const bool stages_;                               // a single lane: over several, the answer may come by another than the buffers'
+    std::optional<staging_buffers> staging_buffers_;  // payloads that are to be answered or summed, and cannot be lent
+    std::vector<std::span<std::byte>> lent_;          // what the peer has lent for this frame
     std::vector<std::span<std::byte>> answer_runs_;
-    bool fetches_ = false;                    // or where that is in its process
-    remote_reference reference_;                               // the same, where it wants an answer
-    bool through_ = false;
-    bool past_caches_ = false;
-    bool in_cell_ = false;  // the frame that has come last is an inline cell
+    bool fetches_ = false;        // the references are addresses in the peer's process
+    remote_reference reference_;  // those references, moved on to where the answer belongs
+    bool through_ = false;        // the owner's answer to the present frame
+    bool past_caches_ = false;    // the same
+    bool in_cell_ = false;        // the present frame is an inline cell
     alignas(16) cell_payload cell_;
 
     // Receiving: bytes read ahead wait in buffer_[begin_, end_).
     static constexpr std::size_t buffer_bytes = 16 * KiB;
-    static constexpr std::size_t long_payload = 64 * KiB;  // from here on only the next header is read ahead
+    // Behind a longer payload only the next header is read ahead: more would be payload, which is copied once more out of the buffer.
+    static constexpr std::size_t long_payload = 64 * KiB;
     state state_ = state::header;
-    bool reading_ = false;
+    bool reading_ = false;  // pump_recv runs: `resume` has nothing to do
     bool waiting_readable_ = false;
-    // The last call got less than it asked for. Where nothing was shown nothing is read: an inline cell may come before what the stream brings next.
+    // The last call got less than it asked for, so the next would find nothing. After a `peek` that showed nothing the stream must not be
+    // read at all: an inline cell may come before what it brings next.
     bool drained_ = false;
     frame head_;
-    std::vector<std::span<std::byte>> runs_;  // what is still to be filled is runs_[run_...]
+    std::vector<std::span<std::byte>> runs_;  // to be filled from runs_[run_] on
     std::size_t run_ = 0;
     std::size_t missing_ = 0;
     std::size_t begin_ = 0;

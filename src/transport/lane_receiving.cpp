@@ -1,4 +1,4 @@
-// The receiving half of a lane.
+// The receiving half of a lane. Its states, and the events that lead from one to the next, stand over the class.
 #include "transport/lane.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ void lane::readable() noexcept {
 }
 
 bool lane::read_header(const std::byte* from) noexcept {
-    frame_header bytes;  // of its own: what is shown could still be changed
+    frame_header bytes;  // a copy: the peer could change shared memory between the check and the use
     std::memcpy(bytes.data(), from, frame_bytes);
     if (!decode(bytes, head_)) return false;
     if (begin_ == end_) near_->skip(frame_bytes);
@@ -30,12 +30,14 @@ bool lane::read_header(const std::byte* from) noexcept {
     return true;
 }
 
-/// Whether a whole header has been taken, of the stream or of an inline cell.
+/// header -> parked or references, with a whole header from the stream or an inline cell. Returns false when there is none yet, or the lane
+/// has ended. Inline cells count between two frames only, when nothing has been read ahead.
 bool lane::take_header() noexcept {
     const bool may_use_cell = near_ && begin_ == end_;
     in_cell_ = may_use_cell && near_->take_cell(head_, cell_);
     const std::byte* const from = in_cell_ ? nullptr : next_header();
-    if (may_use_cell && !in_cell_ && !drained_) in_cell_ = near_->take_cell(head_, cell_);  // it comes before what has been shown since
+    // `peek` has shown bytes. A cell that was sent before them is visible by now, though it was not at the first look.
+    if (may_use_cell && !in_cell_ && !drained_) in_cell_ = near_->take_cell(head_, cell_);
     if (!in_cell_ && !from) return false;
     if (in_cell_ ? !is_possible(head_) || !fits_cell(head_) : !read_header(from)) {
         fail(error::protocol_error);
@@ -43,7 +45,7 @@ bool lane::take_header() noexcept {
     }
     state_ = state::parked;
     if (head_.references == 0 && !head_.in_place) return true;
-    if (!near_) {
+    if (!near_) {  // without shared memory there is nothing to lend or to write to
         fail(error::protocol_error);
         return false;
     }
@@ -51,7 +53,7 @@ bool lane::take_header() noexcept {
     return true;
 }
 
-/// Whether the owner took the frame.
+/// parked -> payload, if the owner takes the frame; parked or ended if it does not. Returns whether it does.
 bool lane::ask_owner() noexcept {
     runs_.clear();
     through_ = past_caches_ = false;
@@ -60,7 +62,7 @@ bool lane::ask_owner() noexcept {
         case landing::refuse: state_ = state::ended; return false;
         case landing::through:
             through_ = true;
-            begin_ = end_ = 0;  // the payload has not been read ahead
+            begin_ = end_ = 0;  // empty: a near link reads no payload ahead, and `show` starts at the buffer's beginning
             break;
         case landing::past_caches: past_caches_ = true; break;
         case landing::here: break;
@@ -89,11 +91,11 @@ void lane::fill_from_buffer() noexcept {
     }
 }
 
-/// An end, or one has to wait. False.
+/// The link had no bytes: the lane waits, or has ended. Returns false.
 bool lane::nothing_came(std::error_code code) noexcept {
     const bool between = state_ == state::header && begin_ == end_;
-    if (near_ && !between && near_->take_cell(head_, cell_)) code = error::protocol_error;  // in the middle of a frame
-    if (code || send_code_) {
+    if (near_ && !between && near_->take_cell(head_, cell_)) code = error::protocol_error;  // a cell in the middle of a frame
+    if (code || send_code_) {  // after a send has failed, an empty link brings no more explanation
         fail(code ? code : send_code_);
         return false;
     }
@@ -107,10 +109,11 @@ void lane::wait_readable() noexcept {
     link_->when_readable(readable_);
 }
 
-/// One call to the link: the rest of the payload, then what follows it into the buffer. False when there was nothing or an end.
+/// Makes one call to the link: the rest of the payload to its place, then what follows into the buffer. Returns false when nothing came or
+/// the lane has ended.
 bool lane::recv_more(std::size_t& budget) noexcept {
     if (begin_ == end_) begin_ = end_ = 0;
-    if (begin_ > 0) {
+    if (begin_ > 0) {  // the start of a header, or of references
         std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
         end_ -= begin_;
         begin_ = 0;
@@ -120,7 +123,7 @@ bool lane::recv_more(std::size_t& budget) noexcept {
         return false;
     }
     std::size_t ahead = missing_ >= long_payload ? frame_bytes : buffer_bytes - end_;
-    // What the link shows need not be read ahead, only what lies there in two pieces.
+    // A near link shows its bytes where they lie. Only what lies there in two pieces, at the end of the ring, is read into the buffer.
     if (near_) ahead = missing_ > 0 ? 0 : (state_ == state::references ? reference_bytes(head_) : frame_bytes) - end_;
     const std::size_t asked = missing_ + ahead;
     runs_.emplace_back(buffer_.data() + end_, ahead);
@@ -146,13 +149,15 @@ bool lane::recv_more(std::size_t& budget) noexcept {
     return true;
 }
 
-/// Sends what is kept back before a call that may take long. False when the lane has ended meanwhile.
+/// Sends kept frames of all lanes before a call that may take long, so they do not wait for it. Returns false when this lane has ended
+/// meanwhile.
 bool lane::uncork() noexcept {
     if (cork_) cork_->send_kept();
     return state_ != state::ended;
 }
 
-/// What answers frames that have come together leaves together.
+/// Reads until nothing comes, a frame is parked, or the turn is over. Holds the cork, so answers to frames that came together leave
+/// together.
 void lane::pump_recv() noexcept {
     if (!cork_) return pump_recv_each();
     const cork::held together(*cork_);
@@ -163,6 +168,7 @@ void lane::pump_recv_each() noexcept {
     reading_ = true;
     std::size_t budget = turn_bytes;
     while (state_ != state::ended) {
+        // header, references: read on until they are whole.
         if ((state_ == state::header && !take_header()) || (state_ == state::references && !take_references())) {
             if (state_ == state::ended) break;
             runs_.clear();
@@ -171,6 +177,8 @@ void lane::pump_recv_each() noexcept {
             if (!uncork() || !recv_more(budget)) break;
             continue;
         }
+        // parked: a short frame may end here. If no more is expected, look for the next one later: work between a frame's arrival and the
+        // end of the user's call counts in full, work while frames cross costs nothing.
         if (state_ == state::parked && give_cell(budget)) {
             if (state_ == state::ended || send_code_ || owner_.awaits()) continue;
             wait_readable();
@@ -180,6 +188,7 @@ void lane::pump_recv_each() noexcept {
             if (state_ == state::parked && send_code_) fail(send_code_);
             break;
         }
+        // payload. A lane whose sending has failed reads to the end without a pause, to find out why.
         if (budget == 0 && !send_code_) {
             waiting_readable_ = true;
             recv_turn_.start(readable_);

@@ -1,5 +1,5 @@
-// What a lane does more over a link that shares memory: it sends short frames beside the stream, lends payloads instead of copying them,
-// reads what the other side has lent, and lets its owner take bytes where the link shows them.
+// The part of a lane that only links in shared memory use. It sends short frames beside the stream, lends payloads instead of copying them,
+// reads payloads that the peer has lent, and lets its owner take bytes where the link shows them.
 #include "transport/lane.hpp"
 
 #include "base/past_caches.hpp"
@@ -11,8 +11,10 @@
 
 namespace tutti {
 
-/// Of a shown payload so much is taken before the sender hears that there is room again.
+/// At most so much of a shown payload is taken before the sender hears that there is room again.
 static constexpr std::size_t shown_bytes = 64 * KiB;
+/// An element that lies across the end of the ring is put together in the buffer, so it must not be longer; and none may lie across two
+/// staging buffers, which are read one after the other.
 static constexpr std::size_t longest_element = 16;
 static_assert([] {
     for (int type = 0; type < data_type_count; ++type)
@@ -24,7 +26,14 @@ static_assert([] {
 
 // ---- sending
 
-/// Whether a payload is copied, lent, or written where it belongs is decided once, when its turn comes.
+/// Decides for each frame, once, how its payload travels, and moves undecided_ behind it:
+///
+///     over a network                                       in the stream
+///     the peer lent memory for it (`into`), and:
+///       it was written there while reading (answered)      nowhere: the header says in_place
+///       it can be written there now (`answer`)             the same; the copy counts in the turn's budget
+///       the peer has revoked that memory                   in the ring
+///     else                                                 as `refer` says; a frame that needs staging buffers may stop here and wait
 void lane::decide(std::size_t& budget) noexcept {
     while (undecided_ && budget > 0) {
         outgoing& what = *undecided_;
@@ -45,7 +54,8 @@ void lane::decide(std::size_t& budget) noexcept {
     }
 }
 
-/// What stands in place of a payload that is lent.
+/// Returns what travels in place of a lent payload: its references, and one more if an answer is wanted. That one holds the answer's index
+/// and how far beyond the payload the answer belongs; in staging buffers it belongs where the payload lies.
 std::array<reference, most_references + 1> lane::references_of(const outgoing& what) noexcept {
     std::array<reference, most_references + 1> all{};
     std::copy_n(what.lends.begin(), what.head.references, all.begin());
@@ -54,7 +64,8 @@ std::array<reference, most_references + 1> lane::references_of(const outgoing& w
     return all;
 }
 
-/// Whether the first frame has gone as an inline cell.
+/// Sends the first frame as an inline cell and returns true, if the frame is decided, none of it has gone, and a cell is free. A spread
+/// lane uses the stream only.
 bool lane::cell_first(std::size_t& budget) noexcept {
     const outgoing& what = *first_;
     if (spread_ || offset_ > 0 || &what == undecided_ || !fits_cell(what.head)) return false;
@@ -82,8 +93,18 @@ bool lane::answer(const outgoing& what) noexcept {
     return near_->write_back(what.into.where(), send_runs_);
 }
 
-/// What the other side only reads stays in its cache, and is slow to write here as long as it does; what it answers moves to and fro as a
-/// whole, and where ranks share cores the next one to run fills the cache anew.
+/// Chooses how a payload travels that the peer has not lent memory for, by the first line that fits. "In the arena": in at most 4 runs.
+///
+///     too short to lend, and no single copy             ring: a copy costs less than the wait until it is given back
+///     written again soon, no answer, own cores          ring: lines that a peer only reads stay in its cache and are slow to write
+///     an answer is wanted, but the payload or the
+///       answer's place is not in the arena              staging buffers, with the answer there; if too few are free, as below
+///     summed by the peer, shared cores, not in arena    staging buffers; waits for free ones (`stage`)
+///     in the arena                                      lent where it lies, with the wish for an answer if its place is known
+///     long enough for a single copy                     lent as addresses of this process
+///     else                                              ring; also less than 128 KiB whose answer has found no place
+///
+/// An answered payload moves there and back as a whole, so it is not slow to write. On shared cores the next rank to run fills the cache anew.
 void lane::refer(outgoing& what) noexcept {
     staging_awaited_ = false;
     const bool fetched = what.copied_bytes > 0 && what.copied_bytes >= near_->single_copy_from();
@@ -111,7 +132,7 @@ void lane::refer(outgoing& what) noexcept {
     what.head.answered = answered && what.head.references > 0;
 }
 
-/// Whether the other side can write to where the answer to a run of a payload belongs.
+/// Returns whether the peer can write to where the answer to a run belongs: that lies in the same arena, `answer_beyond` bytes further on.
 bool lane::locates_answer(const outgoing& what, std::span<const std::byte> run, reference where) noexcept {
     if (what.answer_beyond == 0) return true;
     const auto beyond = static_cast<std::uintptr_t>(what.answer_beyond);
@@ -120,8 +141,9 @@ bool lane::locates_answer(const outgoing& what, std::span<const std::byte> run, 
     return found && found->offset == where.offset + beyond;
 }
 
-/// Copies a payload that cannot be lent to where it can. An answer is copied from there; see unstage. What is summed waits for staging buffers, since
-/// with one part that comes in another way all would; they are held by frames that went before it.
+/// Copies a payload into staging buffers, which are lent in its place; `unstage` copies the answer back. Returns false if it cannot. A
+/// summed payload then waits (staging_awaited_) while the buffers are held by frames that went before it: if one part came through the
+/// ring, the receiver would land all of them.
 bool lane::stage(outgoing& what) noexcept {
     if (!stages_) return false;
     if (!staging_buffers_) {
@@ -160,7 +182,7 @@ void lane::repaid() noexcept {
     await_return();
 }
 
-/// Once for all that is lent.
+/// Waits, once for all lent frames, until the peer gives the next one back.
 void lane::await_return() noexcept {
     if ((!lent_first_ && !staging_awaited_) || waiting_returned_) return;
     waiting_returned_ = true;
@@ -170,7 +192,7 @@ void lane::await_return() noexcept {
 
 // ---- receiving
 
-/// The next header: of what has been read ahead, or where the link shows it. Null when it is not all there, or lies in two pieces.
+/// Returns the next header: in the buffer, or where the link shows it. Null when it is not all there, or lies in two pieces.
 const std::byte* lane::next_header() noexcept {
     if (end_ - begin_ >= frame_bytes) return buffer_.data() + begin_;
     if (!near_ || begin_ != end_) return nullptr;
@@ -188,17 +210,17 @@ void lane::look() noexcept {
     pump_recv();
 }
 
-/// Whether the owner has taken a short frame as it came.
+/// parked -> header, if the owner takes an inline cell with its payload as it came. Returns whether it did.
 bool lane::give_cell(std::size_t& budget) noexcept {
     if (!in_cell_ || budget == 0 || head_.references > 0 || head_.in_place) return false;
-    state_ = state::header;
+    state_ = state::header;  // before the call: the owner may stop the lane in it
     const bool taken = owner_.taken(head_, std::span(cell_).first(static_cast<std::size_t>(head_.payload_bytes)));
     if (taken) budget -= std::min(budget, frame_bytes);
     else if (state_ == state::header) state_ = state::parked;
     return taken;
 }
 
-/// False when the lane has ended.
+/// Takes an inline cell's payload to where the owner wants it. Returns false when the lane has ended.
 bool lane::take_cell_payload(std::size_t& budget) noexcept {
     budget -= std::min(budget, frame_bytes);
     const auto payload = std::span<const std::byte>(cell_).first(missing_);
@@ -213,7 +235,8 @@ bool lane::take_cell_payload(std::size_t& budget) noexcept {
     return state_ != state::ended;
 }
 
-/// Whether all references of a frame have been taken from the buffer, and are the payload that its header tells of.
+/// references -> parked, when all references of a frame are there. They must be alike, lie in the peer's memory and add up to the payload;
+/// anything else ends the lane. Returns whether they are there.
 bool lane::take_references() noexcept {
     const std::size_t bytes = reference_bytes(head_);
     std::array<reference, most_references + 1> list{};
@@ -248,11 +271,12 @@ bool lane::take_references() noexcept {
     return false;
 }
 
-/// The answer to what lies in staging buffers has come: it lies there, or comes in another way. False when the lane has ended.
+/// The answer to a staged payload has come. If it lies in the staging buffers (in_place), copies it from there. Frees the buffers in any
+/// case. Returns false when the lane has ended.
 bool lane::unstage(std::size_t& budget) noexcept {
     const staging_buffers::staged_payload* const in = head_.kind == frame_kind::data ? staging_buffers_->find(head_.sequence, head_.index) : nullptr;
     if (!in) return true;
-    const bool read = in->number > 0 && in->number <= near_->returned();  // else somebody still reads there
+    const bool read = in->number > 0 && in->number <= near_->returned();  // else the peer answers a payload that it has not read
     if (!read || in->bytes != head_.payload_bytes) {
         fail(error::protocol_error);
         return false;
@@ -266,7 +290,8 @@ bool lane::unstage(std::size_t& budget) noexcept {
     return true;
 }
 
-/// False when there is less than its header tells of, or nobody wants it any more. `back`: what becomes of it is written there as well.
+/// Reads a lent payload into runs_, or through the owner; with `back` the owner's results are also written to answer_runs_. Returns false
+/// when the owner takes less than there is, or the lane has ended.
 bool lane::read_lent(bool back) noexcept {
     std::uint64_t offset = 0;
     for (const auto part : lent_) prefetch_pages(part.data(), part.size());
@@ -292,7 +317,7 @@ bool lane::read_lent(bool back) noexcept {
     return true;
 }
 
-/// What is answered with what becomes of it takes that while it is read.
+/// Reads a lent payload, and writes the sum to where the peer wants it in the same pass, unless the peer has revoked that.
 bool lane::read_and_answer() noexcept {
     reference_.answered = near_->begin_writing();
     const bool read = read_lent(reference_.answered);
@@ -300,12 +325,12 @@ bool lane::read_and_answer() noexcept {
     return read;
 }
 
-/// The same for memory that is not shared. What is combined is never lent so.
+/// Copies a payload out of the peer's process. Only payloads that are copied are lent so, never those that are combined.
 std::error_code lane::fetch_lent() noexcept {
     return through_ ? make_error_code(error::protocol_error) : near_->fetch(reference_.where(), runs_);
 }
 
-/// Reads a lent payload, and gives it back.
+/// Reads a lent payload, gives it back, and hands the owner the remote reference for the answer. Returns false when the lane has ended.
 bool lane::take_lent(std::size_t& budget) noexcept {
     reference_.answered = false;
     const bool at_once = head_.answered && through_ && owner_.answers(head_, reference_.index);
@@ -314,7 +339,7 @@ bool lane::take_lent(std::size_t& budget) noexcept {
         return (at_once ? read_and_answer() : read_lent(false)) ? std::error_code() : error::protocol_error;
     });
     if (state_ == state::ended) return false;
-    // Of what has been revoked the bytes that were read may have been something else already; not in staging buffers, which nobody writes to any more.
+    // Revoked memory may have held other bytes already when it was read. Staging buffers do not: their owner writes to them no more.
     const bool kept = std::all_of(reference_.where().begin(), reference_.where().end(), [](const reference& each) { return each.is_of_link(); });
     const bool gone = wrong == std::errc::no_such_process || (!kept && (!wrong || fetches_) && near_->revoked());
     if (wrong || gone) {
@@ -328,8 +353,7 @@ bool lane::take_lent(std::size_t& budget) noexcept {
     return true;
 }
 
-/// Lets the owner take what the link shows of the payload: `used` bytes. An element that lies in two pieces is put together first, in the
-/// buffer.
+/// Lets the owner take `used` bytes of the payload where the link shows them. An element in two pieces is put together in the buffer first.
 moved lane::show(std::size_t& used) noexcept {
     const std::uint64_t offset = head_.payload_bytes - missing_;
     if (end_ == 0) {
@@ -353,7 +377,7 @@ moved lane::show(std::size_t& used) noexcept {
     return came;
 }
 
-/// False when there was nothing, or an end.
+/// Passes what the link shows of the payload on to the owner. Returns false when nothing came, or the lane has ended.
 bool lane::pass_through(std::size_t& budget) noexcept {
     std::size_t used = 0;
     const auto [bytes, code] = outside([&] { return show(used); });

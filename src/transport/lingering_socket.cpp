@@ -16,11 +16,12 @@ namespace {
 using asio::ip::tcp;
 using clock = std::chrono::steady_clock;
 
+// Between looks at whether all bytes are acknowledged; doubled each time.
 constexpr std::chrono::milliseconds shortest_pause{1};
 constexpr std::chrono::milliseconds longest_pause{50};
 constexpr int most_reads = 64;  // in one go, so that a peer that never stops sending does not hold the loop
 
-/// It lives in the handler of its own timer, so there is one owner at any time and the loop takes it along when it ends.
+/// Owned by the handler of its own timer, so the loop destroys it when that ends.
 class lingering_socket {
 public:
     explicit lingering_socket(tcp::socket socket) : socket_(std::move(socket)), pause_(socket_.get_executor()) {}
@@ -40,7 +41,7 @@ public:
     bool done() noexcept { return drain() || arrived() || clock::now() >= limit_; }
 
 private:
-    /// Throws input away; true when there is no more to come.
+    /// Throws input away. Returns whether no more can come.
     bool drain() noexcept {
         std::byte waste[16 * 1024];
         for (int i = 0; i < most_reads; ++i) {
@@ -51,7 +52,7 @@ private:
         return false;
     }
 
-    /// Everything including the end of the stream is acknowledged.
+    /// Returns whether all bytes and the end of the stream are acknowledged.
     bool arrived() noexcept {
         int waiting_bytes = 0;
         return ::ioctl(socket_.native_handle(), SIOCOUTQ, &waiting_bytes) == 0 && waiting_bytes == 0;

@@ -1,6 +1,6 @@
-// The end of a TCP connection on which nothing sent may be lost. The kernel resets a connection that is closed with unread input, and
-// the reset destroys what is still on its way to the peer; so we say that we are done, throw away what comes, and close
-// when everything has arrived, the peer is done, too, or the time is up.
+// Closes a TCP connection without losing sent bytes. The kernel resets a connection that is closed with unread input, and the reset
+// destroys bytes on their way to the peer. So the socket is shut down for sending, its input is thrown away, and it is closed when all
+// bytes are acknowledged, the peer has closed, too, or the time is up.
 #pragma once
 
 #include "runtime/asio.hpp"
@@ -9,9 +9,9 @@
 
 namespace tutti {
 
-inline constexpr std::chrono::seconds linger_limit{5};
+inline constexpr std::chrono::seconds linger_limit{5};  // then the socket is closed anyway
 
-/// Never blocks. If the loop goes first the socket is closed with it, after what has come was thrown away.
+/// Never blocks. If the loop ends first, the socket is closed with it, after the input so far has been thrown away.
 void close_gently(asio::ip::tcp::socket socket) noexcept;
 
 }  // namespace tutti

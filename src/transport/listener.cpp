@@ -6,9 +6,9 @@
 
 namespace tutti {
 
-/// When the process has no descriptor left for the next link: somebody else may close one meanwhile. And between many who are turned away.
+/// The pause when the process has no descriptor for the next link, since one may be closed meanwhile; also after most_strangers.
 static constexpr std::chrono::milliseconds exhausted_pause{50};
-/// Nobody does.
+/// Without a descriptor for so long, accepting fails.
 static constexpr std::chrono::seconds exhausted_for{1};
 
 task<result<std::unique_ptr<link>>> entrance::accept() {

@@ -1,4 +1,4 @@
-// Sockets that listen for links which others open to us, and the one task at a time that accepts from them.
+// Sockets that listen for links which peers open, and the task that accepts from them.
 #pragma once
 
 #include "base/descriptors.hpp"
@@ -21,27 +21,29 @@
 
 namespace tutti {
 
+/// One listening socket of a transport, on its loop. An `entrance` accepts from it.
 class listener {
 public:
     virtual ~listener() = default;
 
     virtual bool open() const noexcept = 0;
-    /// Null when there is none now; with a code when it is to be asked again a little later, whoever waits.
+    /// Returns the next link; null when there is none. Sets `code` when it is to be asked again a little later, though no event will say
+    /// so.
     virtual std::unique_ptr<link> next(std::error_code& code) = 0;
-    /// Runs `work` once, when there may be one. Asked again it waits on, for the new `work`.
+    /// Runs `work` once, when there may be a link. A second call replaces `work`.
     virtual void when_any(detail::runnable& work) = 0;
     virtual void forget() noexcept = 0;
     virtual void close() noexcept = 0;
 };
 
-/// Turned away one after the other, before others have their turns.
+/// At most so many connections are turned away in one go, so that strangers do not hold the loop.
 constexpr int most_strangers = 64;
 
 template <class Protocol>
 class socket_listener final : public listener {
 public:
     using socket = typename Protocol::socket;
-    /// Makes a link of what came, or null for somebody who is turned away.
+    /// Makes a link of an accepted socket; null turns it away.
     using maker = std::function<std::unique_ptr<link>(event_loop& loop, socket from)>;
 
     socket_listener(event_loop& loop, typename Protocol::acceptor acceptor, maker make)
@@ -57,7 +59,7 @@ public:
             if (!accepted) {
                 if (errno == EINTR || errno == ECONNABORTED) continue;
                 const std::error_code why(errno, std::system_category());
-                // Without a descriptor the system does not look whether somebody is there.
+                // Without a free descriptor accept fails even if no connection waits.
                 if (why != std::errc::operation_would_block && (!out_of_descriptors(why) || somebody_waits())) code = why;
                 return nullptr;
             }
@@ -105,13 +107,13 @@ private:
     detail::callback<&socket_listener::ready> ready_{*this};
 };
 
-/// Accepts from several listeners.
+/// Accepts from the listeners of a transport, on its loop. Owns none of them.
 class entrance {
 public:
     entrance(event_loop& loop, std::vector<listener*> doors) : loop_(loop), doors_(std::move(doors)) {}
 
-    /// One caller at a time; ends with error::closed after close(), and with a code of out_of_descriptors when somebody has waited for a while
-    /// for whom there is none.
+    /// Returns the next link. One caller at a time. Ends with error::closed after close(), and with a code of out_of_descriptors when a
+    /// peer has waited for exhausted_for without a descriptor for it.
     task<result<std::unique_ptr<link>>> accept();
     void close() noexcept;
 

@@ -18,9 +18,9 @@
 namespace tutti {
 namespace {
 
-constexpr int backlog = 512;  // connections that nobody has accepted yet
+constexpr int backlog = 512;  // connections that wait to be accepted
 
-/// Names that begin with a zero are in no file system.
+/// An address whose name begins with a zero byte, and is therefore in no file system.
 struct abstract_address {
     explicit abstract_address(std::string_view name) noexcept {
         where.sun_family = AF_UNIX;
@@ -114,7 +114,7 @@ bool process_gone(int handle) noexcept {
         return ::poll(&end, 1, 0) > 0;
     }
 #endif
-    return ::kill(number, 0) < 0 && errno == ESRCH;  // an older kernel: once nobody waits for it any more
+    return ::kill(number, 0) < 0 && errno == ESRCH;  // an older kernel: true only when its parent has waited for it
 }
 
 bool send_byte(int handle, char what, const file_descriptor* with) noexcept {
@@ -142,7 +142,7 @@ bool send_byte(int handle, char what, const file_descriptor* with) noexcept {
 result<> hand_over(int handle, char what, const file_descriptor& file) {
     if (send_byte(handle, what, &file)) return {};
     const int told = errno;
-    // Only so many files of a user may be on their way, until those to whom they are sent take them.
+    // The system limits how many files of a user are on their way, until their receivers take them.
     const bool crowded = told == ETOOMANYREFS || told == ENOBUFS || told == EAGAIN;
     report why;
     why.code = crowded ? std::make_error_code(std::errc::resource_unavailable_try_again) : make_error_code(error::system);
@@ -171,7 +171,7 @@ local_news hear_news(int handle) noexcept {
     news.bytes = static_cast<std::size_t>(came);
     for (cmsghdr* head = CMSG_FIRSTHDR(&message); head != nullptr; head = CMSG_NXTHDR(&message, head))
         if (head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS) {
-            // More than one fits in, and is closed again.
+            // A peer may send more than one: each next one closes the one before.
             for (std::size_t at = 0; at + sizeof(int) <= head->cmsg_len - CMSG_LEN(0); at += sizeof(int)) {
                 int number = -1;
                 std::memcpy(&number, CMSG_DATA(head) + at, sizeof number);

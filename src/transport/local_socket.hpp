@@ -1,5 +1,5 @@
-// What connects two processes of one host before they share memory, and tells each of the other's end: Unix sockets with names that are
-// in no file system, so that nothing is left of them.
+// Unix sockets that connect two processes of one host before they share memory, and tell each of the other's end. Their names are in no
+// file system, so a crash leaves nothing behind.
 #pragma once
 
 #include "runtime/asio.hpp"
@@ -14,35 +14,35 @@ namespace tutti {
 
 using local_protocol = asio::local::stream_protocol;
 
-/// Processes with the same identity can reach each other's local sockets: same boot, same network namespace. It stands for one host, and has
-/// no spaces. With another number than 0 it is one of several hosts that are played on this one.
+/// Returns the identity of this host, without spaces. Processes with the same one, that is the same boot and network namespace, can reach
+/// each other's local sockets. `played`, if not 0, is one of several hosts that are simulated on this one.
 result<std::string> host_identity(int played = 0);
 
-/// Listens without blocking at a name that nobody can guess, which is written to `name`.
+/// Makes a non-blocking socket that listens at a random name, which is written to `name`.
 result<file_descriptor> listen_locally(std::string& name);
-/// Without blocking. error::refused when nobody listens, or somebody of another user.
+/// Connects without blocking. error::refused when no process listens, or one of another user.
 result<file_descriptor> connect_locally(std::string_view name);
-/// Whether both ends belong to one user.
+/// Returns whether both ends belong to one user.
 bool same_user(int handle) noexcept;
-/// The process at the other end; 0 when unknown.
+/// Returns the process at the other end; 0 when unknown.
 int process_at(int handle) noexcept;
 
-/// Whether the other end has been closed; a process that ended has closed it.
+/// Returns whether the other end has been closed; the end of a process closes it.
 bool hung_up(int handle) noexcept;
 
-/// Whether the process at the other end is known to have ended, though a child of it may still hold that end. Several system calls.
+/// Returns whether the process at the other end is known to have ended, though a child of it may still hold that end. Several system calls.
 bool process_gone(int handle) noexcept;
 
-/// The same socket, on a loop.
+/// Puts a socket on a loop.
 result<local_protocol::socket> local_socket(event_loop& loop, file_descriptor from);
 
-/// One byte, with a file or without. False when it cannot be sent now or ever.
+/// Sends one byte, with a file or without. Returns false when it cannot be sent at once.
 bool send_byte(int handle, char what, const file_descriptor* with = nullptr) noexcept;
 
-/// The same with a file that has to arrive. std::errc::resource_unavailable_try_again where too many are on their way.
+/// Sends a byte with a file that has to arrive. std::errc::resource_unavailable_try_again when too many files are on their way.
 result<> hand_over(int handle, char what, const file_descriptor& file);
 
-/// What has come, at most one file with it.
+/// The bytes that have come, and at most one file with them.
 struct local_news {
     std::size_t bytes = 0;
     file_descriptor file;

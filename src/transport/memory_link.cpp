@@ -11,7 +11,7 @@ namespace {
 
 constexpr auto unlimited = std::numeric_limits<std::size_t>::max();
 
-/// What both ends share; `side` is 0 or 1 everywhere. The last end to go takes it along, hence the shared pointer.
+/// The state that both ends share, and the last one destroys; `side` is 0 or 1 everywhere.
 struct channel {
     explicit channel(std::size_t capacity_bytes) : sent{byte_queue{capacity_bytes}, byte_queue{capacity_bytes}} {}
 

@@ -1,4 +1,4 @@
-// Two ends of a stream inside one process. The ends may be on loops of different threads.
+// Two ends of a stream inside one process, for tests. The ends may be on loops of different threads.
 #pragma once
 
 #include <tutti/event_loop.hpp>
@@ -10,13 +10,13 @@
 
 namespace tutti {
 
-/// One end's loop, and what the other end calls it.
+/// One end's loop, and its name for the other end.
 struct memory_end {
     event_loop& loop;
     std::string name;
 };
 
-/// Connected links; each direction holds at most `capacity_bytes` that were sent and not yet received.
+/// Makes two connected links; each direction holds at most `capacity_bytes` that were sent and not yet received.
 std::pair<std::unique_ptr<link>, std::unique_ptr<link>> make_memory_links(memory_end first, memory_end second, std::size_t capacity_bytes);
 
 }  // namespace tutti

@@ -1,4 +1,4 @@
-// Ranks inside one process: links are bounded queues in memory. Each transport may have a loop and thread of its own.
+// Ranks inside one process, for tests: links are bounded queues in memory. Each transport may have a loop and thread of its own.
 #pragma once
 
 #include "transport/connect_retry.hpp"
@@ -11,7 +11,7 @@
 
 namespace tutti {
 
-/// What the transports of one group share. It outlives them; their links may outlive it.
+/// Shared by the transports of one group. It outlives them; their links may outlive it.
 class memory_network {
 public:
     static constexpr std::size_t default_capacity_bytes = 256 * KiB;

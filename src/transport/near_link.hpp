@@ -1,5 +1,5 @@
-// What a link between processes that share memory can do beyond bytes: show them where they lie, carry short frames beside them, and lend
-// memory of an arena instead of copying it.
+// The part of a link between processes that share memory which goes beyond a byte stream: it shows received bytes where they lie, carries
+// short frames beside them, and lends memory instead of copying it.
 #pragma once
 
 #include <tutti/transport.hpp>
@@ -15,7 +15,8 @@
 
 namespace tutti {
 
-/// A part of the sender's arena, or of the link's own memory; or of any memory of its process, by the address there.
+/// Names memory of the sender: in its arena by offset, in the link's own memory (of_link), or anywhere in its process by address
+/// (of_process).
 struct reference {
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;
@@ -31,82 +32,92 @@ struct reference {
     static constexpr std::uint64_t of_process = std::uint64_t{1} << 62;  // no address has it
 };
 
-/// What stands behind a frame whose payload is lent: the references, and the place of the answer in one more.
+/// Returns the bytes behind the header of a frame whose payload is lent: its references, and one more for the answer's index if one is
+/// wanted.
 constexpr std::size_t reference_bytes(const frame& head) noexcept {
     return (head.references + (head.answered ? 1U : 0U)) * sizeof(reference);
 }
 
-/// What stands behind a frame's header: the payload, references to it, or nothing.
+/// Returns the bytes behind any frame's header: the payload, references to it, or nothing.
 constexpr std::size_t behind_bytes(const frame& head) noexcept {
     if (head.in_place) return 0;
     return head.references > 0 ? reference_bytes(head) : static_cast<std::size_t>(head.payload_bytes);
 }
 
-/// The bytes of a frame in the stream.
+/// Returns the bytes of a whole frame in the stream.
 constexpr std::size_t wire_bytes(const frame& head) noexcept { return frame_bytes + behind_bytes(head); }
 
-/// Whether a frame is short enough for an inline cell. What another process has written may be none.
+/// Returns whether a frame is short enough for an inline cell. Also checks a cell that another process has written. With references the
+/// cell's first bytes hold the payload's size.
 constexpr bool fits_cell(const frame& head) noexcept {
     return behind_bytes(head) <= (head.references > 0 ? cell_payload_bytes - inline_cell::first_bytes : cell_payload_bytes);
 }
 
 inline constexpr std::size_t no_single_copy = std::numeric_limits<std::size_t>::max();
 
-/// Empty when it does not lie there.
+/// Returns the memory that `what` names within `memory`; empty when it does not lie there.
 inline std::span<std::byte> part_of(std::span<std::byte> memory, reference what) noexcept {
     if (what.offset > memory.size() || memory.size() - what.offset < what.bytes) return {};
     return memory.subspan(static_cast<std::size_t>(what.offset), static_cast<std::size_t>(what.bytes));
 }
 
+/// Called by the lane that owns the link, on its loop and under the rules of `link`, unless said otherwise. A reference that a peer has
+/// written is checked before memory is touched.
 class [[gnu::visibility("hidden")]] near_link {
 public:
-    /// The bytes that would be received next, where they lie, until `skip`. Like try_recv when there are none.
+    /// Shows the bytes that would be received next, where they lie, until `skip`. Returns what try_recv would when there are none.
     virtual moved peek(std::span<const std::byte>& run) noexcept = 0;
     virtual void skip(std::size_t bytes) noexcept = 0;
-    /// try_recv into memory that nobody reads soon.
+    /// As try_recv, into memory that no step reads soon.
     virtual moved recv_past_caches(std::span<const std::span<std::byte>> parts) noexcept = 0;
 
-    /// Beside the stream, where that is now, between two of its frames; `behind` stands behind the header. False when it does not go as an inline cell.
+    /// Sends a frame as an inline cell, which takes its place in the order behind all bytes sent so far; `behind` stands behind the header.
+    /// Between two frames of the stream. Returns false when the frame does not fit, or no cell is free.
     virtual bool send_cell(const frame& head, std::span<const std::span<const std::byte>> behind) noexcept = 0;
-    /// The inline cell that comes before what the stream brings next. Asked for at any time; between two frames again after `peek` has shown
-    /// something, however little, before any of that is taken.
+    /// Takes the inline cell that comes before the stream's next byte. At any time. A reader that gets none and then sees bytes by `peek`
+    /// must ask again before it takes any: the cell may have become visible in between.
     virtual bool take_cell(frame& head, cell_payload& behind) noexcept = 0;
 
-    /// Ends the wait of `when_readable`, if there is one that may end: its work is not called. Whether there was.
+    /// Ends the wait of `when_readable` without calling its work, if bytes are there. Returns whether it did.
     virtual bool end_wait() noexcept = 0;
 
-    // Lending: the sender of a reference leaves that memory alone until it has been given back. What is lent is given back in order.
-    /// Whether each side has a core of its own: what the other reads stays in its cache, and is slow to write here as long as it does.
+    // Lending, the sender's side: lent memory stays as it is until the peer has given it back, in order.
+
+    /// Returns whether this rank has a core of its own, as far as its last yield tells. Then lines that the peer has read stay in the
+    /// peer's cache and are slow to write here.
     virtual bool undisturbed() const noexcept = 0;
-    /// Memory of the link itself, to be lent: of this side alone, and the same as long as the link is open. Pages count once they are used.
+    /// Returns memory of the link itself that only this side lends; the same as long as the link is open. Pages count once they are used.
     virtual std::span<std::byte> spare() noexcept = 0;
-    /// None for memory that the other side cannot read.
+    /// Returns a reference to `run`; none for memory that the peer cannot read.
     virtual std::optional<reference> locate(std::span<const std::byte> run) noexcept = 0;
-    /// Transfers of so many bytes, and more, the other side is to copy out of this process, whatever memory they lie in. `no_single_copy` where
-    /// nobody wants that, or the system forbids it.
+    /// Returns from how many bytes on the peer shall copy a transfer out of this process, whatever memory it lies in. `no_single_copy`
+    /// where this side does not want that, or the system forbids it.
     virtual std::size_t single_copy_from() const noexcept = 0;
-    /// How often the other side has given something back, since the beginning.
+    /// Returns how many frames the peer has given back since the beginning.
     virtual std::uint64_t returned() noexcept = 0;
-    /// Posts `work` once, when that number is another than `seen`, or the link has ended. One at a time.
+    /// Posts `work` once, when that number differs from `seen`, or the link has ended. One at a time.
     virtual void when_returned(std::uint64_t seen, detail::runnable& work) noexcept = 0;
-    /// The memory that the other side refers to; empty when it has none there. To be written where it is lent for that, and only between
+
+    // Lending, the receiver's side, and the end of both.
+
+    /// Returns the peer's memory that `what` names; empty when there is none. Written only if it is lent for that, and between
     /// begin_writing and end_writing.
     virtual std::span<std::byte> borrow(reference what) noexcept = 0;
-    /// Why nothing new comes any more: the other side has gone, or this process could not take what it shared.
+    /// Returns why nothing new comes any more: the peer has gone, or this process could not take what the peer shared.
     virtual std::error_code trouble() const noexcept = 0;
-    /// Copies what references in_process lead to, to runs of as many bytes.
+    /// Copies what `in_process` references name, to runs of as many bytes.
     virtual std::error_code fetch(std::span<const reference> from, std::span<const std::span<std::byte>> into) noexcept = 0;
     virtual void give_back() noexcept = 0;
-    /// False when what has been lent is revoked. Otherwise who revokes waits for end_writing.
+    /// Returns false when the peer has revoked its memory. Otherwise a peer that revokes it waits for end_writing.
     virtual bool begin_writing() noexcept = 0;
     virtual void end_writing() noexcept = 0;
-    /// Writes `what` into the other side's memory at `where`, which it lent for that. False, and nothing is written, when it has been revoked,
-    /// or is none of its memory, or not as long.
+    /// Writes `what` into the peer's memory at `where`, which it lent for that. Returns false, and has written nothing, when that is
+    /// revoked, is none of its memory, or has another length.
     virtual bool write_back(std::span<const reference> where, std::span<const std::span<const std::byte>> what) noexcept = 0;
-    /// Any thread that keeps the link from being closed: what has been lent and not been given back is not to be used, nor written to. If the
-    /// other side is writing it is waited for.
+    /// Takes back all memory that this side has lent: the peer may neither use it nor write to it any more. Waits while the peer is
+    /// writing. Any thread that keeps the link from being closed.
     virtual void revoke() noexcept = 0;
-    /// Asked after lent memory has been read: whether the other side has revoked it.
+    /// Returns whether the peer has revoked its memory. Asked after lent memory has been read.
     virtual bool revoked() const noexcept = 0;
 
 protected:

@@ -1,4 +1,4 @@
-// Leaves the loop to others for a turn, in the middle of work that could go on.
+// Yields the loop for one turn in the middle of work that could go on: a lane does so after 1 MiB.
 #pragma once
 
 #include "runtime/poll_source.hpp"
@@ -14,7 +14,7 @@ public:
     explicit next_turn(event_loop& loop) noexcept : poll_source(loop) {}
     ~next_turn() { forget(); }
 
-    /// Calls `work` once, after everything else that is waited for has been tried. What is posted would come before that, in the same turn.
+    /// Calls `work` once, after all other waits have been tried. A posted handler would run before them, in the same turn.
     void start(detail::runnable& work) noexcept {
         TUTTI_CHECK(work_ == nullptr, "one waits for a turn once");
         work_ = &work;

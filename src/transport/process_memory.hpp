@@ -1,4 +1,4 @@
-// Memory of another process of this host, which the system copies from where it lies: one copy, where a ring takes two.
+// Single copies: the system copies a payload out of another process of this host, where a ring takes two copies.
 #pragma once
 
 #include "transport/near_link.hpp"
@@ -12,13 +12,13 @@
 
 namespace tutti {
 
-/// Fills runs, one after the other, from another process. Needs the right to trace it: process_vm_readv(2) says who has that.
+/// Fills runs, one after the other, from another process. This process needs the right to trace it, see process_vm_readv(2).
 class process_copy {
 public:
     process_copy(int process, std::span<const std::span<std::byte>> into) noexcept : process_(process), into_(into) {}
 
-    /// So many bytes from that address there; the runs have room for them. Errors are the system's: operation_not_permitted,
-    /// no_such_process when it has ended, bad_address when nothing is there any more.
+    /// Copies `bytes` from that address; the runs have room for them. Errors are the system's: operation_not_permitted, no_such_process
+    /// when the process has ended, bad_address when it has no memory there.
     std::error_code take(std::uint64_t address, std::size_t bytes) noexcept;
 
 private:
@@ -30,16 +30,17 @@ private:
     std::size_t done_ = 0;  // of that run
 };
 
-/// One end of a link: whether each side may copy out of the other's process. A number that stands at no other place in any process, as good as
-/// certainly, proves that it is the right one.
+/// One end of a link, which owns it: finds out whether each side may copy out of the other's process. A random number at an address that
+/// the other side names proves that the process is the right one.
 class process_memory {
 public:
-    /// `process`: the other one; 0 when unknown. `from`: as near_link::single_copy_from says, of this side.
+    /// `process`: the other one; 0 when unknown. `from`: this side's near_link::single_copy_from.
     process_memory(int process, std::size_t from);
 
-    /// Before anything is sent. Only if this side wants to be read: the system may mind those who try.
+    /// Publishes the number, before anything is sent. Only if this side wants to be read, because the system may object to the
+    /// attempt.
     void offer(ring_state& out) const noexcept;
-    /// When something has come, the first time.
+    /// Looks for the other side's number, once, when the first bytes have come: an offer is there by then.
     void look_for_offer(ring_state& in) noexcept;
     std::size_t single_copy_from(const ring_state& out) const noexcept {
         return out.fetches.load(std::memory_order_relaxed) != 0 ? from_ : no_single_copy;

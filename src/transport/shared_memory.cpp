@@ -19,7 +19,7 @@ result<file_descriptor> make_shared_file(const char* name, std::size_t bytes) {
     if (!file && errno == EINVAL) file = file_descriptor(::memfd_create(name, flags));
     if (!file) return refused_by_system("no shared memory");
     rlimit limit{};
-    if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur) {  // the system would end this process
+    if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur) {  // else the system would end this process (SIGXFSZ)
         errno = EFBIG;
         return refused_by_system("no shared memory of this size");
     }

@@ -1,4 +1,4 @@
-// Memory that processes of one host share: anonymous files, which are gone when the last process that holds or maps them is.
+// Memory that processes of one host share: anonymous files, which end with the last process that holds or maps them.
 #pragma once
 
 #include <tutti/result.hpp>
@@ -12,14 +12,14 @@
 
 namespace tutti {
 
-/// A file of `bytes` zeros that can neither grow nor shrink any more, so that no access to its memory ever fails for its size.
+/// Makes a file of `bytes` zeros that can neither grow nor shrink: a peer cannot cut it so that an access to the mapping fails.
 result<file_descriptor> make_shared_file(const char* name, std::size_t bytes);
 
-/// Tells files apart that are open at the same time.
+/// Differs for files that are open at the same time.
 using file_identity = std::pair<std::uint64_t, std::uint64_t>;
 file_identity identity_of(const file_descriptor& file) noexcept;
 
-/// A file, or all of one, in this process's memory.
+/// A whole file in this process's memory; empty after it has been moved from.
 class mapping {
 public:
     enum class access { read, write };

@@ -20,7 +20,7 @@
 namespace tutti {
 namespace {
 
-/// The states of both rings, then the bytes of both, then memory that each side lends. The first is that of the side that connected.
+/// The shared file: states of both rings, their bytes, and the staging buffers of each side. Index 0 is the side that connected.
 struct shared_rings {
     ring_state states[2];
     alignas(4096) std::byte bytes[2][ring_bytes];
@@ -31,10 +31,10 @@ constexpr char memory_comes = 'm', arena_comes = 'a', wake_up = 'w';
 
 class shm_link;
 
-/// What one may wait for: bytes, room, or memory that was lent.
+/// The events to wait for: bytes, room, and the return of lent memory.
 enum class awaited { bytes, room, returns };
 
-/// Looks at the shared memory as long as the loop tries; before it sleeps it lets the other side ring the bell.
+/// Looks at the shared memory while the loop tries. Before the loop sleeps, it asks the peer for a wake-up byte.
 class shm_wait final : public detail::poll_source {
 public:
     shm_wait(event_loop& loop, shm_link& over, awaited what) noexcept : poll_source(loop), over_(over), what_(what) {}
@@ -50,7 +50,7 @@ public:
     void forget() noexcept {
         if (std::exchange(work_, nullptr) != nullptr) stop_waiting();
     }
-    /// The bell has rung.
+    /// The socket has become readable.
     void look() noexcept;
 
 private:
@@ -59,7 +59,7 @@ private:
 
     shm_link& over_;
     const awaited what_;
-    bool wished_ = false;  // for the bell
+    bool wished_ = false;  // for a wake-up byte
     detail::runnable* work_ = nullptr;
 };
 
@@ -92,7 +92,7 @@ public:
         other_ = both->lent[1 - mine];
         there_.offer(*out_);
     }
-    /// Takes what has come through the socket: the memory, wishes to wake up, the end. Whether something has, and more may.
+    /// Takes what has come through the socket: the memory, wake-ups, the end. Returns whether anything has, and more may come.
     bool hear() noexcept {
         local_news news = hear_news(handle_);
         if (news.code && !gone_) gone_ = news.code;
@@ -151,7 +151,7 @@ public:
 
     std::string peer() const override { return peer_ + (single_copy_from() == no_single_copy ? "" : ", single copy"); }
 
-    /// Whether a wait may end.
+    /// Returns whether a wait may end.
     bool may_end(awaited what) noexcept {
         if (gone_) return true;
         if (!memory_) return false;
@@ -162,7 +162,7 @@ public:
         }
         return true;
     }
-    /// Lets the other side ring the bell when a wait may end. It may have moved before it saw the wish, so one looks again afterwards.
+    /// Asks the peer for a wake-up when a wait may end. The peer may have moved before it saw the wish, so the caller looks again.
     void wish(awaited what) {
         if (memory_) wish_for(what).store(1);
         if (std::exchange(listening_, true)) return;
@@ -170,7 +170,7 @@ public:
         static_cast<detail::poll_source&>(wakeups_).arm();
     }
 
-    /// Whoever looks by itself needs no bell.
+    /// Takes the wish back: the loop looks by itself again.
     void take_back(awaited what) noexcept {
         if (memory_) wish_for(what).store(0, std::memory_order_relaxed);
     }
@@ -230,7 +230,7 @@ private:
     std::error_code fetch(std::span<const reference> from, std::span<const std::span<std::byte>> into) noexcept override {
         if (const auto why = there_.fetch(from, into)) return why;
         return hung_up(handle_) ? std::make_error_code(std::errc::no_such_process)
-                                : std::error_code();  // another may have its number since
+                                : std::error_code();  // another process may have its number since
     }
     std::uint64_t returned() noexcept override { return out_ ? out_->returned.load() : 0; }
     void when_returned(std::uint64_t seen, detail::runnable& work) noexcept override {
@@ -240,14 +240,14 @@ private:
     }
     std::span<std::byte> borrow(reference what) noexcept override {
         if ((what.offset & reference::of_link) != 0) return part_of(other_, {what.offset & ~reference::of_link, what.bytes});
-        while (!theirs_ && hear()) {}  // it was sent before the first reference, perhaps among wishes to wake up
+        while (!theirs_ && hear()) {}  // its file was sent before the first reference, perhaps among wake-ups
         return theirs_ ? part_of({theirs_->data(), theirs_->size()}, what) : std::span<std::byte>();
     }
     std::error_code trouble() const noexcept override { return gone_; }
     bool begin_writing() noexcept override {
         if (!in_) return false;
         in_->writing.store(1);
-        const bool allowed = in_->revoked.load() == 0;  // who revokes looks afterwards whether somebody is writing
+        const bool allowed = in_->revoked.load() == 0;  // the revoking side sets `revoked`, then reads `writing`
         if (!allowed) in_->writing.store(0);
         return allowed;
     }
@@ -273,7 +273,7 @@ private:
         if (!out_) return;
         out_->revoked.store(1);
         std::atomic_thread_fence(std::memory_order_seq_cst);
-        for (unsigned turns = 1; out_->writing.load() != 0; ++turns) {  // at most a frame, and what is combined with it
+        for (unsigned turns = 1; out_->writing.load() != 0; ++turns) {  // for one frame at most, with the parts combined with it
             if (turns % 256 == 0 && (hung_up(handle_) || process_gone(handle_))) return;
             std::this_thread::yield();
         }
@@ -341,13 +341,13 @@ private:
     mapping memory_;
     ring_state* out_ = nullptr;
     ring_state* in_ = nullptr;
-    std::span<std::byte> own_;    // of the link's memory, to be lent
-    std::span<std::byte> other_;  // what the other side lends of it
+    std::span<std::byte> own_;    // this side's staging buffers
+    std::span<std::byte> other_;  // the peer's
     std::optional<ring_sender> sender_;
     std::optional<ring_receiver> receiver_;
     std::uint64_t given_back_ = 0;
-    std::uint64_t seen_ = 0;  // of what was given back to us
-    std::error_code gone_;    // nothing more is sent, and nothing comes beyond what is in the ring
+    std::uint64_t seen_ = 0;  // `returned` when the wait for it began
+    std::error_code gone_;    // nothing is sent any more, and nothing comes but the bytes in the ring
     bool listening_ = false;
     detail::callback<&shm_link::heard> heard_{*this};
 };

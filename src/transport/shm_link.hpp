@@ -1,5 +1,5 @@
-// A link through memory that two processes share, with a local socket beside it: by that the memory is handed over, who sleeps is woken,
-// and the death of the other process is noticed.
+// A link through memory that two processes share. A local socket beside it hands over the memory, wakes a sleeper, and tells of the death
+// of the other process. The lane that owns a link uses it on its loop; the link owns the mapping, the socket and its end of both rings.
 #pragma once
 
 #include "transport/arena.hpp"
@@ -13,11 +13,11 @@
 
 namespace tutti {
 
-/// The side that connected: makes the memory and sends it to the other. What lies in `mine`, an arena, can be lent to the other side.
-/// `single_copy_from`: as near_link says, where the system does not forbid it.
+/// Makes the link of the side that connected: it makes the memory and sends it to the peer. Memory of the arena `mine` can be lent.
+/// `single_copy_from`: as near_link says.
 result<std::unique_ptr<link>> open_shm_link(event_loop& loop, file_descriptor connected, std::string peer, std::shared_ptr<arena> mine,
                                             std::size_t single_copy_from);
-/// The side that accepted: the link works as soon as the memory has come. Null when the other side belongs to another user.
+/// Makes the link of the side that accepted: it works as soon as the memory has come. Null when the peer belongs to another user.
 std::unique_ptr<link> accept_shm_link(event_loop& loop, local_protocol::socket accepted, std::shared_ptr<arena> mine,
                                       std::size_t single_copy_from);
 

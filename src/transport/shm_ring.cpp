@@ -8,18 +8,18 @@
 namespace tutti {
 namespace {
 
-/// How much is copied before the other side hears of it: it can work on the first part while the next is copied. A quarter of a short message:
-/// its receiver still has the last part to copy when the sender is through.
+/// How much is copied before the position is published: the receiver works on the first part while the next is copied. For a short message
+/// a quarter of it: the receiver then has only the last part to copy when the sender is done.
 constexpr std::size_t chunk_bytes = 32 * KiB, least_chunk_bytes = 4 * KiB;
-/// A sender that found the ring full is woken when this much is free, not for every few bytes.
+/// A sender that found the ring full is woken when so much is free, not for every few bytes.
 constexpr std::size_t worthwhile_bytes = ring_bytes / 4;
 static_assert(untold_bytes + worthwhile_bytes <= ring_bytes, "who waits for room must be told of it in the end");
 
-constexpr std::size_t grain = 64;
+constexpr std::size_t grain = 64;  // a part that does not fit is split at multiples of this
 constexpr std::size_t cache_line = 64;
 
-/// Writes into each cache line of what has been read. A line that the reader's core has only read stays in its cache, and the sender's next
-/// write to it waits for that cache to drop it, line by line: about 9 GB/s. One that it has written moves to the sender as a whole: 70 GB/s.
+/// Writes into each cache line that has been read. A line that this core has only read stays in its cache, and the sender's next write
+/// waits until it is dropped, line by line: about 9 GB/s. A line that this core has written moves to the sender as a whole: 70 GB/s.
 void take_over(std::byte* bytes, std::size_t count) noexcept {
     for (std::size_t at = 0; at < count; at += cache_line) *const_cast<volatile std::byte*>(bytes + at) = std::byte{0};
     if (count > 0) *const_cast<volatile std::byte*>(bytes + count - 1) = std::byte{0};
@@ -27,7 +27,7 @@ void take_over(std::byte* bytes, std::size_t count) noexcept {
 
 }  // namespace
 
-/// Looks at the other side's position only when what was seen last is not enough.
+/// Reads the receiver's position. Called only when the last one seen is not enough.
 std::size_t ring_sender::room() noexcept {
     const std::uint64_t seen = over_.state->received.load();
     if (seen - received_ > sent_ - received_) broken_ = true;

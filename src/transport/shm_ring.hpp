@@ -1,5 +1,5 @@
-// One direction of a link in shared memory: a ring of bytes with one sender and one receiver, in two processes, and inline cells beside it. It
-// never waits; who wants to sleep says so in the ring, and is to be woken by whoever moves the position it waits for.
+// One direction of a link in shared memory: a ring of bytes with one sender and one receiver, in two processes, and inline cells beside it.
+// It never waits. A side that wants to sleep says so in the ring, and the side that moves the position it waits for wakes it.
 #pragma once
 
 #include <tutti/transport.hpp>
@@ -16,14 +16,14 @@ namespace tutti {
 
 /// Small enough to stay in a core's cache together with what is copied, large enough for a slice.
 inline constexpr std::size_t ring_bytes = 512 * KiB;
-/// Of less than this that it has read a receiver need not tell the sender: small frames then cost no line that both would write and read.
+/// A receiver publishes its position in such steps: small frames then cost no line that both sides write and read.
 inline constexpr std::size_t untold_bytes = 32 * KiB;
-/// From here on an empty ring is begun again from its beginning, which the caches still hold: many rings go through them then.
+/// An empty ring whose sender is so far into it starts anew at its beginning, which the caches still hold: many rings share them.
 inline constexpr std::size_t rewound_from = 128 * KiB;
 
-/// What both sides write, each variable on a cache line of its own. Positions count bytes from the beginning and never stop.
-/// Positions and the wishes to be woken are written and read in one order for all (sequentially consistent): either the mover sees the wish,
-/// or the sleeper, looking again after it wished, sees the move. (To take a wish back needs no order: one bell more does no harm.)
+/// The variables of both sides; those of different writers are on different cache lines. Positions count bytes from the beginning and never
+/// stop. Positions and wishes to be woken are sequentially consistent: either the mover sees the wish, or the sleeper, which looks again
+/// after it wished, sees the move. (To take a wish back needs no order: a wake-up too many does no harm.)
 struct ring_state {
     alignas(64) std::atomic<std::uint64_t> sent{0};      // by the sender
     std::atomic<std::uint64_t> origin{0};                // by the sender, before `sent`: the position that lies where the bytes begin
@@ -32,11 +32,11 @@ struct ring_state {
     alignas(64) std::atomic<std::uint32_t> sender_sleeps{0};
     alignas(64) std::atomic<std::uint64_t> returned{0};  // by the receiver: how many references it has given back
     alignas(64) std::atomic<std::uint32_t> lender_sleeps{0};
-    std::atomic<std::uint32_t> revoked{0};              // by the sender: what is lent and not given back is not to be used
-    std::atomic<std::uint64_t> proof{0};                // by the sender, before anything is sent: what stands at
+    std::atomic<std::uint32_t> revoked{0};              // by the sender: memory that it has lent must not be used any more
+    std::atomic<std::uint64_t> proof{0};                // by the sender, before anything is sent: the number at
     std::atomic<std::uint64_t> proof_at{0};             // this address in its process
-    alignas(64) std::atomic<std::uint32_t> fetches{0};  // by the receiver: it has found that there, and can copy out of that process
-    alignas(64) std::atomic<std::uint32_t> writing{0};  // by the receiver: it writes into what has been lent
+    alignas(64) std::atomic<std::uint32_t> fetches{0};  // by the receiver: it has found the number there, and can copy out of that process
+    alignas(64) std::atomic<std::uint32_t> writing{0};  // by the receiver: it writes into lent memory
     cell_ring cells;
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
@@ -46,21 +46,22 @@ struct ring {
     std::byte* bytes = nullptr;  // ring_bytes of them
 };
 
-/// The positions that the other side writes are checked before they are used: an impossible one is error::protocol_error, for good.
+/// The sender's side; the receiver's is below. Each belongs to one end of the link and is used on its loop. Positions that the peer has
+/// written are checked before use: an impossible one is error::protocol_error, for good.
 class ring_sender {
 public:
     explicit ring_sender(ring over) noexcept : over_(over), cells_(over.state->cells) {}
 
-    /// Copies as much as there is room for, as far as it has been told; a part that does not fit is split at a multiple of 64 bytes, so no
-    /// element is. The other side may take the first bytes while the last are being copied.
+    /// Copies in as much as there is room for. A part that does not fit is split at a multiple of 64 bytes, so no element is split. The
+    /// receiver may take the first bytes while the last are being copied.
     moved send(std::span<const std::span<const std::byte>> parts) noexcept;
-    /// As cell_sender says, behind what was sent before.
+    /// As cell_sender says, behind all bytes sent before.
     bool send_cell(const frame& head, std::span<const std::span<const std::byte>> behind) noexcept {
         return cells_.send(head, behind, sent_);
     }
-    /// Whether it is worth trying: there is room again, for a good part of the ring when it was full.
+    /// Returns whether a quarter of the ring is free, so that a send is worth the trouble.
     bool ready() noexcept;
-    /// Whether the receiver is to be woken for what was sent. Takes its wish back.
+    /// Returns whether the receiver sleeps and must be woken. Takes its wish back.
     bool must_wake() noexcept { return over_.state->receiver_sleeps.load() != 0 && over_.state->receiver_sleeps.exchange(0) != 0; }
 
 private:
@@ -80,18 +81,19 @@ class ring_receiver {
 public:
     explicit ring_receiver(ring over) noexcept : over_(over), cells_(over.state->cells) {}
 
-    /// Whether the memory that has been read shall be taken over for the sender; see take_over.
+    /// Sets whether lines that have been read are written once, so that they move to the sender quickly; see take_over.
     void keep_pace(bool so) noexcept { keeps_pace_ = so; }
-    /// Copies what has come, as far as there is place for it; `past_caches`: where nobody reads it soon.
+    /// Copies out as much as has come and fits into `parts`; `past_caches`: to memory that no step reads soon.
     moved recv(std::span<const std::span<std::byte>> parts, bool past_caches = false) noexcept;
-    /// The same bytes where they lie, as far as they lie together, and the step beyond them.
+    /// Shows the same bytes where they lie, up to the end of the ring.
     moved peek(std::span<const std::byte>& run) noexcept;
+    /// Moves past bytes that `peek` has shown.
     void skip(std::size_t bytes) noexcept;
-    /// As cell_receiver says, where what was received ends.
+    /// As cell_receiver says, at the position of this side.
     bool take_cell(frame& head, cell_payload& behind) noexcept { return cells_.take(head, behind, received_); }
-    /// Whether something has come, or never will.
+    /// Returns whether bytes or a cell have come, or never will.
     bool ready() noexcept { return waiting() > 0 || broken_ || cells_.ready(received_); }
-    /// Whether the sender is to be woken for the room that was made. Takes its wish back.
+    /// Returns whether the sender sleeps, and enough is free to wake it. Takes its wish back.
     bool must_wake() noexcept;
 
 private:
@@ -104,7 +106,7 @@ private:
     std::uint64_t origin_ = 0;
     std::uint64_t sent_ = 0;  // as last seen
     std::uint64_t received_ = 0;
-    std::uint64_t told_ = 0;  // of that, to the sender
+    std::uint64_t told_ = 0;  // the position that the sender can see
     bool broken_ = false;
     bool keeps_pace_ = false;
 };

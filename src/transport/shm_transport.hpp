@@ -1,4 +1,4 @@
-// Ranks on one host, through shared memory.
+// The transport between ranks of one host, through shared memory.
 #pragma once
 
 #include "transport/arena.hpp"
@@ -16,29 +16,31 @@
 
 namespace tutti {
 
-/// On a loop in real time. It outlives the tasks it made; links may outlive it. Talks to processes of the same user only.
+/// Owns the listening socket. On a loop in real time. It outlives the tasks it made; links may outlive it. Connects processes of one user
+/// only.
 class shm_transport final : public transport {
 public:
-    /// Listens when it returns. What lies in `mine` need not be copied to be sent. `played` is which of the hosts that are played on this one.
-    /// `single_copy_from` as near_link says. Fails with error::system, saying what is missing.
+    /// Makes a transport that listens. Its links lend memory of the arena `mine`. `played`: as host_identity says; `single_copy_from`: as
+    /// near_link says. Fails with error::system, and names what is missing.
     static result<std::unique_ptr<shm_transport>> listen(event_loop& loop, std::shared_ptr<arena> mine = std::make_shared<arena>(true),
                                                          int played = 0, std::size_t single_copy_from = no_single_copy);
     ~shm_transport() override { close(); }
 
-    /// "shm3:HOST/NAME": the version of what is shared, the host's identity, and the name of a local socket.
+    /// Returns "shm3:HOST/NAME": the version of the shared memory's layout, the host's identity, and the name of a local socket.
     std::string address() const override { return address_; }
-    /// error::invalid_argument for what is no such address, or one on another host.
+    /// error::invalid_argument for any other text, and for an address on another host.
     task<result<std::unique_ptr<link>>> connect(std::string address, time_point deadline) override;
     task<result<std::unique_ptr<link>>> accept() override { return entrance_.accept(); }
     void close() noexcept override;
 
-    /// Whether an address is one of this host.
+    /// Returns whether an address is on this host.
     bool reaches(std::string_view address) const noexcept { return address.starts_with(here_); }
-    /// Attempts as long as too many others wait to be accepted there, at an address that this transport reaches. Any other reason ends it.
+    /// Connects to an address that this transport reaches. Tries again only while the peer's queue of connections is full; any other
+    /// failure ends it.
     task<result<std::unique_ptr<link>>> queue_up(std::string address, time_point deadline);
-    /// One attempt, at an address that this transport reaches.
+    /// Makes one attempt, at an address that this transport reaches.
     result<std::unique_ptr<link>> try_connect(const std::string& address);
-    /// For a transport that accepts from several.
+    /// For host_transport, which accepts from two transports.
     listener& door() noexcept { return door_; }
 
 private:

@@ -27,7 +27,7 @@ simulated_line::simulated_line(event_loop& loop, simulated_history& history, lin
 
 std::size_t simulated_line::part_of(std::size_t possible) {
     if (!options_.partial_moves || possible <= 1) return possible;
-    // Single bytes are where framing mistakes show, so they come more often than chance would have it.
+    // Single bytes show mistakes in framing, so they come more often than by chance.
     return history_.up_to(7) == 0 ? 1 : 1 + static_cast<std::size_t>(history_.up_to(possible - 1));
 }
 

@@ -12,23 +12,23 @@
 
 namespace tutti {
 
-/// What a line between two ranks is like.
+/// The properties of a line between two ranks.
 struct line_options {
     duration latency = std::chrono::microseconds{50};
-    duration jitter{};                    // up to this is added to each latency, by chance; order is kept
-    double bytes_per_second = 1e9;        // 0: a line without a limit
+    duration jitter{};                    // at most so much is added to each latency, at random; the order is kept
+    double bytes_per_second = 1e9;        // 0: without a limit
     std::size_t window_bytes = 64 * KiB;  // sent and not yet received
-    bool partial_moves = true;            // a try moves any number of the bytes it could move, from 1 on
+    bool partial_moves = true;            // a try moves a random number of the bytes that it could move, at least 1
 };
 
-/// The network's chance, and its memory of what happened: a running hash over every event and its time.
+/// The network's random numbers, and its history: a running hash over every event and its time.
 class simulated_history {
 public:
     enum event : std::uint64_t { connected, sent, received, arrived, ended, closed, broken };
 
     explicit simulated_history(std::uint64_t seed) : random_(seed) {}
 
-    /// Any number from 0 to `most`.
+    /// Returns a random number from 0 to `most`.
     std::uint64_t up_to(std::uint64_t most) { return random_() % (most + 1); }
     void note(time_point when, event what, std::uint64_t line, std::uint64_t bytes = 0) noexcept;
     std::uint64_t hash() const noexcept { return hash_; }
@@ -38,6 +38,7 @@ private:
     std::uint64_t hash_ = 14695981039346656037u;
 };
 
+/// Owned by the channel of its two links, on the network's loop.
 class simulated_line {
 public:
     simulated_line(event_loop& loop, simulated_history& history, line_options options, std::uint64_t name);
@@ -47,19 +48,19 @@ public:
     std::size_t recv(std::span<const std::span<std::byte>> parts);
     /// The sender closes: the end of the stream travels behind the bytes.
     void end();
-    /// What is under way never arrives; both ends are woken.
+    /// Drops the bytes under way, and wakes both ends.
     void cut() noexcept;
 
     std::size_t room() const noexcept { return bytes_.room(); }
     std::size_t arrived_bytes() const noexcept { return arrived_; }
-    /// The end of the stream has arrived.
+    /// Returns whether the end of the stream has arrived.
     bool ended() const noexcept { return ended_; }
     void set(const line_options& options) noexcept { options_ = options; }
 
     // Null while the end is closed.
     watcher* sender = nullptr;
     watcher* receiver = nullptr;
-    watcher** back = nullptr;  // the receiving end's own sender: it learns of the end, too
+    watcher** back = nullptr;  // the sender of the receiving end: it hears of the end, too
 
 private:
     struct segment {

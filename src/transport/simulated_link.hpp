@@ -1,4 +1,4 @@
-// Two ends of a simulated stream, and what a simulated network can do to both at once.
+// Two ends of a simulated stream, which a simulated network can break.
 #pragma once
 
 #include "transport/simulated_line.hpp"
@@ -10,11 +10,11 @@
 
 namespace tutti {
 
-/// What both ends share; `side` is 0 or 1. The last end to go takes it along, hence the shared pointer.
+/// The state that both ends share, and the last one destroys; `side` is 0 or 1.
 struct simulated_channel {
     simulated_channel(event_loop& loop, std::shared_ptr<simulated_history> history, const line_options& there, const line_options& back, std::uint64_t name);
 
-    /// Both directions die at once; what was not received is lost.
+    /// Ends both directions at once; bytes that were not received are lost.
     void break_off() noexcept;
 
     event_loop& loop;

@@ -9,7 +9,7 @@
 namespace tutti {
 namespace {
 
-/// The rank in an address that some transport of the network has; -1 in any other text.
+/// Returns the rank in an address of this network; -1 for any other text.
 rank rank_of(std::string_view address) {
     rank number = -1;
     const auto digits = address.substr(address.find(':') + 1);
@@ -82,7 +82,7 @@ simulated_transport::~simulated_transport() {
 task<result<std::unique_ptr<link>>> simulated_transport::connect(std::string address, time_point deadline) {
     connect_retry tries{loop_, connecting_, address, deadline, network_.history_->up_to(1'000'000)};
     while (tries.open()) {
-        // The greeting and its answer.
+        // A connection takes one round trip.
         const auto there = network_.line(rank_, rank_of(address)).latency;
         const auto back = network_.line(rank_of(address), rank_).latency;
         if (!co_await tries.pause(there + back)) break;

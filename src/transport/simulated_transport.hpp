@@ -1,4 +1,4 @@
-// A network that exists only in virtual time: latency, bandwidth, partial moves and lost ranks, the same for the same seed.
+// A network in virtual time, for tests: latency, bandwidth, partial moves and lost ranks, the same for the same seed.
 #pragma once
 
 #include "transport/connect_retry.hpp"
@@ -18,7 +18,7 @@ namespace tutti {
 
 class simulated_transport;
 
-/// What the transports of one group share; all on one loop. It outlives them; their links may outlive it.
+/// Shared by the transports of one group, all on one loop. It outlives them; their links may outlive it.
 class simulated_network {
 public:
     explicit simulated_network(std::uint64_t seed, line_options every_line = line_options{});
@@ -26,13 +26,13 @@ public:
     simulated_network& operator=(const simulated_network&) = delete;
     ~simulated_network();
 
-    /// The line that carries what `from` sends to `to`, links that are open included (but not their windows).
+    /// Sets the line from one rank to another, for open links, too (but not their windows).
     void set(rank from, rank to, const line_options& options);
-    /// The rank is gone: its links break at both ends, and it neither connects nor accepts any more.
+    /// Breaks all links of a rank at both ends; it neither connects nor accepts any more.
     void kill(rank who);
     /// Breaks every link between the two, at both ends. They may connect again.
     void reset(rank one, rank other);
-    /// A number that is equal when everything happened at the same times in the same order.
+    /// Returns a number that is equal for two runs in which the same events happened at the same times in the same order.
     std::uint64_t history() const noexcept { return history_->hash(); }
 
 private:
@@ -44,7 +44,7 @@ private:
     };
 
     line_options line(rank from, rank to) const;
-    /// Links are numbered in the order in which they were opened.
+    /// Opens a channel. Channels are numbered in the order in which they were opened.
     std::shared_ptr<simulated_channel> open(event_loop& loop, rank from, rank to);
     template <class Choice>
     void break_off(Choice chosen);

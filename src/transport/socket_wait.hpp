@@ -1,4 +1,4 @@
-// Waiting until a socket can be read or written, again and again, without allocating. It never moves bytes.
+// Waits until a socket can be read or written, again and again, without allocating. It never moves bytes.
 #pragma once
 
 #include "runtime/asio.hpp"
@@ -13,19 +13,20 @@
 
 namespace tutti {
 
+/// Owned by a link or a transport, beside its socket, and used on its loop. Asio is asked only when the loop is about to sleep.
 template <class Socket>
 class socket_wait final : public detail::poll_source {
 public:
     socket_wait(event_loop& loop, Socket& socket, asio::socket_base::wait_type what) noexcept : poll_source(loop), socket_(socket), what_(what) {}
     ~socket_wait() { forget(); }
 
-    /// Calls `work` once, when the socket may be ready, or will not be any more. One at a time.
+    /// Calls `work` once, when the socket may be ready, or never will be. One at a time.
     void start(detail::runnable& work) noexcept {
         TUTTI_CHECK(work_ == nullptr, "one waits for each direction of a socket at a time");
         work_ = &work;
         wait();
     }
-    /// Nothing is called any more. The kernel's part ends when the socket is closed or cancelled.
+    /// Calls nothing any more. The kernel's wait goes on until the socket is closed or cancelled.
     void forget() noexcept {
         if (slot_ != nullptr) slot_->target = nullptr;
         slot_.reset();
@@ -34,7 +35,8 @@ public:
     }
 
 private:
-    /// Where Asio keeps the wait under way. Closing a socket ends the wait later, so the wait holds this, too: hence the shared pointer.
+    /// Memory for Asio's wait. It is shared with the wait's handler, because that may come after the socket was closed and this was
+    /// destroyed.
     struct slot {
         void* take(std::size_t bytes) {
             if (used || bytes > sizeof place) return ::operator new(bytes);

@@ -18,9 +18,9 @@ const staging_buffers::staged_payload* staging_buffers::take(std::uint64_t seque
     made.number = 0;
     made.bytes = bytes;
     made.count = count;
-    for (std::size_t index = 0; index < count; ++index) {
-        made.taken[index] = free_[--free_count_];
-        made.parts[index] = memory_.subspan(made.taken[index] * buffer_bytes, std::min(buffer_bytes, bytes - index * buffer_bytes));
+    for (std::size_t part = 0; part < count; ++part) {
+        made.taken[part] = free_[--free_count_];
+        made.parts[part] = memory_.subspan(made.taken[part] * buffer_bytes, std::min(buffer_bytes, bytes - part * buffer_bytes));
     }
     return &made;
 }

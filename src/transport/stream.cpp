@@ -9,7 +9,7 @@ namespace {
 
 enum class direction { send, recv };
 
-/// Until the link can move bytes again. Half a conversation is of no use, so giving up closes the link.
+/// Waits until the link can move bytes again. Half a handshake is of no use, so a wait that is given up closes the link.
 class link_awaiter final : detail::waiting, detail::runnable {
 public:
     link_awaiter(link& over, direction way) noexcept : link_(over), way_(way) {}

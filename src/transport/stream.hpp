@@ -1,4 +1,4 @@
-// A link as a coroutine sees it, for the few bytes before frames begin.
+// Sends and receives whole byte strings over a link in coroutines: the handshake, before frames begin.
 #pragma once
 
 #include <tutti/task.hpp>
@@ -8,7 +8,7 @@
 
 namespace tutti {
 
-/// All of `bytes`, or why not. A wait that is cancelled closes the link.
+/// Move all of `bytes`, or say why not. A cancelled wait closes the link.
 task<result<>> send_all(link& over, std::span<const std::byte> bytes);
 task<result<>> recv_all(link& over, std::span<std::byte> bytes);
 

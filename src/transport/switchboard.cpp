@@ -58,7 +58,7 @@ bool arrivals::closed() const {
 }
 
 void arrivals::close() noexcept {
-    std::deque<std::unique_ptr<link>> unwanted;  // closed without the lock: their other ends may be busy
+    std::deque<std::unique_ptr<link>> unwanted;  // destroyed after the lock is released: closing takes the locks of their other ends
     const std::scoped_lock lock{mutex_};
     closed_ = true;
     unwanted.swap(links_);

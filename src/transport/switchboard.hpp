@@ -1,4 +1,4 @@
-// How the transports of one process find each other: by address, as on a network.
+// Lets transports of one process find each other by address, as on a network: the memory and simulated transports, in tests.
 #pragma once
 
 #include "transport/watcher.hpp"
@@ -14,27 +14,27 @@
 
 namespace tutti {
 
-/// Makes the other end of a link, on that loop.
+/// Makes the accepting end of a link, on the loop of the transport that accepts.
 using link_maker = std::function<std::unique_ptr<link>(event_loop&)>;
 
-/// Links that others opened to one transport and that it has not accepted yet. `offer` may come from any thread.
+/// Links that peers have opened to one transport, which owns it, and that are not accepted yet. `offer` may come from any thread.
 class arrivals {
 public:
-    static constexpr std::size_t limit = 128;
+    static constexpr std::size_t limit = 128;  // as a system's queue of connections is limited
 
     explicit arrivals(event_loop& loop) noexcept : loop_(loop), waiting_(loop) {}
     ~arrivals() { close(); }
 
-    /// False when there is no room, or nobody will accept it.
+    /// Adds a link. Returns false when there is no room, or the transport is closed.
     bool offer(const link_maker& make);
-    /// The next one, in order; error::closed after `close`. One caller at a time.
+    /// Returns the next link, in order; error::closed after `close`. One caller at a time.
     task<result<std::unique_ptr<link>>> accept();
     void close() noexcept;
 
 private:
-    /// Null when there is none.
+    /// Returns the next link; null when there is none.
     std::unique_ptr<link> take();
-    /// Posts `work` once, when there is one to take or never will be.
+    /// Posts `work` once, when there is a link to take or never will be.
     void when_any(detail::runnable& work) noexcept;
     void stop_waiting() noexcept;
     bool closed() const;
@@ -46,15 +46,15 @@ private:
     bool closed_ = false;
 };
 
-/// Who can be reached. Any thread.
+/// The transports of one network, by address. Any thread.
 class switchboard {
 public:
     explicit switchboard(std::string kind) : kind_(std::move(kind)) {}
 
-    /// An address nobody had before: "memory:0", "memory:1" and so on.
+    /// Returns a new address: "memory:0", "memory:1" and so on.
     std::string open(arrivals& where);
     void close(const std::string& address);
-    /// Empty when it was made and taken over; else the reason why not.
+    /// Makes a link to a transport. Returns an empty text, or the reason why there is none.
     std::string offer(const std::string& address, const link_maker& make);
 
 private:

@@ -19,20 +19,20 @@ struct host_and_port {
     std::uint16_t port = 0;
 };
 
-/// Nothing when it is not "host:port" or "[v6]:port" with a port from 1 to 65535.
+/// Parses "host:port" or "[v6]:port" with a port from 1 to 65535; nothing for any other text.
 std::optional<host_and_port> parse_address(std::string_view text);
 
-/// "127.0.0.1:80", "[::1]:80".
+/// Returns "127.0.0.1:80" or "[::1]:80".
 std::string to_string(const asio::ip::tcp::endpoint& where);
 
-/// Looks a host up. What is found too late is dropped.
+/// Looks a host up. An answer that comes after its end is dropped.
 class lookup {
 public:
-    /// Runs `work` when done; at once, before it returns, when the host is a numeric address, which gets the zone of this host (number_of).
+    /// Runs `work` when done. For a numeric address, which gets the zone of this host (number_of), it does so before it returns.
     void start(event_loop& loop, const host_and_port& what, std::uint32_t zone, detail::runnable& work);
 
     const std::vector<asio::ip::tcp::endpoint>& endpoints() const noexcept { return asked_ ? asked_->endpoints() : numeric_; }
-    /// Why there are none.
+    /// Returns why there are no endpoints.
     std::string reason() const { return asked_ ? asked_->reason() : std::string(); }
 
 private:

@@ -21,10 +21,10 @@ namespace {
 using asio::ip::tcp;
 
 constexpr std::size_t max_parts = 64;           // of one system call; the rest waits for the next
-constexpr std::size_t host_window = 512 * KiB;  // the kernel's pages and the landing place stay in cache
-constexpr int shared_unsent = 128 * KiB;        // that the kernel takes beyond what it may send, beside other links
+constexpr std::size_t host_window = 512 * KiB;  // the kernel's pages and the receiver's memory stay in the cache
+constexpr int shared_unsent = 128 * KiB;        // bytes that the kernel takes beyond what it may send: more are better left to other links
 
-/// The front of `parts` as the kernel wants it; empty parts are left out, because reading nothing looks like the end of the stream.
+/// The front of `parts` as the kernel wants it. Empty parts are left out: reading nothing would look like the end of the stream.
 template <class Byte>
 class message {
 public:
@@ -38,7 +38,7 @@ public:
         header_.msg_iovlen = count_;
     }
     bool empty() const noexcept { return count_ == 0; }
-    /// The only part, for the cheaper calls; null when there are more.
+    /// Returns the only part, for the cheaper calls; null when there are more.
     const iovec* single() const noexcept { return count_ == 1 ? vectors_ : nullptr; }
     msghdr* header() noexcept { return &header_; }
 
@@ -116,7 +116,7 @@ public:
         reader_.forget();
         writer_.forget();
         if (!socket_.is_open()) return;
-        // A broken direction says so for ever; a sound one was ended by ourselves.
+        // A direction that broke before keeps its code.
         if (!send_code_) send_code_ = error::closed;
         if (!recv_code_) recv_code_ = error::closed;
         close_gently(std::move(socket_));
@@ -164,7 +164,7 @@ bool on_same_host(const asio::ip::address& mine, const asio::ip::address& theirs
 }
 
 std::unique_ptr<link> make_tcp_link(event_loop& loop, tcp::socket socket, const std::string& usual_congestion_control) {
-    boost::system::error_code ignored;  // a socket that broke meanwhile says so at the first use
+    boost::system::error_code ignored;  // a socket that has broken meanwhile reports it at its first use
     socket.non_blocking(true, ignored);
     const int handle = socket.native_handle();
     set(handle, IPPROTO_TCP, TCP_NODELAY, 1);

@@ -24,7 +24,7 @@ failure refused_by_system(const std::string& what, const boost::system::error_co
     return failure(std::move(why));
 }
 
-/// Starts to connect without waiting. False when that has failed already.
+/// Starts to connect without waiting. Returns false when that has failed already.
 bool begin_connect(tcp::socket& socket, const tcp::endpoint& where, boost::system::error_code& code) {
     if ((code = open_to_connect(socket, where.protocol()))) return false;
     choose_host_congestion_control(socket.native_handle());
@@ -59,7 +59,7 @@ tcp_transport::tcp_transport(event_loop& loop, tcp::acceptor acceptor, std::stri
       entrance_(loop, {&door_}) {}
 
 task<result<std::unique_ptr<link>>> tcp_transport::connect(std::string address, time_point deadline) {
-    address.resize(std::min(address.size(), address.find(' ')));  // what a rank with shared memory says behind its own
+    address.resize(std::min(address.size(), address.find(' ')));  // the part behind a space is for shared memory
     const auto target = parse_address(address);
     if (!target) co_return failure(error::invalid_argument, fmt::format("\"{}\" is not host:port", address));
     connect_retry tries{loop_, connecting_, address, deadline, std::random_device{}()};

@@ -1,4 +1,4 @@
-// A place where one task waits until a piece of work that others post has run, or until a date. It reports; it never throws.
+// Lets one task wait until a piece of work has run, or until a deadline. It reports the outcome; it never throws.
 #pragma once
 
 #include <tutti/detail/timer.hpp>
@@ -11,12 +11,12 @@ namespace tutti {
 
 enum class woken { by_work, by_time, by_cancel };
 
-/// Whoever was given it as work must be told to forget it before it dies.
+/// Lives in the task's frame, on its loop. A link or a socket that was given it as work must forget it before it is destroyed.
 class wake_call final : public detail::runnable {
     class awaiter;
 
 public:
-    /// `what` says what the task waits for, to those who ask why nothing happens. Ready at once when the work has run already.
+    /// Waits; ready at once when the work has run already. `what` names the event in reports of what tasks wait for.
     awaiter until(time_point deadline, std::string_view what) noexcept { return awaiter(*this, deadline, what); }
 
     void run() noexcept override {

@@ -1,5 +1,5 @@
-// Who waits for one direction of a link in memory. It stands between the loop and the caller's work, so that closing the link can take
-// back what is already posted without knowing whether that work still exists.
+// A wait for one direction of a link in memory. It stands between the loop and the caller's work. A link that closes takes back the posted
+// watcher, and need not know whether that work still exists.
 #pragma once
 
 #include "base/check.hpp"
@@ -10,7 +10,7 @@
 
 namespace tutti {
 
-/// `wake` may come from the other end's thread: whoever owns both ends guards `expect`, `wake` and `disarm` with one lock.
+/// Owned by its link. `wake` may come from the other end's thread: one lock of both ends guards `expect`, `wake` and `disarm`.
 class watcher final : detail::runnable {
 public:
     explicit watcher(event_loop& loop) noexcept : loop_(loop) {}
@@ -26,7 +26,7 @@ public:
         if (std::exchange(armed_, false)) loop_.post(*this);
     }
     void disarm() noexcept { armed_ = false; }
-    /// On the loop, after `disarm`, without the lock: nothing is called any more.
+    /// Calls nothing any more. On the loop, after `disarm`, without the lock.
     void forget() noexcept {
         if (std::exchange(work_, nullptr) != nullptr) loop_.withdraw(*this);
     }

@@ -7,7 +7,7 @@
 
 namespace tutti::detail {
 
-/// Whether its name and size can be told; check_memory complains where not.
+/// Returns whether the buffer's type has a name and a size; if not, check_memory complains.
 static bool known(const_buffer what) noexcept { return static_cast<int>(what.type) < data_type_count && what.element_bytes() > 0; }
 
 static std::string name_of(data_type type, std::size_t element_bytes) {
@@ -15,7 +15,7 @@ static std::string name_of(data_type type, std::size_t element_bytes) {
 }
 static std::string name_of(const_buffer what) { return name_of(what.type, what.element_bytes()); }
 
-/// Of what the type's arithmetic loads: a complex number is two.
+/// Returns the alignment that the type's arithmetic needs: a complex number is loaded as two numbers.
 static std::size_t alignment_of(data_type type) noexcept {
     return type == data_type::opaque ? 1 : is_complex(type) ? size_of(type) / 2 : size_of(type);
 }

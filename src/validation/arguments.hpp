@@ -1,4 +1,5 @@
-// What can be wrong with a call's arguments, found before anything is sent. Every function gives the reason, or nothing.
+// Checks the arguments of a call before anything is sent, on the caller's thread. The methods of communicator call these functions. Each
+// returns what is wrong, or nothing; the comments say what each requires.
 #pragma once
 
 #include "engine/request.hpp"
@@ -11,41 +12,42 @@ namespace tutti::detail {
 
 using complaint = std::optional<std::string>;
 
-/// `expected` elements in `what`; `role` is "output" or "input".
+/// The buffer has `expected` elements. `role` names it in the complaint: "output" or "input".
 complaint check_count(std::string_view role, std::size_t count, std::size_t expected);
 complaint check_same_type(const_buffer from, const_buffer to);
 /// Every non-empty buffer has memory, aligned for its type.
 complaint check_memory(std::string_view role, const_buffer what);
-/// There is such an operator; one of the user's is for elements of this type and size.
+/// The operator exists. An operator of the user is for elements of this type and size.
 complaint check_op(const request& what);
-/// The operator of a reducing call is defined for its type. The arguments are right otherwise.
+/// The operator of a reducing call is defined for its type; if not, that is error::unsupported. The other arguments are right.
 complaint check_defined(const request& what);
 complaint check_rank(std::string_view role, rank which, int size);
-/// It is not negative.
+/// The deadline is not negative.
 complaint check_deadline(duration limit);
-/// `count` x `size` elements, of the kind that `what` holds, can be counted, and their bytes too.
+/// `count` x `size` elements of the type of `what`, and their bytes, fit in a size_t.
 complaint check_total(const_buffer what, std::size_t count, int size);
-/// A count for each of `size` ranks, whose sum, of elements as `what` holds, can be counted, and its bytes too. `role` is "counts",
-/// "send counts" or "recv counts".
+/// There is one count for each of `size` ranks. Their sum, and its bytes as elements of `what`, fit in a size_t. `role` is "counts", "send
+/// counts" or "recv counts".
 complaint check_counts(std::string_view role, std::span<const std::size_t> counts, int size, const_buffer what);
-/// The two overlap in no byte, unless `to` begins exactly at `allowed`.
+/// The two share no byte, unless `to` begins exactly at `allowed`.
 complaint check_overlap(const_buffer from, const_buffer to, const void* allowed);
 
-/// Whether it is what most calls bring: elements of a type with arithmetic, as many as can be counted, in memory aligned for them.
+/// Returns whether a buffer is right beyond doubt: memory aligned for a type of known size, and a count whose bytes cannot overflow. Most
+/// calls bring such a buffer and skip the full check.
 inline bool usual(const_buffer what) noexcept {
     constexpr std::size_t most = std::size_t{1} << 48;
     const std::size_t element = size_of(what.type);
     return element > 0 && what.data && what.count < most && (reinterpret_cast<std::uintptr_t>(what.data) & (element - 1)) == 0;
 }
 
-/// As many elements of one type in as out, of one rank's: both are right, and lie apart or are one.
+/// Input and output have the same type and count, are right, and are the same memory or share no byte.
 complaint check_operands_fully(const_buffer from, const_buffer to);
 inline complaint check_operands(const_buffer from, const_buffer to) {
     const bool same = from.data == to.data && from.count == to.count && from.type == to.type;
     return same && usual(from) ? complaint() : check_operands_fully(from, to);
 }
 
-/// The first complaint of several.
+/// Returns the first complaint, or nothing.
 template <class... Complaints>
 complaint first_of(Complaints... each) {
     complaint found;

@@ -1,4 +1,5 @@
-// For the checking mode: which memory of its callers a context has in calls under way, and the copies that the calls work on instead.
+// For the checking mode (context_options::check): a book of the memory that calls under way have borrowed, and the copies on which those
+// calls work instead. checked_call uses both.
 #pragma once
 
 #include <cstddef>
@@ -14,26 +15,26 @@
 
 namespace tutti::detail {
 
-/// Memory of a call: so much of it is read, or written as well.
+/// One piece of a call's memory, which the call reads, or also writes.
 struct borrowed {
     std::byte* data = nullptr;
     std::size_t bytes = 0;
     bool written = false;
 };
 
-/// Any thread.
+/// The book of one context. Any thread may use it.
 class borrowed_memory {
 public:
-    /// What one call has borrowed, until this is destroyed.
+    /// The memory that one call has borrowed, until the entry is destroyed.
     class entry;
 
     borrowed_memory() = default;
     borrowed_memory(const borrowed_memory&) = delete;
     borrowed_memory& operator=(const borrowed_memory&) = delete;
 
-    /// Calls that have borrowed memory so far, each of which has that number.
+    /// Returns the number of calls that have borrowed memory so far; the latest call has this number.
     std::uint64_t calls() const;
-    /// Those of a communicator up to that number have ended, and its user has been told so by communicator::sync.
+    /// Notes that communicator::sync has reported the end of the communicator's calls up to this number, so their futures need no await.
     void synced(const void* communicator, std::uint64_t number);
     bool is_synced(const void* communicator, std::uint64_t number) const;
 
@@ -56,7 +57,7 @@ public:
     const std::vector<borrowed>& pieces() const noexcept { return pieces_; }
     const std::string& call() const noexcept { return call_; }
     std::uint64_t number() const noexcept { return number_; }
-    /// The call under way, in words, that had borrowed a byte of these before which it or this call writes.
+    /// Returns, in words, an earlier call under way that shares a byte with this one which one of the two writes.
     const std::optional<std::string>& conflict() const noexcept { return conflict_; }
 
 private:
@@ -68,16 +69,17 @@ private:
     std::list<const entry*>::iterator place_;
 };
 
-/// A copy of the pieces, in which those that overlap do so as well. Calls work on it, so that what the caller's memory holds is the caller's doing.
+/// A copy of the pieces, in which pieces that overlap do so as well. The call works on the copy, so a change in the caller's memory is the
+/// caller's doing.
 class private_memory {
 public:
     explicit private_memory(std::span<const borrowed> pieces);
 
-    /// Where in the copy an address lies; the address itself where it lies in no piece.
+    /// Returns the place of an address in the copy, or the address itself if it lies in no piece.
     void* at(const void* theirs) const noexcept;
-    /// Whether the pieces are as they were when they were copied.
+    /// Returns whether the caller's pieces are as they were when they were copied, by their digests.
     bool untouched() const noexcept;
-    /// Brings what was written to its owner.
+    /// Copies the pieces that are written back to the caller's memory.
     void give_back() const noexcept;
 
 private:

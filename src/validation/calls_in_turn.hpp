@@ -1,4 +1,4 @@
-// For the checking mode: whether several threads call a communicator's collectives at the same time.
+// For the checking mode: finds threads that call a communicator's collectives at the same time, which gives ranks different orders.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 
 namespace tutti::detail {
 
-/// Any thread.
+/// One per group; any thread. communicator/checking.cpp holds a `turn` for the length of each call.
 class calls_in_turn {
 public:
     /// One call, from its beginning to its end.
@@ -21,7 +21,7 @@ public:
         turn& operator=(const turn&) = delete;
         ~turn() { of_.end(); }
 
-        /// The call that another thread was in then, in words.
+        /// Returns, in words, the call in which another thread was when this one began.
         const std::optional<std::string>& other() const noexcept { return other_; }
 
     private:
@@ -30,7 +30,7 @@ public:
     };
 
 private:
-    /// Where several threads call, each stays so long in its call that another one without order is likely to come meanwhile.
+    /// Once two threads have called, each call lasts this long, so that calls without an order between them are likely to meet.
     static constexpr auto lingering = std::chrono::microseconds(100);
 
     using thread_id = decltype(std::this_thread::get_id());

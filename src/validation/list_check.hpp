@@ -1,4 +1,4 @@
-// What can be wrong with a list of buffers, or with the parts of an exchange, found before anything is sent.
+// Checks a list of buffers, or the parts of an exchange, before anything is sent.
 #pragma once
 
 #include "validation/arguments.hpp"
@@ -14,18 +14,18 @@
 
 namespace tutti::detail {
 
-/// No index of a list.
+/// No index of a list: list_check::apart then looks at all buffers.
 inline constexpr std::size_t no_buffer = ~std::size_t{0};
 
-/// Any thread. Keeps the memory it needs, so that checking allocates nothing once it has checked as long a list.
+/// One per group; any thread, under its own guard. It keeps its memory, so it allocates only for a list longer than all before.
 class list_check {
 public:
-    /// All buffers have memory and one type, no two overlap, and their elements can be counted; `total` is how many there are.
+    /// All buffers have memory and one type, no two overlap, and their elements can be counted. Stores their number in `total`.
     complaint operator()(std::span<const buffer> list, std::size_t& total) {
         return of(
             list, [](const buffer& each) { return const_buffer(each); }, total);
     }
-    /// The same of whatever `plain` makes a buffer of, which may be memory of a device.
+    /// Checks likewise what `plain` makes of each element, which may be memory of a device.
     template <class T, class Plain>
     complaint of(std::span<const T> list, Plain plain, std::size_t& total) {
         const std::lock_guard lock(guard_);
@@ -42,7 +42,7 @@ public:
         std::size_t bytes = 0;
         bool receives = false;
     };
-    /// Nothing is received into memory of another part; memory may be sent several times. `plain` makes a `part` of each.
+    /// No part receives into memory of another part; memory may be sent several times. `plain` makes a `part` of each element.
     template <class T, class Plain>
     complaint apart(std::span<const T> parts, Plain plain) {
         const std::lock_guard lock(guard_);
@@ -51,7 +51,7 @@ public:
         const auto found = overlap();
         return found ? complaint(fmt::format("parts {} and {} overlap, and not both are sent", found->first, found->second)) : complaint();
     }
-    /// Nothing is written into memory of another buffer. Buffer `same` of those that are read is not looked at.
+    /// No buffer that is written shares a byte with another one. Buffer `same` of `read` is left out: it may be in place.
     template <class Read>
     complaint apart(std::span<const Read> read, std::span<const buffer> written, std::size_t same) {
         const std::lock_guard lock(guard_);
@@ -74,7 +74,7 @@ private:
     };
     complaint add(const const_buffer& each, const const_buffer& first, std::size_t index, std::size_t& total);
     void add(const part& each, std::size_t index);
-    /// Two that have a byte in common that one of them writes, the one that stands first in the list before the other.
+    /// Returns two buffers that share a byte which one of them writes, in the order of the list.
     std::optional<std::pair<std::size_t, std::size_t>> overlap();
 
     std::mutex guard_;

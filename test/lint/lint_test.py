@@ -59,6 +59,23 @@ BAD = [
     ("docs/a.md", "# One\n# One\n[only two of them](#one-2)\n", "link", 3),
     ("docs/a.md", "```\n# No heading\n```\n[code](#no-heading)\n", "link", 4),
     ("docs/a.md", "[a line](../src/communicator/communicator.cpp#L1)\n", "link", 1),
+    ("docs/a.md", "One. Who comes\nlate waits.\n", "prose", 1),
+    ("docs/a.md", "\nOne.\nNobody waits.\n", "prose", 3),
+    ("docs/a.md", "- One.\n- **What it does**, it does.\n", "prose", 2),
+    ("docs/a.md", "| a | b |\n|---|---|\n| `c` | What it does. |\n", "prose", 3),
+    ("docs/a.md", "> Whoever comes late waits.\n", "prose", 1),
+    ("README.md", "The lock is held for somebody.\n", "prose", 1),
+    ("docs/a.md", "Of the second rank.\n", "prose", 1),
+    ("SECURITY.md", "It takes at most so\nmany bytes.\n", "prose", 1),
+    ("docs/a.md", "A sum by hand.\n", "prose", 1),
+    ("docs/a.md", "Rank 0 mends the tree.\n", "prose", 1),
+    ("docs/a.md", "One. A" + " word" * 45 + ".\n", "prose", 1),
+    ("src/base/a.hpp", "int x;  // What it is\n", "prose", 1),
+    ("src/base/a.hpp", "/// One.\n/// Who waits,\n/// sleeps.\nint x;\n", "prose", 2),
+    ("bench/a.hpp", "/// Whether it waits.\nbool waits();\n", "prose", 1),
+    ("tools/a/a.hpp", "// Of a rank, with its links.\n", "prose", 1),
+    ("include/tutti/a.hpp", "f(\"//\");  // as nobody waits\n", "prose", 1),
+    ("examples/a/a.cpp", "// One" + "\n// word" * 45 + "\n", "prose", 1),
 ]
 
 GOOD = [
@@ -83,6 +100,12 @@ GOOD = [
     ("docs/a.md", "# One\n## One\n# One\n[the first](#one), [the second](#one-1), [the third](#one-2)\n"),
     ("docs/a.md", "<a name=\"a-mark\"></a>*A mark.* [It](#a-mark)\n"),
     ("docs/a.md", "# [Linked](../src) ##\n[its text](#linked)\n"),
+    ("docs/a.md", "# What it does\n| What | Who |\n|---|---|\n| `nobody` | <https://nowhere.example/nobody> |\n"),
+    ("docs/a.md", "What does it do? It waits. Of the two ranks, one waits. Of so many that wait, one sleeps.\n"),
+    ("docs/a.md", "A loop that is written by hand; so many ranks that it waits.\n```\nnobody # Who waits?\n```\n\n    nobody\n"),
+    ("docs/a.md", "A" + " word" * 44 + ". A `" + "word " * 60 + "word` of code:\n- one" + " word" * 30 + "\n- two" + " word" * 30 + "\n"),
+    ("src/base/a.hpp", "auto text = \"// Who waits\";  // the caller, see nobody_waits\n// Says whether it waits.\n"),
+    ("src/base/a.hpp", "// As drawn:\n//     nobody    waits\n/// One" + " word" * 30 + "\n// one" + " word" * 30 + "\n"),
     ("docs/a.md", "```cpp\nf([&](int n) {});\n```\n<!-- around\nf([](a b) {});\n-->\nor `[](auto x) {}`, ``[`](nowhere)``\n"),
 ]
 

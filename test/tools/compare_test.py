@@ -70,7 +70,7 @@ class Options(unittest.TestCase):
         for part in compare.options_in(["--everything"]).parts:
             measured.setdefault((part.transport, part.ranks), set()).update(part.sizes, goals.WAYS if part.list else ())
         for goal in (*goals.tcp_goals(), *goals.shared_memory_goals()):
-            self.assertLessEqual(set(goal.whats), measured[goal.table], goal.text)
+            self.assertLessEqual(set(goal.cases), measured[goal.table], goal.text)
         for words in (["--everything", "--ranks", "2"], ["--part", "tcp2", "--bytes", "4"]):
             with self.subTest(words), self.assertRaisesRegex(Complaint, "have their own"):
                 compare.options_in(words)
@@ -265,8 +265,8 @@ class Goals(unittest.TestCase):
     mib = 1024**2
     sizes = (4, 1024)
 
-    def row(self, value, results, whats, **wanted):
-        return goals.Goal("text", ("tcp", 2), whats, value, **wanted).row(results)
+    def row(self, value, results, cases, **wanted):
+        return goals.Goal("text", ("tcp", 2), cases, value, **wanted).row(results)
 
     def test_the_worst_ratio_to_the_quickest_library_counts(self):
         results = timings(Tutti={4: 10, 1024: 10}, A={4: 20, 1024: 40}, B={4: 30, 1024: 15}) | {goals.VECTOR_LIMIT: {4: Timing(1, 1, 1)}}

@@ -74,7 +74,7 @@ def cpu_by_mine(results, what):
 class Goal:
     text: str
     table: tuple  # (transport, ranks)
-    whats: tuple  # sizes or ways
+    cases: tuple  # sizes or ways
     value: Callable  # (results, what) -> (ratio or None, against whom)
     least: float | None = None  # the ratio is wanted to be this at least,
     most: float | None = None  # or this at most
@@ -96,7 +96,7 @@ class Goal:
 
     def values(self, results):
         """[(what, ratio or None, against whom)]"""
-        return [(what, *self.value(results, what)) for what in self.whats]
+        return [(what, *self.value(results, what)) for what in self.cases]
 
     def worst(self, results):
         ratios = [ratio for _, ratio, _ in self.values(results) if ratio is not None]
@@ -138,8 +138,8 @@ def tcp_goals():
     for table in (two, four):
         goals += [Goal(f"ResNet-50, {table[1]} ranks: the quickest library by Tutti", table, EACH_WAY, library, least=1, above=True),
                   Goal(f"ResNet-50, {table[1]} ranks: Tutti, all in flight by one vector", table, ("in_flight",), in_flight_by_fused, most=1.2)]
-    goals += [Goal(f"CPU, {table[1]} ranks, from 1 MiB: that of the library with least by Tutti's", table, whats, cpu_by_mine, least=1)
-              for table, whats in ((two, FROM_64K[2:]), (four, FROM_64K[2:]), (eight, (16 * MIB,)))]
+    goals += [Goal(f"CPU, {table[1]} ranks, from 1 MiB: that of the library with least by Tutti's", table, cases, cpu_by_mine, least=1)
+              for table, cases in ((two, FROM_64K[2:]), (four, FROM_64K[2:]), (eight, (16 * MIB,)))]
     return goals
 
 

@@ -92,7 +92,7 @@ public:
 private:
     nanoseconds time_of(std::size_t bytes) const { return static_cast<nanoseconds>(static_cast<double>(bytes) * ns_per_byte_); }
 
-    /// What a card sends, as far as its rate allows.
+    /// Takes the packets that a card sends, as far as its rate allows.
     void take(card& from) {
         std::array<char, longest_packet> bytes;
         while (from.sent_until <= now() + burst) {

@@ -1,4 +1,4 @@
-// NCCL called by hand: what the library's calls are compared with. On the device's issuing loop only, as NCCL wants one thread for each device.
+// NCCL called without Tutti, to compare the library's calls with. On the device's issuing loop only, as NCCL wants one thread for each device.
 #pragma once
 
 #include "call_cost.hpp"

@@ -22,7 +22,7 @@ namespace {
 
 using namespace tutti;
 
-/// What one rank reduces: its own rank and 1, everywhere.
+/// The operands of one rank: its own rank and 1, everywhere.
 struct operands {
     operands(const gpu::device& card, std::uint64_t bytes)
         : stream(gpu::stream::make(card).value()),

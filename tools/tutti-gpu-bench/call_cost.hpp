@@ -1,4 +1,4 @@
-// What a call of NCCL costs the host through the library, and what it costs without: processor time, and operations in a second.
+// Measures the cost of NCCL's calls for the host, through the library and without it: processor time, and operations in a second.
 #pragma once
 
 #include <tutti/communicator.hpp>
@@ -19,7 +19,7 @@ namespace gpu_bench {
 enum class scaling { avg, premul_sum };
 inline constexpr float premul_factor = 0.5f;
 
-enum class caller { library, blocking, non_blocking };  // the latter two are NCCL's own communicators, called by hand
+enum class caller { library, blocking, non_blocking };  // the latter two are NCCL's own communicators, called without Tutti
 
 struct call_plan {
     std::vector<std::uint64_t> bytes{4, 4096, 1 << 20};

@@ -1,4 +1,4 @@
-// What measured times say. Knows nothing of devices.
+// Computes figures from measured times. Knows nothing of devices.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@ struct percentiles {
 };
 percentiles percentiles_of(std::vector<double> values);
 
-/// Of a step that computes layers one after the other, each of which has something to communicate when it is done. Seconds; 0: not measured.
+/// Seconds of a step that computes layers one after the other, each of which has something to communicate when it is done. 0: not measured.
 struct step_times {
     double computing = 0;      // all layers, and nothing else
     double communication = 0;  // of all layers, and nothing else

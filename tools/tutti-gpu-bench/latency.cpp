@@ -22,7 +22,7 @@ constexpr duration launching = std::chrono::microseconds(200);  // and then some
 
 double seconds(duration length) { return std::chrono::duration<double>(length).count(); }
 
-/// What has been used so far.
+/// The processor time that has been used so far.
 struct usage {
     time_point when;
     double loop, witness, process;

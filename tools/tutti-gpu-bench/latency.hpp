@@ -39,7 +39,7 @@ struct latency_row {
 tutti::task<latency_row> measure_latency(const workload& device, witness& seen, tutti::duration length, int samples,
                                          const written_flag* flag = nullptr);
 
-/// What another thread launches while so many pieces of work are waited for, one after the other, as above.
+/// Counts the launches of another thread while this loop waits for `times` pieces of work, one after the other, as above.
 tutti::task<launch_count> measure_launches(const workload& device, witness& seen, tutti::duration length, int times,
                                            const written_flag* flag = nullptr);
 /// The same while the device does the same work, and the loop sleeps for a little longer than that takes.

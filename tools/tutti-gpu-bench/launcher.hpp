@@ -17,7 +17,7 @@ struct launch_count {
     double per_second() const noexcept { return seconds > 0 ? static_cast<double>(launches) / seconds : 0; }
 };
 
-/// In bursts, on a stream of its own. The device is through with one before the next begins, so that a full queue holds nobody up.
+/// In bursts, on a stream of its own. The device is through with one before the next begins, so that a full queue holds no thread up.
 class launcher {
 public:
     static constexpr int burst = 64;

@@ -46,7 +46,7 @@ struct equipment {
             why_not = why;
         }
     }
-    /// Of a rank that has none.
+    /// For a rank without a device.
     explicit equipment(failure none) : card(std::move(none)) {}
 };
 

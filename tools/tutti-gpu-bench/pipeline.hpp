@@ -1,4 +1,4 @@
-// What a program would do without futures of devices: a thread for each stage, each of which blocks, and chunks that go from one to the next.
+// The pipeline of a program without futures of devices: a thread for each stage, each of which blocks, and chunks that go from one to the next.
 // The copies and the collectives of the host are the same as those of the library's engine that stages; so what differs is the driving.
 #pragma once
 
@@ -45,7 +45,7 @@ private:
 class stages {
 public:
     ~stages() { join(); }
-    /// What is under way has ended. `stop` is called where one of them fails, and makes the others end.
+    /// The stages under way must have ended. `stop` is called where one of the new ones fails, and makes the rest of them end.
     tutti::future<> start(std::vector<std::function<void()>> all, std::function<void()> stop);
 
 private:

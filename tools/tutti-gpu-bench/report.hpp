@@ -10,7 +10,7 @@
 
 namespace gpu_bench {
 
-/// What was measured where and when: a number without these is a rumour.
+/// Where and when the numbers of a report were measured.
 struct circumstances {
     std::string device, engine, host, date;
     int ranks = 1, cores = 1;

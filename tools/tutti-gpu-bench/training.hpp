@@ -1,5 +1,5 @@
 // One rank's part of a training step: layers that compute one after the other, and a bucket of gradients of each to be summed over all ranks.
-// What is computed is of no use; what is summed is checked.
+// The results of the layers are of no use; the sums are checked.
 #pragma once
 
 #include "intervals.hpp"
@@ -26,23 +26,23 @@ enum class variant {
 inline constexpr std::array variants{variant::computing,  variant::communication, variant::serial,
                                      variant::overlapped, variant::ordered,       variant::hand_written};
 std::string_view name(variant how) noexcept;
-/// Whether its sums are those of numbers that it has written.
+/// Returns whether the variant both computes and communicates, so that its sums can be checked.
 constexpr bool is_whole(variant how) noexcept { return how != variant::computing && how != variant::communication; }
 
 /// The same on all ranks.
 struct training_plan {
     int layers = 24;
     std::size_t bucket_count = 0;  // of floats
-    // Of the pipeline that is written by hand.
+    // For `hand_written` only:
     std::size_t chunk_count = 0;  // of floats
     int window = 4;               // chunks under way
 
     std::size_t all_count() const noexcept { return static_cast<std::size_t>(layers) * bucket_count; }
 };
 
-/// What rank `me` adds to a bucket. Ranks without a device always add the same.
+/// Returns the number that rank `me` adds to a bucket. Ranks without a device always add the same.
 float contribution(int me, bool on_device, int layer, int step) noexcept;
-/// What all of them add up to.
+/// Returns the sum of all ranks' contributions.
 float expected_sum(int ranks, int ranks_on_devices, int layer, int step) noexcept;
 
 /// Seconds, from the step's begin on.

@@ -1,4 +1,4 @@
-// Who sees the flag that a device sets, and when: the truth that latencies are measured against.
+// Witnesses that see when a device sets a flag. Latencies are measured against these times.
 #pragma once
 
 #include <tutti/gpu/pinned_buffer.hpp>
@@ -52,7 +52,7 @@ private:
     mutable std::thread thread_;
 };
 
-/// Of a thread that uses a core, or of this one: seconds of it.
+/// Returns the processor time of this thread, in seconds.
 double cpu_seconds_of_this_thread() noexcept;
 
 }  // namespace gpu_bench

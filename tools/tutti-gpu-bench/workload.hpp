@@ -10,7 +10,7 @@
 
 namespace gpu_bench {
 
-/// What this program has of busy.cu.
+/// Returns the compiled busy.cu that is part of this program.
 const tutti::gpu::device_image& busy_image() noexcept;
 
 /// Whatever it enqueues, it throws the failure where that fails.
@@ -25,9 +25,9 @@ public:
     void delay(const tutti::gpu::stream& on, tutti::duration length, unsigned* flag, unsigned value) const;
     /// Launches a kernel that does nothing.
     void nothing(const tutti::gpu::stream& on) const;
-    /// What is enqueued on the stream from now on finds the matrices.
+    /// Makes the stream wait for the matrices before all that is enqueued there later.
     void wait(const tutti::gpu::stream& on) const;
-    /// Multiplies two matrices, so many times.
+    /// Multiplies two matrices `times` times.
     void multiply(const tutti::gpu::stream& on, int times) const;
     void fill(const tutti::gpu::stream& on, float* to, std::size_t count, float value) const;
 

@@ -14,7 +14,7 @@ namespace gpu_bench {
 
 using namespace tutti;
 
-/// Whether the device has failed, when a value is late.
+/// The time between two questions whether the device has failed, while a value is late.
 constexpr duration between_questions = std::chrono::seconds(1);
 
 written_flag::written_flag(const gpu::device& where, duration most)

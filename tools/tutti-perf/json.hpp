@@ -1,4 +1,4 @@
-// What the tools' JSON has in common.
+// The parts that the tools' JSON has in common.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -77,7 +77,7 @@ row row_of(const options& given, const trial& what, int size) {
     return made;
 }
 
-/// What has carried this rank's collectives so far.
+/// Returns the transports that have carried this rank's collectives so far.
 std::string used_transport(const communicator& world) {
     bool shm = false, tcp = false;
     for (rank peer = 0; peer < world.size(); ++peer) {
@@ -122,7 +122,7 @@ task<row> measure_work(communicator& world, const options& given, trial& what, W
     co_return made;
 }
 
-/// What a rank reads before it reads something again does not fit in the last cache, even if it has that for itself.
+/// Returns the bytes that a rank goes through before it reads the same memory again: too many for the last cache, even if the rank has it alone.
 std::size_t cold_bytes() { return 2 * last_cache_bytes(); }
 
 task<> measure_size(communicator& world, const options& given, std::uint64_t bytes, shared_cores host, engine& inside, const report& tell) {

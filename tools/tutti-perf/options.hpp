@@ -42,7 +42,7 @@ struct options {
     std::string json;  // a file; empty: none
 
     bool reduces() const noexcept { return what->reduces(); }
-    /// The elements of one share, for so many bytes of the whole vector.
+    /// Returns the elements of one share, for a whole vector of `whole_bytes`.
     std::uint64_t count_for(std::uint64_t whole_bytes, int size) const noexcept;
 };
 

@@ -1,4 +1,4 @@
-// What operations must give, worked out apart from the library: small whole numbers as elements of any type, and what becomes of them.
+// The expected results of operations, computed without the library from small whole numbers as elements of any type.
 #pragma once
 
 #include "reduce/visit.hpp"
@@ -40,7 +40,7 @@ bool same(const T& one, const T& other) noexcept {
     else return one == other;
 }
 
-/// What changes nothing: where there is nobody to combine.
+/// Returns the element that changes nothing, for a rank that has no other rank's element to combine.
 template <class T>
 T neutral(tutti::reduce_op op) noexcept {
     using enum tutti::reduce_op;

@@ -1,4 +1,4 @@
-// What one rank measured, and what all ranks' measurements say together. Knows nothing of collectives.
+// The measurements of one rank, and the statistics of all ranks' measurements. Knows nothing of collectives.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ double cpu_now() noexcept;
 /// A value that was measured: the least one which that part of them does not exceed. They are in order, and there is one.
 double percentile(std::span<const double> sorted, double part) noexcept;
 
-/// One rank's times. Used as: begin_batch, then end_op after each operation, then end_batch; and so on. What is done between pause and resume,
+/// One rank's times. Used as: begin_batch, then end_op after each operation, then end_batch; and so on. The time between pause and resume,
 /// before an operation, does not count.
 class stopwatch {
 public:

@@ -8,7 +8,7 @@
 
 namespace perf {
 
-/// What a person typed is wrong; the text is one line for them.
+/// A mistake on the command line; the text is one line for the user.
 struct bad_input : std::runtime_error {
     using std::runtime_error::runtime_error;
 };

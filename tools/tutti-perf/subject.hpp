@@ -1,4 +1,4 @@
-// What tutti-perf can measure, as one table: a row says how an operation is called and what must come out of it.
+// The operations that tutti-perf can measure, as one table: a row says how an operation is called and what must come out of it.
 #pragma once
 
 #include "algorithm/catalogue.hpp"
@@ -12,7 +12,7 @@ namespace perf {
 
 inline constexpr tutti::rank root = 0;
 
-/// What a call takes.
+/// The arguments of a call.
 struct operands {
     tutti::const_buffer input;
     tutti::buffer output;
@@ -36,7 +36,7 @@ struct subject {
     std::string_view name;
     std::optional<tutti::collective> kind;  // none: messages
     parts input, output;
-    bool root_only;                      // nobody else has an output
+    bool root_only;                      // no other rank has an output
     bool (*in_place)(bool asked);        // what is done when that is asked for
     double (*bus_factor)(double ranks);  // busbw by algbw, as nccl-tests define it; 1 where they define nothing
     /// How long part `part` is beside the others, of those of rank `me`; where there is one, it is part `me`.

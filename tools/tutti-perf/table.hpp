@@ -24,7 +24,7 @@ struct row {
 
     /// Bytes of the vector over time, in GB/s.
     double algorithm_bandwidth() const noexcept;
-    /// What a link has to carry for it, by the definition of nccl-tests: it can be compared between rank counts.
+    /// Bytes that a link has to carry over time, as nccl-tests define them, in GB/s: comparable between numbers of ranks.
     double bus_bandwidth() const noexcept;
     double cpu_seconds_per_gigabyte() const noexcept;
 };

@@ -25,7 +25,7 @@ public:
     /// All of them, in flight together unless one by one.
     tutti::task<> operator()();
 
-    /// What each call takes.
+    /// The buffers of each call.
     const std::vector<std::vector<tutti::buffer>>& calls() const noexcept { return calls_; }
 
 private:

@@ -21,7 +21,7 @@ std::vector<std::size_t> counts_of(const subject& what, rank me, int size, std::
     return counts;
 }
 
-/// Whether sums and products grow: then what goes into them is small.
+/// Returns whether results grow with the number of ranks, so that the inputs must be small.
 bool grows(reduce_op op) noexcept {
     using enum reduce_op;
     return op == sum || op == prod || op == avg || op == premul;
@@ -89,7 +89,7 @@ void trial::clear() noexcept {
     if (!in_place_) std::memset(second_.data(), 0, vectors_ * stride_);
 }
 
-/// Small enough to be exact in every type. What is added or multiplied is 1 or 2, so that sums of hundreds of ranks are, too.
+/// Small enough to be exact in every type. Terms and factors are 1 or 2, so that sums of hundreds of ranks are exact, too.
 int trial::contribution(rank from, int part, std::uint64_t index) const noexcept {
     const int value =
         static_cast<int>((static_cast<std::uint64_t>(from) * 31 + static_cast<std::uint64_t>(part) * 13 + index * 7) % period);

@@ -34,10 +34,10 @@ public:
 
     /// Elements, as the call takes them; where each rank has a count of its own, all of them.
     std::uint64_t count() const noexcept { return what_.uneven() ? longest_ : count_; }
-    /// Of the whole vector.
+    /// Bytes of the whole vector.
     std::uint64_t bytes() const noexcept { return longest_ * tutti::size_of(type_); }
 
-    /// Of the last operation.
+    /// Operands of the last operation.
     tutti::const_buffer input() const noexcept;
     tutti::buffer output() const noexcept;
     tutti::reduction op() const noexcept;

@@ -32,7 +32,7 @@ std::size_t slice_in(const std::string& text) {
     return static_cast<std::size_t>(bytes);
 }
 
-/// Of the transport whose costs are given, that of shared memory by default.
+/// Returns the tuning of the transport whose costs are given, that of shared memory by default.
 std::vector<chooser::range> tuning_given(const choose_options& given, const host_map& hosts) {
     if (given.tuning.empty() || given.allocated) return {};
     const auto text = tuning_text(given.tuning);

@@ -1,4 +1,4 @@
-// What people type, and what is meant.
+// Reads the names and values that a user types.
 #pragma once
 
 #include "algorithm/catalogue.hpp"
@@ -30,7 +30,7 @@ double rate_in(const std::string& option, const std::string& text);
 /// "shm,cores=2,round=8e-6"; empty: those that ranks on this host have by default.
 tutti::cost_model costs_given(const std::string& text);
 
-/// "4": so many ranks on each host, one after the other; "0,1,0,1": the host of each rank; empty: all on one.
+/// "4": 4 ranks on each host, one after the other; "0,1,0,1": the host of each rank; empty: all on one.
 tutti::host_map hosts_given(const std::string& text, int size);
 
 /// "64KiB", or bytes where that is not exact.

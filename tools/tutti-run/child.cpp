@@ -100,7 +100,7 @@ int child::start(const job& run) {
     if (pid_ < 0) return errno;
     if (pid_ == 0) become(plan, parent, out.number(), err.number(), status.number());
     running_ = true;
-    ::setpgid(pid_, pid_);  // the rank does it too: whoever comes first
+    ::setpgid(pid_, pid_);  // the rank does it too, as either may come first
     status.close();
     process_ = tutti::file_descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
     if (!process_) return errno;

@@ -12,12 +12,12 @@
 
 namespace launch {
 
-/// What all ranks of a run share.
+/// The data that all ranks of a run share.
 struct job {
     const options& wanted;
     std::string program;  // found in PATH
     std::string id;       // tells this run's keys in a store from those of any other run
-    tutti::file_descriptor listener;  // where rank 0 will answer the others; bound before anybody starts, so no other run can take its port
+    tutti::file_descriptor listener;  // where rank 0 will answer the others; bound before a rank starts, so no other run can take its port
     int port = 0;
 };
 

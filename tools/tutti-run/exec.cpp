@@ -31,7 +31,7 @@ std::vector<std::string> variables_of(const job& run, int rank) {
     return ours;
 }
 
-/// Of a launcher around us; they would tell our ranks something about another job.
+/// Variables of a launcher around us, which would tell our ranks something about another job.
 constexpr std::string_view not_inherited[] = {"TUTTI_STORE_FD",      "TUTTI_STORE_PORT",
                                               "TUTTI_EPOCH",         "TORCHELASTIC_USE_AGENT_STORE",
                                               "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT"};
@@ -45,8 +45,8 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
     return all;
 }
 
-/// Where each core has the same number of ranks, but more than one, they are only in each other's way when they move: for a tenth of a
-/// second or so one of them has a core of its own, and the others, for which it waits, share the rest.
+/// Where each core has the same number of ranks, but more than one, ranks must not move. For a tenth of a second or so a rank that moves
+/// leaves another rank a core of its own, and the others, for which that rank waits, share the rest.
 tutti::core_set cores_of(const job& run, int rank) {
     tutti::core_set own;
     const tutti::core_set all = tutti::core_set::of_this_thread();

@@ -1,4 +1,4 @@
-// What happens between fork and exec: everything that allocates is prepared before, the rest is plain system calls.
+// The child's steps between fork and exec: everything that allocates is prepared before, the rest is plain system calls.
 #pragma once
 
 #include "base/core_set.hpp"

@@ -16,7 +16,7 @@
 namespace launch {
 namespace {
 
-/// What a rank ends with that has saved what it has, and wants to be started again (EX_TEMPFAIL of sysexits.h).
+/// The exit code of a rank that has saved its state, and wants to be started again (EX_TEMPFAIL of sysexits.h).
 constexpr int try_again_code = 75;
 
 constexpr int unwritten_code = 1, timeout_code = 124, not_executable_code = 126, not_found_code = 127;
@@ -31,7 +31,7 @@ constexpr milliseconds afterthought{100};
 /// without limit, as by any program that writes to a pipe.
 constexpr milliseconds reader_patience{2000};
 
-/// Who sends a signal to us and to our group, as timeout does, does not mean it twice.
+/// The time in which a second signal is taken for the first: timeout, for example, sends it to us and to our group.
 constexpr milliseconds one_signal{1000};
 
 /// The ranks get them and are to end; the others they just get.
@@ -39,7 +39,7 @@ constexpr int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT}, others[] = 
 
 bool ends(int signal) { return std::find(std::begin(ending_signals), std::end(ending_signals), signal) != std::end(ending_signals); }
 
-/// What who started us has had ignored, as nohup does, stays so.
+/// A signal that our parent has had ignored, as nohup does, stays ignored.
 void add_unless_ignored(sigset_t& set, int signal) {
     struct sigaction now {};
     if (::sigaction(signal, nullptr, &now) == 0 && now.sa_handler != SIG_IGN) ::sigaddset(&set, signal);

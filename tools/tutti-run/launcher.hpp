@@ -33,11 +33,11 @@ private:
     void handle(const pollfd& event);
     void note_endings();
     void look_at_clock();
-    /// Whoever still runs is told of, and the next stage begins.
+    /// Reports the ranks that still run, and begins the next stage.
     void end_stage();
     /// "rank 1", "ranks 0, 2", with a limit.
     std::string running_ranks() const;
-    /// Whether a rank failed and all others have saved what they have.
+    /// Returns whether a rank failed and all others have saved their state.
     bool all_others_try_again() const;
     void next_stage(stage to);
     void send_all(int signal);
@@ -61,7 +61,7 @@ private:
     const child* suspect_ = nullptr;  // the first that failed by itself, until the verdict
     std::optional<int> exit_code_;  // of the first failure
     std::optional<int> called_off_;  // by the time limit or a signal: the exit code if output is lost then
-    clock::time_point taken_;        // when somebody last took some output
+    clock::time_point taken_;        // when a reader last took some output
     int heeded_ = 0;                 // the last signal that is to end us
     clock::time_point heeded_at_;
 };

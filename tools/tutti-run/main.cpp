@@ -22,7 +22,7 @@ void raise_file_limit() {
     ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// What we open, and a rank inherits, must not take the place of a standard stream that is closed: it would be written to.
+/// A descriptor that we open and a rank inherits must not take the number of a closed standard stream: ranks would write to it.
 void open_standard_streams() {
     int opened;
     do opened = ::open("/dev/null", O_RDWR);

@@ -1,4 +1,4 @@
-// What the command line asked for.
+// The options of the command line.
 #pragma once
 
 #include <chrono>

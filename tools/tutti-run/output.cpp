@@ -11,8 +11,8 @@
 namespace launch {
 namespace {
 
-/// A terminal that has some room, and a pipe that others fill, too, may block whoever writes; ours may be shared with others, so it stays
-/// in blocking mode, and we open it once more for ourselves. None for files, which do not block, and sockets, which cannot be opened.
+/// A terminal that has some room, and a pipe that others fill, too, may block a writer. Our descriptor may be shared with other processes, so
+/// it stays in blocking mode, and we open it once more for ourselves. None for files, which do not block, and sockets, which cannot be opened.
 tutti::file_descriptor open_again(int descriptor) {
     struct stat about {};
     if (::isatty(descriptor) == 0 && (::fstat(descriptor, &about) != 0 || !S_ISFIFO(about.st_mode))) return {};

@@ -1,4 +1,4 @@
-// What the ranks print, cut into whole lines, and handed on in the order it came, without ever blocking the launcher.
+// Cuts the output of the ranks into whole lines and hands it on in the order in which it came, without ever blocking the launcher.
 #pragma once
 
 #include "base/file_descriptor.hpp"

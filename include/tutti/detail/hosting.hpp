@@ -5,11 +5,10 @@
 
 #include <memory>
 
-namespace tutti {
-class event_loop;
-}
-
 namespace [[gnu::visibility("default")]] tutti {
+
+class event_loop;
+
 namespace detail {
 
 /// A guest loop, as its host sees it. All calls are on the host's executor.

@@ -26,7 +26,7 @@ namespace gpu {
 
 class device_group;
 
-/// Options of one call. What they point to is read during the call only.
+/// Options of one call. Their pointers are read during the call only.
 struct call_options {
     const stream* after = nullptr;     // the operation comes after the work already enqueued there; null: after nothing
     const keep_alive* keep = nullptr;  // held until the operation is completed, besides the buffers' own keep-alives

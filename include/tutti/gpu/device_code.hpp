@@ -42,7 +42,7 @@ struct kernel_shape {
 class kernel {
 public:
     /// Launches the kernel: enqueued when the call returns. The arguments are copied. Their types must be exactly those of the kernel's
-    /// parameters, which cannot be checked. What they point to lives until the device has finished with it.
+    /// parameters, which cannot be checked. Memory that they point to must live until the device has finished with it.
     template <class... Parameters>
     result<> launch(const stream& on, const kernel_shape& shape, const Parameters&... parameters) const {
         static_assert((std::is_trivially_copyable_v<Parameters> && ...), "a device gets the bytes of its parameters");
