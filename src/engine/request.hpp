@@ -10,10 +10,12 @@
 #include <span>
 #include <string>
 
-namespace tutti {
+namespace [[gnu::visibility("default")]] tutti {
+class persistent;
+class places;
+}  // namespace tutti
 
-class [[gnu::visibility("default")]] persistent;
-class [[gnu::visibility("default")]] places;
+namespace tutti {
 
 /// Made and checked by the communicator, on the caller's thread; a wrong argument fails the communicator. The engine copies it into
 /// operation::asked.

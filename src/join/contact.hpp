@@ -9,9 +9,11 @@
 #include <string>
 #include <string_view>
 
-namespace tutti {
+namespace [[gnu::visibility("default")]] tutti {
+struct context_options;
+}  // namespace tutti
 
-struct [[gnu::visibility("default")]] context_options;
+namespace tutti {
 
 /// One rank's answer to the call of rank 0. As text it is one line: call, ticket, host, cores, address.
 struct contact {

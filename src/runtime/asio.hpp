@@ -22,11 +22,13 @@
 #include <boost/asio/strand.hpp>
 #include <boost/asio/write.hpp>
 
+namespace [[gnu::visibility("default")]] tutti {
+class event_loop;
+}  // namespace tutti
+
 namespace tutti {
 
 namespace asio = boost::asio;
-
-class [[gnu::visibility("default")]] event_loop;
 
 /// Returns the io_context of the library's sockets and timers. Handlers run in turns of the loop. A handler that is posted to it directly
 /// does not wake a guest.

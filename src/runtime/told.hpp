@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <vector>
 
-namespace tutti {
+namespace [[gnu::visibility("default")]] tutti {
+class event_loop;
+}  // namespace tutti
 
-class [[gnu::visibility("default")]] event_loop;
+namespace tutti {
 
 namespace detail {
 

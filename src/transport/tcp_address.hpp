@@ -10,9 +10,11 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti {
+namespace [[gnu::visibility("default")]] tutti {
+class event_loop;
+}  // namespace tutti
 
-class [[gnu::visibility("default")]] event_loop;
+namespace tutti {
 
 struct host_and_port {
     std::string host;  // without brackets
