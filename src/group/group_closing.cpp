@@ -99,7 +99,10 @@ task<> group::close(duration within) {
 std::string group::awaited_to_close() const {
     if (auto open = engine_->unfinished()) return "the end of " + *open;
     if (auto open = monitor_.unfinished()) return "the end of " + *open;
-    return missing(control_.left()).first;
+    const bool said = control_.left()[static_cast<std::size_t>(who_.me)];
+    if (said && !control_.all_left()) return missing(control_.left()).first;
+    if (said && adopting_ > 0) return "ranks that have lost their parent, to tell them who has left";
+    return "its last bytes to leave";
 }
 
 }  // namespace tutti::detail

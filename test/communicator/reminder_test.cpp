@@ -1,10 +1,12 @@
 #include "group/reminder.hpp"
 
 #include "support/ranks.hpp"
+#include "transport/simulated_transport.hpp"
 
 #include <tutti/sleep.hpp>
 #include <tutti/when_all.hpp>
 
+#include <fmt/format.h>
 #include <doctest/doctest.h>
 
 #include <optional>
@@ -71,6 +73,27 @@ TEST_CASE("a rank that closes says whom it waits for") {
         "rank 0: close has waited 10 s for rank 2", "rank 1: close has waited 10 s for rank 2",
         "rank 0: close has waited 20 s for rank 2", "rank 1: close has waited 20 s for rank 2"};
     CHECK(heard == expected);
+}
+
+TEST_CASE("a rank that has heard from all, and must pass that on over slow links, says so when it closes") {
+    const auto body = [](communicator& all) -> task<> {
+        auto closing = all.close(1h);
+        co_await std::move(closing);
+    };
+    line_options slow;
+    slow.latency = 8s;
+    slow.window_bytes = 32;  // half a frame: the second half leaves when the first has arrived
+    slow.partial_moves = false;
+    context_options patient = hearing(10s);
+    patient.rendezvous = patient.connect = patient.handshake = patient.lost_link = 1h;
+    heard.clear();
+    event_loop loop(event_loop::virtual_time);
+    simulated_network network(1, slow);
+    test::run_ranks(loop, 3, [&network](event_loop& on) { return std::make_unique<simulated_transport>(on, network); }, body, patient);
+    std::erase_if(heard, [](const std::string& sentence) { return !sentence.starts_with("rank 0: close"); });
+    CHECK(fmt::format("{}", fmt::join(heard, "\n")) == "rank 0: close has waited 10 s for ranks 1, 2\n"
+                                                       "rank 0: close has waited 20 s for ranks 1, 2\n"
+                                                       "rank 0: close has waited 40 s for its last bytes to leave");
 }
 
 TEST_CASE("a rank in a collective says whom it waits for") {
