@@ -41,13 +41,6 @@ struct run_signature<void> {
 template <class T>
 using run_signature_of = typename run_signature<T>::type;
 
-/// Runs `call` on the executor; on this thread if the executor does so.
-template <class Executor, class Call>
-void post_soon(const Executor& executor, Call call) {
-    if constexpr (runs_at_once<Executor>) boost::asio::dispatch(executor, std::move(call));
-    else boost::asio::post(executor, std::move(call));
-}
-
 /// Clears the handler's cancellation slot, on the handler's executor, where the slot may be triggered meanwhile.
 template <class Handler>
 void clear_slot_of(const Handler& handler) {

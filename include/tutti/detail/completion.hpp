@@ -92,6 +92,13 @@ concept runs_at_once = requires {
     requires !std::same_as<decltype(Executor::query(boost::asio::execution::blocking)), boost::asio::execution::blocking_t::never_t>;
 };
 
+/// Runs `call` on the executor; on this thread if the executor does so.
+template <class Executor, class Call>
+void post_soon(const Executor& executor, Call call) {
+    if constexpr (runs_at_once<Executor>) boost::asio::dispatch(executor, std::move(call));
+    else boost::asio::post(executor, std::move(call));
+}
+
 /// Brings a completion to the place where its handler runs.
 template <class Executor>
 class completion_path {
@@ -104,8 +111,7 @@ public:
     template <class Owner>
     static void travel(Owner owner) {
         const Executor executor = owner->path().work_.get_executor();
-        if constexpr (runs_at_once<Executor>) boost::asio::dispatch(executor, std::move(owner));
-        else boost::asio::post(executor, std::move(owner));
+        post_soon(executor, std::move(owner));
     }
 
 private:
