@@ -41,7 +41,7 @@ struct run_signature<void> {
 template <class T>
 using run_signature_of = typename run_signature<T>::type;
 
-/// Runs `call` on the executor; on this thread if the executor does so.
+/// Runs `call` on the executor; at once, on this thread, if the executor can do that.
 template <class Executor, class Call>
 void post_soon(const Executor& executor, Call call) {
     if constexpr (runs_at_once<Executor>) boost::asio::dispatch(executor, std::move(call));
