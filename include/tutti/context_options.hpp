@@ -28,8 +28,8 @@ struct context_options {
     duration handshake = std::chrono::seconds(5);         // expert: of one link that a peer opened to us
     duration lost_link = std::chrono::milliseconds(250);  // expert: between the loss of a link and the verdict that its peer is dead
 
-    // For users, of this rank alone. After waiting this long in a join, a collective or a close, the rank reports to `notice` what it waits
-    // for, and again after twice as long, and so on. 0: never. tutti::run takes it from TUTTI_STALL_WARNING, in seconds, if set.
+    // For users, of this rank alone. After waiting this long in a join, a collective or a close, the rank tells `notice` what it waits for.
+    // It does so again after twice as long, and so on. 0: never. tutti::run takes it from TUTTI_STALL_WARNING, in seconds, if set.
     duration stall_warning = std::chrono::seconds(10);
 
     // For users, of this rank alone. Finds mistakes in the use of memory, threads and futures that are otherwise too costly to find
@@ -42,8 +42,8 @@ struct context_options {
     int lanes = 1;  // links for bulk data between two ranks, 1 to 8; several if one stream, or one thread, is slower than the network
 
     // For experts: the choice of algorithms. Rank 0's values hold for all ranks, and for communicators split from theirs. Without costs:
-    // the defaults for shared memory if all ranks of a host share it, else for TCP, with as many cores as the ranks of rank 0's host may
-    // use (unless a transport was given).
+    // the defaults for shared memory if all ranks of a host share it, else for TCP. Unless a transport was given, they have as many cores as
+    // the ranks of rank 0's host may use.
     std::optional<cost_model> costs = std::nullopt;
     bool calibrate = false;  // measures the costs after the job has joined, in about 30 ms; `costs` gives those that cannot be measured
     // Algorithms that groups on one host use regardless of cost: a line for each collective and number of ranks, written by tools/fit-costs
@@ -68,7 +68,7 @@ struct context_options {
     // if set.
     std::size_t cache_bytes = 0;
     int host = 0;  // for users: other numbers play other hosts on this one, over TCP; tutti::run takes it from TUTTI_HOST
-    void (*notice)(const std::string& sentence) = nullptr;  // for users: reports fallbacks and long waits on the loop; null: standard error
+    void (*notice)(const std::string& sentence) = nullptr;  // for users: gets fallbacks and long waits, on any thread; null: stderr
 };
 
 /// Options of one join.

@@ -18,7 +18,7 @@ enum class error {
     timed_out = 2,           // a deadline passed
     rendezvous_timeout = 3,  // the group did not come together in time
     peer_died = 4,           // a rank's process or link ended without a goodbye
-    peer_left = 5,           // a rank closed while others still waited for it
+    peer_left = 5,           // a rank left while others still waited for it
     aborted = 6,             // abort() was called on some rank
     mismatch = 7,            // ranks disagree about the operation: order, kind, type, operator, count, root or buckets
     protocol_error = 8,      // bytes that no correct peer sends

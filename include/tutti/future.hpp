@@ -96,7 +96,7 @@ public:
 
     /// Blocks this thread until the end; returns the value or throws `failure`. On an event loop's thread it throws error::invalid_argument
     /// without waiting, since the operation may need that thread; the future stays as it was. The host's thread of a guest loop is not
-    /// recognized: get() there blocks forever.
+    /// recognized: get() there may block forever.
     T get() {
         detail::block(state_);
         auto state = std::move(state_);
@@ -124,7 +124,7 @@ public:
         detail::ask_for_asio_header<Token>();
     }
 
-    /// Calls `function` at the end and returns a future of its value. If it takes a result<T>, it is always called. If it takes a T
+    /// Calls `function` at the end and returns a future of its value. If it takes a result<T>, it gets a failure too. If it takes a T
     /// (nothing for void), it is called for a value only; a failure skips it and goes to the new future. It runs on the event_loop that
     /// this thread runs, which must outlive the wait; without one, on the thread that ends the operation, or here if that has ended. A
     /// failure that it throws becomes the new future's; any other exception becomes error::aborted. Cancelling the new future cancels this

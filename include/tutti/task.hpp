@@ -36,8 +36,8 @@ public:
     auto operator co_await() && noexcept { return awaiter(promise_); }
 
     /// Starts the task from outside of any task, on any thread, and calls `token` at its end as a future does. The handler gets
-    /// error::invalid_argument if the task does not know its loop (async_run names one), error::aborted if the task throws an exception
-    /// other than `failure`, and error::cancelled if the loop is destroyed before the task has ended.
+    /// error::invalid_argument if the task does not know its loop (async_run names one). It gets error::aborted if the task throws an
+    /// exception other than `failure`, and error::cancelled if the loop is destroyed before the task has ended.
     template <detail::served_token<detail::ends_with_exception<T>> Token>
     decltype(auto) operator()(Token&& token) {
         return detail::completion<detail::ends_with_exception<T>, Token>::start(std::move(*this), static_cast<Token&&>(token));

@@ -1,4 +1,4 @@
-// How a call of a communicator becomes a request. Every method does three things on the caller's thread:
+// How a call of a communicator becomes a request. Each collective but monitored_barrier does three things, on the caller's thread:
 //
 //   make()    copies the arguments into a `request`; no memory is touched
 //   check_*   (validation/arguments.hpp) finds what is wrong, before anything is sent

@@ -56,7 +56,8 @@ std::string_view meant_by(std::string_view name) {
     return distance(closest, name) <= misspelled ? closest : std::string_view();
 }
 
-/// Returns false for a text that is not understood.
+// The read_ functions return false for a text that they do not understand, and change nothing if the variable is not set.
+
 bool read_costs(context_options& into) {
     const char* const text = std::getenv("TUTTI_COSTS");
     if (!text) return true;
@@ -67,7 +68,6 @@ bool read_costs(context_options& into) {
     return costs.has_value();
 }
 
-/// Returns false for a text that is not understood.
 bool read_switch(const char* variable, bool& into) {
     const char* const text = std::getenv(variable);
     const std::string_view said = text ? text : "";
@@ -75,7 +75,6 @@ bool read_switch(const char* variable, bool& into) {
     return text == nullptr || said == "0" || said == "1";
 }
 
-/// Returns false for a text that is not understood.
 bool read_transport(context_options& into) {
     const char* const text = std::getenv("TUTTI_TRANSPORT");
     const std::string name = text ? text : "";
@@ -86,7 +85,6 @@ bool read_transport(context_options& into) {
     return true;
 }
 
-/// Returns false for a text that is no number from 0 on.
 template <class Number>
 bool read_number(const char* variable, Number& into) {
     const char* const text = std::getenv(variable);
@@ -96,7 +94,7 @@ bool read_number(const char* variable, Number& into) {
     return error == std::errc() && last == end && into >= 0;
 }
 
-/// Returns false for a text that is no number from 0 on. More than a century is refused, because `duration` counts nanoseconds in 64 bits.
+/// More than a century is refused, because `duration` counts nanoseconds in 64 bits.
 bool read_seconds(const char* variable, duration& into) {
     constexpr double century = 3.2e9;
     double seconds = std::chrono::duration<double>(into).count();

@@ -41,8 +41,8 @@ struct joining {
     join_options options;
     time_point deadline;
     bool heard = false;                    // the store says how the gathering failed, to all ranks
-    const gathering* meeting_up = nullptr;  // while it runs
-    detail::group* forming = nullptr;      // while it forms; the group reports itself what it waits for
+    const gathering* meeting_up = nullptr;  // while the gathering runs
+    detail::group* forming = nullptr;      // while the group forms; it reports itself what it waits for
 
     joining(std::shared_ptr<detail::context_state> at, world one, const join_options& once)
         : state(std::move(at)),

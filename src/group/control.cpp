@@ -10,7 +10,7 @@
 namespace tutti {
 namespace {
 
-// A failure is the longest payload: 32 KiB of text and 4096 ranks of 4 bytes. A longer payload is refused, so no peer sizes a buffer here.
+// A failure is the longest payload: 32 KiB of text and 4096 ranks of 4 bytes. A longer payload is refused, so no peer makes a buffer longer.
 constexpr std::size_t payload_limit = 64 * KiB;
 constexpr std::size_t cause_limit = 32 * KiB;
 constexpr std::size_t peers_limit = 4096;
@@ -262,7 +262,7 @@ void control::heard(rank from, const frame& head, const std::vector<std::byte>& 
     }
 }
 
-/// A correct rank never has most_barriers barriers under way (monitor::arrive), so this peer is not one.
+/// A correct rank has at most most_barriers barriers under way (monitor::arrive), so this peer is not one.
 bool control::is_ahead(const frame& head) const noexcept {
     return head.kind == frame_kind::entered && head.sequence >= released_ && head.sequence - released_ >= most_barriers;
 }

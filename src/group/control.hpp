@@ -90,11 +90,11 @@ public:
     void let_go() noexcept;
     /// Returns whether every rank, this one included, has said goodbye.
     bool all_left() const noexcept;
-    /// Returns whether all frames are with the kernel, or their links have ended.
+    /// Returns whether the links have taken all frames, or have ended.
     bool flushed() noexcept;
     bool gone(rank who) const noexcept { return gone_[static_cast<std::size_t>(who)]; }
     const std::vector<bool>& left() const noexcept { return left_; }
-    /// Returns the number of collectives in that rank's goodbye; nothing for a rank without a goodbye, or one that hung up.
+    /// Returns the number of collectives in that rank's goodbye; nothing before it has come, or if the rank hung up without it.
     std::optional<std::uint64_t> calls_of(rank who) const noexcept {
         const std::uint64_t counted = counted_[static_cast<std::size_t>(who)];
         return counted > 0 ? std::optional(counted - 1) : std::nullopt;
@@ -137,7 +137,7 @@ private:
     std::vector<bool> left_;  // by rank: has said goodbye, or hung up
     std::vector<bool> gone_;  // by rank: has hung up
     std::vector<std::uint64_t> counted_;                          // by rank: its calls plus 1, as goodbyes carry it; 0 unknown
-    std::map<std::pair<std::uint64_t, rank>, duration> entered_;  // arrivals below, by barrier and rank, until the release
+    std::map<std::pair<std::uint64_t, rank>, duration> entered_;  // arrivals, here and below, by barrier and rank, until the release
     std::uint64_t released_ = 0;  // barriers that are over
     std::uint64_t roll_ = 0;      // the barrier of the last roll
     bytes failure_;               // the first failure, as it is sent

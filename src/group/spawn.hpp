@@ -37,7 +37,7 @@ task<> fulfil_or_end(task<T> work, future_source<T> source, std::shared_ptr<canc
     co_await std::move(working);
 }
 
-/// Runs `work` likewise, but cancels it when the future is cancelled or dropped. join uses it.
+/// Runs `work` likewise, but cancels it when the future is cancelled or dropped.
 template <class T>
 future<T> spawn_cancellable(context_state& context, task<T> work) {
     if (!context.made().here()) return failed_future<T>(context.made().foreign("context"));

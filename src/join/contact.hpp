@@ -33,7 +33,7 @@ struct contact {
 contact contact_of(const context_options& options, rank me);
 contact contact_in(std::string_view text);
 
-/// Returns a random number of 64 bits, which no earlier join has had.
+/// Returns a random number of 64 bits, so that no earlier join has had it.
 std::uint64_t fresh_number();
 
 }  // namespace tutti

@@ -18,8 +18,8 @@ struct bucket_plan {
         std::size_t bucket = 0;
         std::size_t first = 0;  // element
     };
-    std::vector<bucket> buckets;  // in the order in which they leave
-    std::vector<location> locations;    // by parameter
+    std::vector<bucket> buckets;      // in the order in which they leave
+    std::vector<location> locations;  // by parameter
 };
 
 /// Every type has its own row of buckets, filled in reverse order of registration. A bucket is closed when the next parameter would take

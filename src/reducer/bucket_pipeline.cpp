@@ -159,8 +159,8 @@ void bucket_pipeline::note_landed(bucket_state& which) noexcept {
     if (!why_) with_.landed(busy, std::max(duration(), now - completed_));
 }
 
-/// Runs on the thread that ends the operation. launch() may start the next step's operation of this bucket here, so a later done() says
-/// nothing about whether this call has returned.
+/// Runs on the thread that ends the operation. launch() may start the next step's operation of this bucket here. So a later done() does not
+/// show that this call has returned.
 void bucket_pipeline::ended(watcher& which) noexcept {
     bool opens = false;
     {

@@ -23,7 +23,8 @@ struct plan_comparison {
     std::shared_ptr<const void> memory = nullptr;
 };
 
-/// Carries the buckets: a reducer of the host, or one of devices. Called with the pipeline's guard held, except for give_up.
+/// Carries the buckets: a reducer of the host, or one of devices. Called with the pipeline's guard held, except compare(), end() and
+/// give_up().
 class bucket_carrier {
 public:
     /// Called once, by the pipeline's constructor.

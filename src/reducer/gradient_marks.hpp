@@ -15,8 +15,8 @@
 
 namespace tutti {
 
-/// Owned by a reducer. set() belongs to the thread of the backward pass, the rest to that of finish(). One may follow the other without a
-/// lock; the guard is for finding that they overlap.
+/// Owned by a reducer. The first functions below belong to the thread of the backward pass, the rest to that of finish(). One may follow the
+/// other without a lock; the guard is for finding that they overlap.
 class gradient_marks final {
 public:
     enum class mark : std::uint8_t { none, ready, unused };

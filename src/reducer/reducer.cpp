@@ -27,7 +27,7 @@ std::function<void(std::string)> abort_of(communicator& over) {
 }  // namespace
 
 /// The inside of a reducer on the host. ready() marks a gradient and packs it into its bucket's memory; the pipeline issues a full bucket
-/// as an all_reduce in place; finish() awaits all buckets and copies the sums back. The thread of the backward pass calls set(), the loop
+/// as an all_reduce in place; finish() awaits all buckets and copies the results back. The thread of the backward pass calls set(), the loop
 /// finish().
 class [[gnu::visibility("hidden")]] reducer::state final : bucket_carrier {
 public:
@@ -65,7 +65,7 @@ private:
         std::string label;
     };
 
-    // Called with the pipeline's guard held.
+    // For the pipeline, from its constructor or with its guard held.
     plan_comparison compare() override { return {agreement_->compare(), agreement_}; }
     bool agreed() const noexcept override { return agreement_->reached(); }
     future<> leave(std::size_t bucket) override;

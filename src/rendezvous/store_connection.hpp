@@ -18,7 +18,7 @@ class connection_owner {
 public:
     /// Returns an empty text to welcome the client, or why it is refused.
     virtual std::string judge(const protocol::hello& who) = 0;
-    /// The client's connection has ended without a leave: its process died.
+    /// The client's connection has ended without a leave, so its process counts as dead.
     virtual void lost(rank who, const std::string& why) noexcept = 0;
     /// Destroys the connection.
     virtual void remove(store_connection& gone) noexcept = 0;

@@ -1,4 +1,4 @@
-// One task waits for one event, with a deadline. The code that makes the event happen calls the timed event.
+// One task waits for one event, with a deadline. The code that makes the event happen calls set().
 #pragma once
 
 #include <tutti/detail/timer.hpp>

@@ -32,8 +32,8 @@ std::string explain(const boost::system::error_code& code, const asio::ip::tcp::
 asio::ip::address plain(const asio::ip::address& from);
 /// Returns the interface of a link-local address; 0 for every other address.
 std::uint32_t zone_of(const asio::ip::address& from) noexcept;
-/// Returns the address that `host` is a number of. The zone of a link-local address is known to its own host only, so a `zone` of this
-/// host, if given, replaces it.
+/// Reads `host` as a numeric address. The zone of a link-local address is known to its own host only, so a `zone` of this host, if given,
+/// replaces it.
 asio::ip::address number_of(const std::string& host, std::uint32_t zone, boost::system::error_code& error);
 
 }  // namespace tutti

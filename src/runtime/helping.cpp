@@ -9,7 +9,7 @@
 //            lend_ticket()                    return_ticket()
 //
 // `regain_ticket`: there is no helper, the helper has not driven between two looks, or another thread has posted work.
-// `lend_ticket`: the helper wants the ticket, or run() ends.
+// `lend_ticket`: the helper wants the ticket. When run() ends, the owner takes the ticket once more and leaves it free.
 // `take_ticket`: drive_helped, hasten, spin_until, or a call that begins at once.
 // `return_ticket`: the helper's loop has work of its own, or the call is over.
 //
@@ -100,7 +100,7 @@ void event_loop::impl::regain_ticket() {
     needed = false;
 }
 
-/// Gives the ticket to the helper, which has set `wanted`.
+/// Frees the ticket for the thread that has set `wanted`, and nudges the helper.
 void event_loop::impl::lend_ticket() {
     const std::lock_guard lock(mutex);
     wanted = false;

@@ -1,5 +1,5 @@
-// The inside of an event_loop: queues, timers, poll sources, which thread drives it, and an io_context, its own or one that a host watches.
-// event_loop.cpp has the turns, waiting.cpp what a turn does without work, helping.cpp which thread runs the turns, guest.cpp the host.
+// The inside of an event_loop: queues, timers, poll sources, the driving thread, and an io_context that the loop runs or a host watches.
+// event_loop.cpp has the turns; waiting.cpp, what a turn does without work; helping.cpp, which thread runs the turns; guest.cpp, the host.
 #pragma once
 
 #include <tutti/detail/task_group.hpp>
@@ -64,7 +64,7 @@ private:
 /// Members are of three kinds: for every thread, under the mutex; about the ticket, as helping.cpp says; and for the thread that drives,
 /// without a lock. A turn is: take remote work, run a batch, look at the clock, then try, spin or sleep.
 struct [[gnu::visibility("hidden")]] event_loop::impl {
-    /// Work items between two looks at timers and sockets, so that much work does not starve those.
+    /// Work items in one turn, so that much work does not starve timers and sockets.
     static constexpr int batch = 64;
     /// Turns are counted in eighths: a call that begins at once, and a try of a spinning thread, count as one eighth.
     static constexpr unsigned whole_turn = 8;

@@ -15,7 +15,7 @@ public:
     void wait() noexcept;
     /// Waits likewise, but the loop calls `run` in its next turn, after it has tried all sources that expect bytes soon.
     void wait_a_turn() noexcept;
-    /// Says whether bytes are expected soon, so that each turn tries this source without the kernel. Not so at first.
+    /// Says whether bytes are expected soon, so that each turn tries this source without asking the kernel first. Initially not.
     void expect(bool soon) noexcept;
     /// Bytes have moved: the loop goes on trying instead of sleeping.
     void stir() noexcept;

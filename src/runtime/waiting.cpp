@@ -1,4 +1,4 @@
-// A loop without work waits in three steps. It tries the poll sources that expect bytes soon, without the kernel (try_eager). It
+// A loop without work waits in three steps. It tries the poll sources that expect bytes soon, without asking the kernel first (try_eager). It
 // spins: it tries and yields its core, for up to 50 us after bytes have last moved (spin). Then it arms all waits in the kernel and sleeps
 // (sleep). A visitor is the helper's own loop: work or timers there end all three steps.
 #include "runtime/loop_state.hpp"
@@ -112,8 +112,8 @@ constexpr int tries_between_yields = 16;
 
 }  // namespace
 
-/// Returns true when there is work, here or at the visitor's; false when the time is over. Only moved bytes (`stirred`) begin the time
-/// anew: work of a try that moves nothing does not.
+/// Returns true when there is something to do, here or at the visitor's; false when the loop should sleep. Only moved bytes (`stirred`) begin
+/// the time anew: work of a try that moves nothing does not.
 bool event_loop::impl::spin(const impl* visitor) {
     if (eager.empty() || (helper && !visitor)) return false;  // the owner: its helper computes and needs the core
     if (sober_until != time_point{}) {

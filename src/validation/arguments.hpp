@@ -24,12 +24,12 @@ complaint check_defined(const request& what);
 complaint check_rank(std::string_view role, rank which, int size);
 /// The deadline is not negative.
 complaint check_deadline(duration limit);
-/// `count` x `size` elements of the type of `what`, and their bytes, fit in a size_t.
+/// `count` x `size` elements of the type of `what` have at most PTRDIFF_MAX bytes.
 complaint check_total(const_buffer what, std::size_t count, int size);
-/// There is one count for each of `size` ranks. Their sum, and its bytes as elements of `what`, fit in a size_t. `role` is "counts", "send
+/// There is one count for each of `size` ranks. Their sum has at most PTRDIFF_MAX bytes as elements of `what`. `role` is "counts", "send
 /// counts" or "recv counts".
 complaint check_counts(std::string_view role, std::span<const std::size_t> counts, int size, const_buffer what);
-/// The two share no byte, unless `to` begins exactly at `allowed`.
+/// The two share no byte, unless one of them begins exactly at `allowed`.
 complaint check_overlap(const_buffer from, const_buffer to, const void* allowed);
 
 /// Returns whether a buffer is right beyond doubt: memory aligned for a type of known size, and a count whose bytes cannot overflow. Most

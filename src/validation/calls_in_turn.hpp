@@ -1,4 +1,4 @@
-// For the checking mode: finds threads that call a communicator's collectives at the same time, which gives ranks different orders.
+// For the checking mode: finds threads that call a communicator's collectives at the same time, which may give ranks different orders.
 #pragma once
 
 #include <chrono>
@@ -30,7 +30,7 @@ public:
     };
 
 private:
-    /// Once two threads have called, each call lasts this long, so that calls without an order between them are likely to meet.
+    /// Once two threads have called, each call lasts at least this long, so that calls without an order between them are likely to meet.
     static constexpr auto lingering = std::chrono::microseconds(100);
 
     using thread_id = decltype(std::this_thread::get_id());

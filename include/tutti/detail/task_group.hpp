@@ -14,7 +14,8 @@ class task_group final : private task_owner {
 public:
     /// Selects when the other tasks are cancelled.
     enum class ends_with { first_error, first_ended };
-    /// Selects the owner of the frames: the caller, which destroys them after the end of all, or the group, which does as they end.
+    /// Selects the owner of the frames: the caller, which destroys them after the end of all, or the task group, which does so
+    /// as each ends.
     enum class frames { lent, owned };
 
     task_group(event_loop& loop, frames owner, ends_with rule = ends_with::first_error) noexcept;

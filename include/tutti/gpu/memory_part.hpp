@@ -11,7 +11,7 @@ namespace gpu {
 
 // With constructors, because g++ 12 destroys aggregates in co_await expressions twice.
 
-/// A part of a device_buffer. `bytes` long.
+/// A part of a device_buffer, `bytes` long.
 struct device_part {
     device_part(void* where, std::size_t length, keep_alive what) noexcept : data(where), bytes(length), kept(std::move(what)) {}
 
