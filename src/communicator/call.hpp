@@ -30,5 +30,7 @@ complaint take_place(const engine& of, const request& what, std::uint64_t& place
 future<> issue(group& group, const request& what, complaint wrong);
 /// Fails the communicator on all ranks because of a wrong call: the other ranks wait for it.
 void refuse(group& group, std::string_view what, error code, std::string_view problem);
+/// Returns the report of an abort() on rank `me`.
+report aborted(rank me, std::string_view reason);
 
 }  // namespace tutti::detail

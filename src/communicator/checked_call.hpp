@@ -1,10 +1,10 @@
 // A call in the checking mode: it works on a copy of its caller's memory, and reports at its end whether the caller kept to the rules.
 #pragma once
 
-#include "validation/borrowed_memory.hpp"
-#include "group/group.hpp"
 #include "group/context_state.hpp"
+#include "group/group.hpp"
 #include "group/notice.hpp"
+#include "validation/borrowed_memory.hpp"
 
 #include <tutti/future.hpp>
 

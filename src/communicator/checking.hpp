@@ -1,9 +1,9 @@
 // The checking mode (context_options::check): its calls also find mistakes in the use of memory, threads and futures.
 #pragma once
 
-#include "group/group.hpp"
 #include "engine/message.hpp"
 #include "engine/request.hpp"
+#include "group/group.hpp"
 
 #include <tutti/future.hpp>
 

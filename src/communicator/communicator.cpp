@@ -3,10 +3,10 @@
 
 #include "communicator/call.hpp"
 #include "communicator/checking.hpp"
-#include "group/group.hpp"
-#include "group/context_state.hpp"
 #include "engine/repeated_call.hpp"
 #include "engine/reserved_places.hpp"
+#include "group/context_state.hpp"
+#include "group/group.hpp"
 #include "runtime/progress_ticket.hpp"
 #include "transport/arena.hpp"
 
@@ -218,7 +218,7 @@ future<> communicator::monitored_barrier(call_options options) {
     if (!group_->made().here()) return detail::failed_future(group_->foreign());
     if (const complaint wrong = detail::check_deadline(options.deadline))
         refuse(*group_, "monitored_barrier", error::invalid_argument, fmt::format(" with a wrong argument: {}", *wrong));
-    return group_->enter(options.deadline, options.label);
+    return group_->enter_barrier(options.deadline, options.label);
 }
 
 future<> communicator::barrier(call_options options) {

@@ -2,8 +2,8 @@
 #include <tutti/communicator_store.hpp>
 
 #include "communicator/inside_of.hpp"
-#include "group/group.hpp"
 #include "group/context_state.hpp"
+#include "group/group.hpp"
 #include "group/spawn.hpp"
 #include "rendezvous/channel.hpp"
 #include "rendezvous/protocol.hpp"

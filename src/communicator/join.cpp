@@ -6,12 +6,12 @@
 //       group::form opens the control link to the parent, and waits until rank 0 knows that all ranks have come (group/group_tree.cpp)
 //       calibrate   only if the options ask for it
 #include "communicator/calibrate.hpp"
-#include "join/gathering.hpp"
-#include "group/group.hpp"
 #include "group/context_state.hpp"
+#include "group/group.hpp"
 #include "group/notice.hpp"
 #include "group/reminder.hpp"
 #include "group/spawn.hpp"
+#include "join/gathering.hpp"
 
 #include "algorithm/cost_text.hpp"
 #include "base/bytes.hpp"

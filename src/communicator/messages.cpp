@@ -1,10 +1,10 @@
 // The calls of a communicator that concern messages.
 #include <tutti/communicator.hpp>
 
-#include "validation/arguments.hpp"
 #include "communicator/checking.hpp"
-#include "group/group.hpp"
 #include "group/context_state.hpp"
+#include "group/group.hpp"
+#include "validation/arguments.hpp"
 
 #include <fmt/format.h>
 

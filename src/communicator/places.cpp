@@ -1,8 +1,8 @@
 #include <tutti/communicator.hpp>
 
 #include "communicator/call.hpp"
-#include "group/group.hpp"
 #include "engine/reserved_places.hpp"
+#include "group/group.hpp"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 // tutti::run: reads the environment, joins, runs main, closes, and prints one line for an error.
 #include "communicator/run_as.hpp"
 
-#include "group/group.hpp"
 #include "group/context_state.hpp"
+#include "group/group.hpp"
 #include "runtime/told.hpp"
 
 #include <tutti/event.hpp>

@@ -1,10 +1,10 @@
 // Calls on devices: checks arguments, records the event after which a call begins, and gives the engine the request.
-#include "validation/arguments.hpp"
 #include "device/group.hpp"
 #include "device/join.hpp"
-#include "group/context_state.hpp"
 #include "gpu/device_pointer.hpp"
 #include "gpu/stream_state.hpp"
+#include "group/context_state.hpp"
+#include "validation/arguments.hpp"
 
 #include <tutti/detail/bound_task.hpp>
 

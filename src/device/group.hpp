@@ -2,13 +2,13 @@
 // failure of both.
 #pragma once
 
-#include "device/join.hpp"
 #include "communicator/inside_of.hpp"
-#include "group/group.hpp"
-#include "validation/list_check.hpp"
+#include "device/join.hpp"
 #include "device/rank_access.hpp"
 #include "gpu/device_engine.hpp"
 #include "gpu/device_state.hpp"
+#include "group/group.hpp"
+#include "validation/list_check.hpp"
 
 #include <tutti/communicator.hpp>
 #include <tutti/gpu/communicator.hpp>

@@ -6,10 +6,10 @@
 #include "communicator/sibling.hpp"
 #include "device/group.hpp"
 #include "device/offer.hpp"
-#include "group/spawn.hpp"
 #include "device/staged_carrier.hpp"
 #include "gpu/nccl_carrier.hpp"
 #include "gpu/stream_state.hpp"
+#include "group/spawn.hpp"
 
 #include <tutti/detail/bound_task.hpp>
 #include <tutti/gpu/device_buffer.hpp>

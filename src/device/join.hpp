@@ -1,9 +1,9 @@
 // How ranks with devices become a gpu::communicator.
 #pragma once
 
-#include "group/group.hpp"
 #include "gpu/libraries.hpp"
 #include "gpu/nccl_birth.hpp"
+#include "group/group.hpp"
 
 #include <tutti/communicator.hpp>
 #include <tutti/gpu/communicator.hpp>

@@ -1,7 +1,7 @@
 #include "device/parameters.hpp"
 
-#include "validation/arguments.hpp"
 #include "gpu/device_pointer.hpp"
+#include "validation/arguments.hpp"
 
 #include <fmt/format.h>
 

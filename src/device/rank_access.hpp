@@ -1,8 +1,8 @@
 // How an engine reaches the other ranks, until their sibling communicator is gone.
 #pragma once
 
-#include "device/join.hpp"
 #include "communicator/inside_of.hpp"
+#include "device/join.hpp"
 #include "group/group.hpp"
 
 #include <tutti/communicator.hpp>

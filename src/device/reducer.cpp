@@ -1,14 +1,14 @@
 // The reducer of gradients on devices: its memory, the streams its buckets come after, and the comparison of plans beside the device group,
 // whose own calls have another order.
-#include "reducer/agreement.hpp"
 #include "communicator/sibling.hpp"
 #include "device/group.hpp"
 #include "device/parameters.hpp"
-#include "reducer/bucket_pipeline.hpp"
-#include "group/spawn.hpp"
 #include "device/staging.hpp"
-#include "reducer/gradient_marks.hpp"
 #include "gpu/arrival.hpp"
+#include "group/spawn.hpp"
+#include "reducer/agreement.hpp"
+#include "reducer/bucket_pipeline.hpp"
+#include "reducer/gradient_marks.hpp"
 
 #include <tutti/detail/bound_task.hpp>
 #include <tutti/gpu/copy.hpp>

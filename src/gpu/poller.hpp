@@ -3,8 +3,8 @@
 
 #include "gpu/driver_wakeup.hpp"
 #include "gpu/stream_line.hpp"
-#include "runtime/poll_source.hpp"
 #include "runtime/fine_timer.hpp"
+#include "runtime/poll_source.hpp"
 
 #include <array>
 #include <memory>

@@ -33,7 +33,7 @@ std::unique_ptr<transport> open_network(event_loop& loop, const std::string& add
     return far;
 }
 
-std::vector<std::unique_ptr<progress_thread>> threads_beside_the_first(int threads) {
+std::vector<std::unique_ptr<progress_thread>> further_threads(int threads) {
     std::vector<std::unique_ptr<progress_thread>> made;
     if (threads > most_lanes) return made;  // check_options refuses so many at the join
     for (int more = 1; more < threads; ++more) made.push_back(std::make_unique<progress_thread>());
@@ -45,7 +45,7 @@ std::vector<std::unique_ptr<progress_thread>> threads_beside_the_first(int threa
 context_state::context_state(context_options options)
     : options_(options),
       arena_(std::make_shared<arena>(options.transport != transport_kind::tcp)),
-      further_(threads_beside_the_first(options.threads)),
+      further_(further_threads(options.threads)),
       own_loop_(std::make_unique<event_loop>()),
       loop_(own_loop_.get()),
       letters_(*loop_),

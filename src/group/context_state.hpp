@@ -4,12 +4,12 @@
 #include "algorithm/catalogue.hpp"
 #include "base/process.hpp"
 #include "base/quiet_thread.hpp"
-#include "validation/borrowed_memory.hpp"
 #include "handshake/link_acceptor.hpp"
 #include "runtime/background.hpp"
 #include "runtime/dependent.hpp"
 #include "runtime/mailbox.hpp"
 #include "transport/arena.hpp"
+#include "validation/borrowed_memory.hpp"
 
 #include <tutti/context_options.hpp>
 #include <tutti/future.hpp>

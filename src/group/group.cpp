@@ -1,9 +1,9 @@
 #include "group/group.hpp"
 
 #include "base/descriptors.hpp"
-#include "handshake/greeting.hpp"
 #include "group/context_state.hpp"
 #include "group/spawn.hpp"
+#include "handshake/greeting.hpp"
 
 #include <tutti/sleep.hpp>
 #include <tutti/when_all.hpp>
@@ -70,7 +70,7 @@ std::pair<std::string, std::string> group::missing(const std::vector<bool>& ther
 
 /// Checks a peer's hello. If two ranks dial each other for the same lane at once, the lower rank's call counts: it answers `crossed`, and
 /// the higher rank welcomes. After a failure control links are still let in, because control reports the failure over them.
-reply group::admit(const hello& from) {
+reply group::answer_hello(const hello& from) {
     if (from.epoch != who_.epoch) return {answer::refused, fmt::format("epoch {} is over, this is epoch {}", from.epoch, who_.epoch)};
     if (from.size != size()) return {answer::refused, fmt::format("you say {} ranks, here are {}", from.size, size())};
     if (from.to != who_.me) return {answer::refused, fmt::format("you call rank {}, this is rank {}", from.to, who_.me)};
@@ -88,9 +88,9 @@ reply group::admit(const hello& from) {
     return {answer::welcome, {}};
 }
 
-void group::enter(const hello& from, std::unique_ptr<link> over) { admit(from.from, from.lane, std::move(over)); }
+void group::take_link(const hello& from, std::unique_ptr<link> over) { attach_link(from.from, from.lane, std::move(over)); }
 
-void group::admit(rank peer, lane_id which, std::unique_ptr<link> over) {
+void group::attach_link(rank peer, lane_id which, std::unique_ptr<link> over) {
     passage_to(peer, which) = passage::open;
     if (closed_) return;
     if (which != lane_kind::control) {
@@ -123,7 +123,7 @@ task<> group::dial(rank peer, lane_id which) {
     auto opened = co_await open_link(context_->network({}), who_.addresses[static_cast<std::size_t>(peer)], hello_to(peer, which), deadline);
     if (failure_ || closed_) co_return;
     if (opened && *opened) {
-        admit(peer, which, std::move(*opened));
+        attach_link(peer, which, std::move(*opened));
     } else if (!opened && out_of_descriptors(opened.failure().code())) {
         fail_everywhere(without_descriptor(fmt::format("a link to rank {}", peer), opened.failure().code()));
     } else if (!opened && passage_to(peer, which) == passage::dialling) {
@@ -192,7 +192,7 @@ future<> group::watch() {
     return std::move(made.first);
 }
 
-future<> group::enter(duration deadline, const char* label) {
+future<> group::enter_barrier(duration deadline, const char* label) {
     if (!made().here()) return failed_future(foreign());
     auto call = std::make_shared<monitor::call>();
     // Runs on the loop later: the barrier, and this group with it, may be over then, and `ends` empty.

@@ -2,12 +2,12 @@
 #pragma once
 
 #include "base/process.hpp"
-#include "validation/calls_in_turn.hpp"
-#include "group/control.hpp"
-#include "handshake/link_acceptor.hpp"
-#include "validation/list_check.hpp"
-#include "group/monitor.hpp"
 #include "engine/engine.hpp"
+#include "group/control.hpp"
+#include "group/monitor.hpp"
+#include "handshake/link_acceptor.hpp"
+#include "validation/calls_in_turn.hpp"
+#include "validation/list_check.hpp"
 
 #include <tutti/context_options.hpp>
 #include <tutti/event.hpp>
@@ -71,7 +71,7 @@ public:
     /// Any thread: the future fails when the group fails, or with error::closed when it is closed.
     future<> watch();
     /// Any thread: this rank comes to its next monitored barrier.
-    future<> enter(duration deadline, const char* label);
+    future<> enter_barrier(duration deadline, const char* label);
     /// Fails this communicator on all ranks, unless it has failed already.
     void fail_everywhere(report why) noexcept;
     /// For a group with devices: `with` runs when a neighbour reports that it waits in a collective on them; say_waiting_on_device()
@@ -108,8 +108,8 @@ private:
     enum class passage : std::uint8_t { none, dialling, entering, open };
 
     std::uint64_t id() const noexcept override { return who_.id; }
-    reply admit(const hello& from) override;
-    void enter(const hello& from, std::unique_ptr<link> over) override;
+    reply answer_hello(const hello& from) override;
+    void take_link(const hello& from, std::unique_ptr<link> over) override;
     void exhausted(std::error_code why) noexcept override { fail_everywhere(without_descriptor("a link that another rank opens", why)); }
 
     void wanted(rank peer, lane_kind kind) noexcept override;
@@ -156,7 +156,7 @@ private:
     hello hello_to(rank peer, lane_id which) const noexcept;
     passage& passage_to(rank peer, lane_id which) noexcept;
     bool has_left(rank peer) const noexcept { return control_.left()[static_cast<std::size_t>(peer)]; }
-    void admit(rank peer, lane_id which, std::unique_ptr<link> over);
+    void attach_link(rank peer, lane_id which, std::unique_ptr<link> over);
     void announce_departures() noexcept;
     task<> see_off(rank who, lane_id which);
     void note_failure(report why) noexcept;
@@ -192,8 +192,5 @@ private:
     callback<&group::announce_departures> on_departure_{*this};
     background work_;
 };
-
-/// Returns the report of an abort() on rank `me`.
-report aborted(rank me, std::string_view reason);
 
 }  // namespace tutti::detail

@@ -1,7 +1,7 @@
 // How a group closes. close() waits until nothing is pending, says goodbye on every lane and in the tree, and waits for the goodbyes of all
 // ranks. A rank that leaves without waiting (group::leave) says hang_up instead, and group_tree.cpp has what follows.
-#include "group/group.hpp"
 #include "group/context_state.hpp"
+#include "group/group.hpp"
 #include "group/reminder.hpp"
 #include "group/spawn.hpp"
 

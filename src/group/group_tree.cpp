@@ -3,10 +3,10 @@
 // Forming: each rank dials its parent, and its arrival (barrier 0) travels up to rank 0. When all have come, rank 0 sends the release down.
 // Repair: the hang_up of a rank travels up to rank 0, which dials the rank's children, the orphans, and is their parent from then on.
 #include "base/descriptors.hpp"
-#include "handshake/greeting.hpp"
-#include "group/group.hpp"
 #include "group/context_state.hpp"
+#include "group/group.hpp"
 #include "group/reminder.hpp"
+#include "handshake/greeting.hpp"
 
 #include <tutti/sleep.hpp>
 #include <tutti/when_all.hpp>
@@ -26,7 +26,7 @@ task<> group::call_parent(time_point deadline) {
     auto opened = co_await open_link(context_->network({}), who_.addresses[static_cast<std::size_t>(parent)],
                                      hello_to(parent, lane_kind::control), deadline);
     if (opened && *opened) {
-        admit(parent, lane_kind::control, std::move(*opened));
+        attach_link(parent, lane_kind::control, std::move(*opened));
         co_return;
     }
     report why = opened ? report{} : opened.failure().details();
@@ -129,7 +129,7 @@ task<> group::adopt(rank orphan) {
             const time_point connected = std::min(limit, later(context_->loop().now(), patience));
             opened = co_await open_link(context_->network({}), address, hello_to(orphan, lane_kind::control), connected, limit);
         }
-        if (opened && *opened) admit(orphan, lane_kind::control, std::move(*opened));
+        if (opened && *opened) attach_link(orphan, lane_kind::control, std::move(*opened));
         else if (!closed_) control_.note_gone(orphan);
     }
     --adopting_;

@@ -95,13 +95,13 @@ task<> link_acceptor::listen_and_answer(std::unique_ptr<link>& over) {
                 if (why.code() != error::timed_out) throw;
             }
         }
-        if (group) what = group->admit(who);
+        if (group) what = group->answer_hello(who);
         else what.why = "no such communicator here";
     }
     const bool welcome = what.what == answer::welcome;
     if (!welcome) ++turned_away_;
     (co_await with_deadline(send_reply(*over, what), handshake_)).value();
-    if (welcome && (group = find(who.group))) group->enter(who, std::move(over));
+    if (welcome && (group = find(who.group))) group->take_link(who, std::move(over));
 }
 
 }  // namespace tutti

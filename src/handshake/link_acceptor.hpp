@@ -20,9 +20,9 @@ class link_destination {
 public:
     virtual std::uint64_t id() const noexcept = 0;
     /// Decides about a hello that names this communicator.
-    virtual reply admit(const hello& who) = 0;
-    /// Takes the link, after admit() has welcomed its hello and the welcome has been sent.
-    virtual void enter(const hello& who, std::unique_ptr<link> over) = 0;
+    virtual reply answer_hello(const hello& who) = 0;
+    /// Takes the link, after answer_hello() has welcomed its hello and the welcome has been sent.
+    virtual void take_link(const hello& who, std::unique_ptr<link> over) = 0;
     /// This process has no descriptor left for a link that a peer opens; the peer may belong to any communicator.
     virtual void exhausted(std::error_code why) noexcept = 0;
 

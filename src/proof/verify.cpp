@@ -1,9 +1,9 @@
 #include "proof/verify.hpp"
 
-#include "schedule/answers.hpp"
 #include "proof/execution.hpp"
 #include "proof/grouping.hpp"
 #include "proof/print.hpp"
+#include "schedule/answers.hpp"
 
 #include <algorithm>
 

@@ -1,12 +1,13 @@
 #include <tutti/detail/bound_task.hpp>
 #include <tutti/reducer.hpp>
 
+#include "communicator/call.hpp"
+#include "communicator/inside_of.hpp"
+#include "group/context_state.hpp"
+#include "group/group.hpp"
 #include "reducer/agreement.hpp"
 #include "reducer/bucket.hpp"
 #include "reducer/bucket_pipeline.hpp"
-#include "communicator/inside_of.hpp"
-#include "group/group.hpp"
-#include "group/context_state.hpp"
 #include "reducer/gradient_marks.hpp"
 
 #include <fmt/format.h>

@@ -15,7 +15,7 @@ using asio::ip::tcp;
 
 /// Shared with Asio's handler, which may outlive the task.
 struct attempt {
-    attempt(event_loop& loop, timed_event& rings) : socket(io_of(loop)), ended(&rings) {}
+    attempt(event_loop& loop, timed_event& end) : socket(io_of(loop)), ended(&end) {}
     tcp::socket socket;
     timed_event* ended;  // null when nothing waits any more
 };
@@ -53,8 +53,8 @@ task<result<tcp::socket>> dial(tcp::endpoint where, time_point deadline) {
     if (!code) code = start_to_connect(trying->socket, where);
     if (code) co_return refused(code, where);
     wait(trying);
-    const bool rung = co_await ended;
-    if (!rung) co_return failure(error::timed_out, "no answer to the connection request");
+    const bool came = co_await ended;
+    if (!came) co_return failure(error::timed_out, "no answer to the connection request");
     if ((code = end_of_connect(trying->socket))) co_return refused(code, where);
     co_return std::move(trying->socket);
 }

@@ -1,5 +1,5 @@
-#include "runtime/asio.hpp"
 #include "rendezvous/frame_socket.hpp"
+#include "runtime/asio.hpp"
 
 #include "base/close_on_exec.hpp"
 #include "rendezvous/wire.hpp"

@@ -1,7 +1,7 @@
 // The store whose keys are in this process.
-#include "rendezvous/timed_event.hpp"
 #include "rendezvous/channel.hpp"
 #include "rendezvous/key_table.hpp"
+#include "rendezvous/timed_event.hpp"
 
 #include <tutti/sleep.hpp>
 

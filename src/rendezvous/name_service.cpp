@@ -30,10 +30,10 @@ task<result<std::vector<tcp::endpoint>>> system_names::look_up(std::string host,
     if (host == "localhost") co_return all{{asio::ip::address_v4::loopback(), port}, {asio::ip::address_v6::loopback(), port}};
     event_loop& loop = co_await this_loop;
     timed_event answered(deadline);
-    setter rings(answered);
-    const name_question asked(loop, host, port, rings);
-    const bool rung = co_await answered;
-    if (!rung) co_return failure(error::timed_out, "the name service did not answer");
+    setter told(answered);
+    const name_question asked(loop, host, port, told);
+    const bool came = co_await answered;
+    if (!came) co_return failure(error::timed_out, "the name service did not answer");
     if (asked.endpoints().empty()) {
         report why;
         why.code = out_of_descriptors(asked.code()) ? asked.code() : make_error_code(error::system);

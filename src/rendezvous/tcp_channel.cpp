@@ -1,11 +1,11 @@
-#include "runtime/asio.hpp"
 #include "rendezvous/tcp_channel.hpp"
+#include "runtime/asio.hpp"
 
 #include "base/descriptors.hpp"
 #include "rendezvous/address.hpp"
-#include "rendezvous/timed_event.hpp"
 #include "rendezvous/dial.hpp"
 #include "rendezvous/frame_socket.hpp"
+#include "rendezvous/timed_event.hpp"
 #include "runtime/connecting.hpp"
 
 #include <tutti/sleep.hpp>
@@ -40,8 +40,8 @@ public:
         socket_->send(std::string(protocol::mark));
         socket_->send(std::move(hello));
         socket_->start(0, protocol::max_frame_bytes);
-        const bool rung = co_await answer.arrived;
-        if (!rung) co_return failure(error::timed_out, "the connection was taken but nobody answered on it");
+        const bool came = co_await answer.arrived;
+        if (!came) co_return failure(error::timed_out, "the connection was taken but nobody answered on it");
         if (!answer.answered) co_return failure(error::protocol_error, ended_);
         if (answer.reply.refused) co_return failure(error::refused, answer.reply.value);
         co_return result<>();
@@ -53,9 +53,9 @@ public:
         const bool waits = request.op == store_op::get;
         socket_->send(protocol::frame(answer.id, request));
         if (waits) answer.forget_remote = true;
-        const bool rung = co_await answer.arrived;
-        answer.forget_remote = answer.forget_remote && !rung;
-        if (!rung) co_return failure(error::timed_out, "");
+        const bool came = co_await answer.arrived;
+        answer.forget_remote = answer.forget_remote && !came;
+        if (!came) co_return failure(error::timed_out, "");
         if (!answer.answered) co_return gone();
         co_return std::move(answer.reply);
     }
@@ -182,7 +182,7 @@ duration jittered(duration pause, std::minstd_rand& random) {
 
 }  // namespace
 
-const store_patience usual_patience{attempt_limit, 10s};
+const store_patience usual_patience{connect_try_limit, 10s};
 
 task<result<std::unique_ptr<request_channel>>> connect_store(std::string host, std::uint16_t port, protocol::hello who,
                                                              time_point deadline) {

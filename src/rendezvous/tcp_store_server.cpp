@@ -3,8 +3,8 @@
 #include "base/close_on_exec.hpp"
 #include "base/descriptors.hpp"
 #include "rendezvous/address.hpp"
-#include "rendezvous/timed_event.hpp"
 #include "rendezvous/dropout.hpp"
+#include "rendezvous/timed_event.hpp"
 #include "runtime/connecting.hpp"
 
 #include <fmt/format.h>
@@ -230,8 +230,8 @@ task<result<>> tcp_store_server::all_gone(time_point deadline) {
         ~registration() { where_ = nullptr; }
         timed_event*& where_;
     } const registered(gone_, gone);
-    const bool rung = co_await gone;
-    if (rung) co_return result<>();
+    const bool came = co_await gone;
+    if (came) co_return result<>();
     report what;
     what.code = make_error_code(error::timed_out);
     what.peers = awaited();

@@ -10,7 +10,7 @@
 namespace tutti {
 
 /// The time for one address of a name, so that a silent address does not use up the time of the next.
-inline constexpr std::chrono::seconds attempt_limit{3};
+inline constexpr std::chrono::seconds connect_try_limit{3};
 
 /// Makes a socket that no program inherits, not even one that this process starts at the same moment.
 template <class Socket>

@@ -7,10 +7,10 @@
 
 #include "base/process.hpp"
 #include "runtime/asio.hpp"
-#include "runtime/poll_source.hpp"
 #include "runtime/dependent.hpp"
 #include "runtime/loop_local.hpp"
 #include "runtime/mailbox.hpp"
+#include "runtime/poll_source.hpp"
 #include "runtime/progress_ticket.hpp"
 #include "runtime/timer_heap.hpp"
 #include "runtime/told.hpp"

@@ -5,8 +5,8 @@
 #include "transport/near_link.hpp"
 #include "transport/process_memory.hpp"
 #include "transport/shm_ring.hpp"
-#include "transport/staging_buffers.hpp"
 #include "transport/socket_wait.hpp"
+#include "transport/staging_buffers.hpp"
 
 #include "base/check.hpp"
 

@@ -75,7 +75,7 @@ task<result<std::unique_ptr<link>>> tcp_transport::connect(std::string address, 
             if (begin_connect(socket, where, code)) {
                 socket_wait<tcp::socket> connected{loop_, socket, tcp::socket::wait_write};
                 connected.start(tries.work());
-                const bool ended = co_await tries.worked(later(loop_.now(), attempt_limit));
+                const bool ended = co_await tries.worked(later(loop_.now(), connect_try_limit));
                 if (!tries.open()) co_return tries.why();
                 code = ended ? end_of_connect(socket) : asio::error::timed_out;
             }

@@ -2,8 +2,8 @@
 #include "communicator/calibrate.hpp"
 
 #include "base/core_set.hpp"
-#include "group/context_state.hpp"
 #include "communicator/rehearsal.hpp"
+#include "group/context_state.hpp"
 #include "support/ranks.hpp"
 #include "transport/simulated_transport.hpp"
 #include "transport/tcp_link.hpp"

@@ -1,6 +1,6 @@
 // The checking mode: right programs do what they did, and mistakes are told where and by whom.
-#include "support/failures.hpp"
 #include "rehearsal.hpp"
+#include "support/failures.hpp"
 #include "support/rank_threads.hpp"
 #include "support/ranks.hpp"
 

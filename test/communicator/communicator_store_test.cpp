@@ -1,9 +1,9 @@
 #include <tutti/communicator_store.hpp>
 
-#include "support/failures.hpp"
 #include "job.hpp"
 #include "over_each.hpp"
 #include "rendezvous/store_suite.hpp"
+#include "support/failures.hpp"
 #include "support/ranks.hpp"
 
 #include <fmt/format.h>

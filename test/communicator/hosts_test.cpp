@@ -1,7 +1,7 @@
 // Ranks that play several hosts on one: what they know of them, what they choose, and whether the results are right.
-#include "group/group.hpp"
-#include "group/context_state.hpp"
 #include "communicator/rehearsal.hpp"
+#include "group/context_state.hpp"
+#include "group/group.hpp"
 #include "support/ranks.hpp"
 
 using namespace tutti;

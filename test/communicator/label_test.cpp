@@ -1,6 +1,6 @@
 // Labels that differ between ranks: every rank hears of both, in words, whatever the way between the two.
-#include "support/failures.hpp"
 #include "over_each.hpp"
+#include "support/failures.hpp"
 #include "support/ranks.hpp"
 
 #include <doctest/doctest.h>

@@ -1,8 +1,8 @@
 #include <tutti/places.hpp>
 
-#include "support/failures.hpp"
 #include "job.hpp"
 #include "over_each.hpp"
+#include "support/failures.hpp"
 #include "support/ranks.hpp"
 
 #include <tutti/persistent.hpp>

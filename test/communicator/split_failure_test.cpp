@@ -1,6 +1,6 @@
 // Splits whose parent ends while the children form: nobody waits for who does not come any more.
-#include "support/failures.hpp"
 #include "communicator/job.hpp"
+#include "support/failures.hpp"
 #include "support/seeds.hpp"
 
 #include <tutti/sleep.hpp>

@@ -1,6 +1,6 @@
 // communicator::sync: the end of all that was called before.
-#include "support/failures.hpp"
 #include "over_each.hpp"
+#include "support/failures.hpp"
 #include "support/ranks.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Ranks whose bulk lanes are spread over threads, and how their communicators end in the middle of that: over sockets and shared memory.
-#include "support/failures.hpp"
 #include "support/allocations.hpp"
+#include "support/failures.hpp"
 #include "support/rank_threads.hpp"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 // What goes wrong on one rank ends everything that is pending on all of them, with one code; and what cannot be right is refused in words.
-#include "support/failures.hpp"
 #include "device/ranks.hpp"
+#include "support/failures.hpp"
 #include "transport/simulated_transport.hpp"
 
 #include <tutti/sleep.hpp>

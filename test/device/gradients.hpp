@@ -1,8 +1,8 @@
 // Parameters with known gradients on every rank's device, for tests of the reducer there: values and averages are those of the host's tests.
 #pragma once
 
-#include "reducer/gradients.hpp"
 #include "device/ranks.hpp"
+#include "reducer/gradients.hpp"
 
 #include <tutti/gpu/reducer.hpp>
 

@@ -1,6 +1,6 @@
 // Ranks that do not call the same hear of it in words, long before their deadline; ranks that merely take long do not.
-#include "support/failures.hpp"
 #include "device/ranks.hpp"
+#include "support/failures.hpp"
 
 #include <tutti/sleep.hpp>
 

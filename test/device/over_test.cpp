@@ -1,6 +1,6 @@
 // Streams of the caller's: a communicator works on one, and its operations are ordered with others.
-#include "support/failures.hpp"
 #include "device/threads.hpp"
+#include "support/failures.hpp"
 
 #include <optional>
 

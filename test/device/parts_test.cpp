@@ -1,6 +1,6 @@
 // Device groups made of others: by NCCL where it can, and anew where not; parts of the ranks, and those that are left.
-#include "support/failures.hpp"
 #include "device/ranks.hpp"
+#include "support/failures.hpp"
 #include "transport/simulated_transport.hpp"
 
 #include <tutti/sleep.hpp>

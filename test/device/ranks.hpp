@@ -2,11 +2,11 @@
 #pragma once
 
 #include "device/join.hpp"
-#include "support/failures.hpp"
-#include "reducer/gradients.hpp"
 #include "gpu/device_state.hpp"
 #include "gpu/libraries.hpp"
 #include "gpu/sim/checked_machine.hpp"
+#include "reducer/gradients.hpp"
+#include "support/failures.hpp"
 #include "transport/memory_transport.hpp"
 
 #include <tutti/context.hpp>

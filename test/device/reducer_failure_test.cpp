@@ -1,6 +1,6 @@
 // What ends a step of the reducer on devices, on all ranks; and what is refused from the beginning.
-#include "support/failures.hpp"
 #include "device/gradients.hpp"
+#include "support/failures.hpp"
 
 #include <tutti/sleep.hpp>
 #include <tutti/when_all.hpp>

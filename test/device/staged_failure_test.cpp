@@ -1,7 +1,7 @@
 // What goes wrong on one rank, of its device, its host or its calls, ends everything that goes through the host on all of them.
-#include "support/failures.hpp"
 #include "device/ranks.hpp"
 #include "support/allocations.hpp"
+#include "support/failures.hpp"
 #include "transport/simulated_transport.hpp"
 
 #include <tutti/sleep.hpp>

@@ -1,8 +1,8 @@
 // Ranks in threads of one process, with simulated devices in real time: for races, and for calls that do not return.
 #pragma once
 
-#include "group/spawn.hpp"
 #include "device/ranks.hpp"
+#include "group/spawn.hpp"
 #include "support/threads.hpp"
 
 #include <tutti/sleep.hpp>

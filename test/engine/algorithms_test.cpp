@@ -1,6 +1,6 @@
 // Every algorithm of the catalogue, carried out by real engines and compared with a serial oracle.
-#include "proof/expected.hpp"
 #include "engine/table.hpp"
+#include "proof/expected.hpp"
 #include "support/matrix.hpp"
 #include "support/oracle.hpp"
 

@@ -1,8 +1,8 @@
 // Training steps on simulated devices, in virtual time: right sums, and times that are those of the simulated kernels.
 #include "steps.hpp"
 
-#include "device_trainer.hpp"
 #include "device/ranks.hpp"
+#include "device_trainer.hpp"
 #include "host_trainer.hpp"
 #include "kernels.hpp"
 

@@ -22,9 +22,9 @@ constexpr std::uint64_t job = 7;
 class open_house final : public link_destination {
 public:
     std::uint64_t id() const noexcept override { return 42; }
-    reply admit(const hello& who) override { return who.from == 13 ? reply{answer::refused, "unlucky"} : reply{}; }
+    reply answer_hello(const hello& who) override { return who.from == 13 ? reply{answer::refused, "unlucky"} : reply{}; }
     void exhausted(std::error_code) noexcept override { FAIL("there are enough descriptors"); }
-    void enter(const hello& who, std::unique_ptr<tutti::link> over) override { inside[who.from] = std::move(over); }
+    void take_link(const hello& who, std::unique_ptr<tutti::link> over) override { inside[who.from] = std::move(over); }
 
     std::map<rank, std::unique_ptr<tutti::link>> inside;
 };

@@ -2,8 +2,8 @@
 #include "algorithm/catalogue.hpp"
 
 #include "proof/expected.hpp"
-#include "schedule/answers.hpp"
 #include "proof/matching.hpp"
+#include "schedule/answers.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 // Does the verifier notice? Every plan of the catalogue is damaged in every place in several ways; a damaged world that is still
 // called correct must be one of those that provably are.
-#include "proof/expected.hpp"
 #include "equivalence.hpp"
+#include "proof/expected.hpp"
 #include "proof/print.hpp"
 
 #include <doctest/doctest.h>

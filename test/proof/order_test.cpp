@@ -1,6 +1,6 @@
 // The formulas that docs/numerics.md tells: how four contributions become one.
-#include "proof/expected.hpp"
 #include "proof/execution.hpp"
+#include "proof/expected.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,9 +1,9 @@
 // Real communicators against the serial oracle, with every algorithm forced in its turn.
 #include "product.hpp"
 
-#include "group/group.hpp"
-#include "group/context_state.hpp"
 #include "communicator/rehearsal.hpp"
+#include "group/context_state.hpp"
+#include "group/group.hpp"
 #include "support/ranks.hpp"
 
 #include <chrono>

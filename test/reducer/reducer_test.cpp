@@ -1,5 +1,5 @@
-#include "support/failures.hpp"
 #include "gradients.hpp"
+#include "support/failures.hpp"
 #include "support/rank_threads.hpp"
 
 #include <tutti/sleep.hpp>

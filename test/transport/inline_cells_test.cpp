@@ -1,6 +1,6 @@
 // Short frames beside the stream: what they carry, how many fit, where they come, and how lanes mix them with the stream.
-#include "transport/shm_ring.hpp"
 #include "transport/inline_cells.hpp"
+#include "transport/shm_ring.hpp"
 
 #include "road_of_references.hpp"
 

@@ -6,8 +6,8 @@
 
 #include "algorithm/chooser.hpp"
 #include "proof/expected.hpp"
-#include "schedule/cost.hpp"
 #include "proof/print.hpp"
+#include "schedule/cost.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,8 +1,8 @@
 #include "simulate.hpp"
 
 #include "../standard_output.hpp"
-#include "proof/bound.hpp"
 #include "names.hpp"
+#include "proof/bound.hpp"
 
 #include <fmt/format.h>
 #include <malloc.h>

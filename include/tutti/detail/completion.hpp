@@ -92,7 +92,7 @@ concept runs_at_once = requires {
     requires !std::same_as<decltype(Executor::query(boost::asio::execution::blocking)), boost::asio::execution::blocking_t::never_t>;
 };
 
-/// Runs `call` on the executor; on this thread if the executor does so.
+/// Runs `call` on the executor; at once, on this thread, if the executor can do that.
 template <class Executor, class Call>
 void post_soon(const Executor& executor, Call call) {
     if constexpr (runs_at_once<Executor>) boost::asio::dispatch(executor, std::move(call));

@@ -2,8 +2,8 @@
 // knowing that it is over.
 #pragma once
 
-#include "gpu/conformance/ranks.hpp"
 #include "device/call.hpp"
+#include "gpu/conformance/ranks.hpp"
 
 #include <cstring>
 #include <vector>
