@@ -1,5 +1,5 @@
-// A plan made ready for the engine: one rank's schedule, sorted by peer into the order in which its transfers travel, with everything that
-// can be known about its steps before memory and counts are.
+// A plan made ready for the engine: one rank's schedule, sorted by peer into the order in which its transfers travel. It has everything
+// that can be known about its steps without memory and counts.
 #pragma once
 
 #include "algorithm/catalogue.hpp"
@@ -56,8 +56,8 @@ public:
     /// Returns whether a recv_reduce may be combined while it arrives instead of at the end of its round: no other step of the round
     /// touches its blocks.
     bool reduces_at_once(int step) const noexcept { return at_once_[static_cast<std::size_t>(step)]; }
-    /// Returns whether a recv_reduce is one of several, from different peers into the same blocks, which no other step of the round
-    /// touches: all may be combined in one pass when all are there.
+    /// Returns whether a recv_reduce is one of several from different peers into the same blocks, which no other step of the round touches.
+    /// All may be combined in one pass when all are there.
     bool reduces_together(int step) const noexcept { return together_[static_cast<std::size_t>(step)]; }
     /// Returns whether the round has such steps.
     bool sums_together(int round) const noexcept { return sums_together_[static_cast<std::size_t>(round)]; }
