@@ -63,13 +63,14 @@ public:
     bool sums_together(int round) const noexcept { return sums_together_[static_cast<std::size_t>(round)]; }
     /// Returns whether a recv_reduce is the only reduction or copy of its round.
     bool applies_alone(int step) const noexcept { return applied_alone_[static_cast<std::size_t>(step)]; }
-    /// Returns the receive from the same peer into the blocks of a send, if no other step touches these in between; else null.
+    /// Returns the receive from the same peer into the blocks of a send, if no other step touches these from the send's round to the
+    /// receive's; else null.
     const answer* answer_to(int send) const noexcept {
         const answer& found = answers_[static_cast<std::size_t>(send)];
         return found.step < 0 ? nullptr : &found;
     }
-    /// Returns the send that takes the sum of a recv_reduce back to its peer, if the sum is combined at once or together and nothing is
-    /// added later; else null.
+    /// Returns the send that takes the sum of a recv_reduce back to its peer; else null. The sum must be combined at once or together, and
+    /// nothing may be written there before the send.
     const answer* sum_of(int recv) const noexcept {
         const answer& found = sums_[static_cast<std::size_t>(recv)];
         return found.step < 0 ? nullptr : &found;

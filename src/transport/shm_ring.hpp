@@ -22,9 +22,9 @@ inline constexpr std::size_t untold_bytes = 32 * KiB;
 inline constexpr std::size_t rewound_from = 128 * KiB;
 
 /// Variables that different sides write are on different cache lines, but for wishes to be woken: the side that sleeps sets one, and either
-/// side takes it back. Positions count bytes from the beginning and never stop. Positions and wishes are sequentially consistent: either the
-/// mover sees the wish, or the sleeper, which looks again after it wished, sees the move. (To take a wish back needs no order: a wake-up too
-/// many does no harm.)
+/// side takes it back. Positions count bytes from the beginning and never stop. Positions and wishes are sequentially consistent: either
+/// the mover sees the wish, or the sleeper, which looks again after it wished, sees the move. (To take a wish back needs no order: a
+/// wake-up too many does no harm.)
 struct ring_state {
     alignas(64) std::atomic<std::uint64_t> sent{0};      // by the sender
     std::atomic<std::uint64_t> origin{0};                // by the sender, before `sent`: the position that lies where the bytes begin
