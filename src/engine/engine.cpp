@@ -11,7 +11,7 @@
 
 namespace tutti {
 
-/// Longer deadlines are measured by the rough clock, which is cheaper to read: they may fire a tick of it early.
+/// From this deadline on a call's start is read from the rough clock, which is cheaper: the deadline may fire a tick of it early.
 static constexpr duration rough_from = std::chrono::seconds(1);
 
 /// Bytes kept back while operations begin: beside the sending of more, a system call does not count.
@@ -66,8 +66,8 @@ std::size_t engine::most_under_way() const noexcept {
     return who_.hosts.count() == 1 ? 1 * MiB : std::numeric_limits<std::size_t>::max();
 }
 
-/// Before a result is read, an input and a result of that length of each rank on the host have passed through the cache that they share: 2
-/// * near vectors. Half of the cache is taken by other data: staging buffers, rings, and other programs.
+/// Before a result is read, an input and a result of that length of each rank on the host have passed through the cache that they share.
+/// Half of the cache is taken by other data: staging buffers, rings, and other programs.
 std::size_t engine::past_caches_from() const noexcept {
     std::size_t near = 0;
     for (rank each = 0; each < who_.size; ++each) near += who_.hosts.host(each) == who_.hosts.host(who_.me);
@@ -105,7 +105,7 @@ engine::issuing::~issuing() {
     if (tells) of_.tell_observer();
 }
 
-/// Gives an operation its place in the order, and starts it at once if it is small, alone, and this thread may drive the loop: waking the
+/// Gives an operation its place in the order. Starts it at once if it is small and alone, and this thread may drive the loop: to wake the
 /// loop would cost more. Otherwise the loop starts it.
 void engine::issuing::enter(operation& made, std::uint64_t place) noexcept {
     made.started = made.asked.deadline < rough_from ? of_.loop_.now() : roughly_now(of_.loop_);

@@ -24,8 +24,8 @@
 
 namespace tutti {
 
-/// Settings that decide what goes over the wire, so all ranks of a group must have the same. Rank 0 publishes its own when the group forms.
-/// Those marked "each rank's own" may differ.
+/// Settings that decide what goes over the wire, so all ranks of a group must have the same. Rank 0 publishes those that it chooses when
+/// the group forms. Those marked "each rank's own" may differ.
 struct engine_settings {
     std::size_t slice_bytes = default_slice_bytes;  // a transfer travels in pieces of about this size
     std::size_t reduced_slice_bytes = 0;            // the same where it is reduced and not request::allocated; 0: slice_bytes
@@ -65,7 +65,7 @@ public:
     virtual void link_lost(rank peer, lane_id which, std::error_code why) noexcept = 0;
     /// A collective has been waiting for a while: ask the neighbours. A rank that hears the question calls engine::compare.
     virtual void waits(std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept = 0;
-    /// A collective has been waiting for so long that the user should know: `sentence` says for which ranks.
+    /// A collective has been waiting for so long that the user should know: `sentence` says for what.
     virtual void stalls(const std::string& sentence) noexcept = 0;
     /// `peer` has another label for the collective, of which only the digest has come. The peer is sent ours, and calls engine::compare.
     virtual void differs(rank peer, std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept = 0;
@@ -74,17 +74,17 @@ protected:
     ~engine_observer() = default;
 };
 
-/// A rank that waits in a collective asks after so long whether its neighbours wait in the same one, then after twice as long, and so on up
-/// to the last.
+/// A rank that waits in a collective asks after so long whether its neighbours wait in the same one. It asks again after twice as long, and
+/// so on up to the last.
 inline constexpr duration first_patience = std::chrono::milliseconds(250);
 inline constexpr duration last_patience = 256 * first_patience;
 /// How long the engine waits for the words of a label that differs from its own. It then fails with the digest alone.
 inline constexpr duration label_patience = std::chrono::seconds(1);
 
 /// One for each communicator; the group owns it, and futures keep it alive. Owns the operations, the plans, the ports and the messenger.
-/// Any thread issues, cancels and drops, under `guard_`; everything else happens on `loop`, or, for spread bulk lanes, on the loop of the
-/// lane. Communicators issue; ports report progress (`progressed`) and failures (`fail_locked`). It never dials, never talks to the store,
-/// and never calls its observer with the guard held.
+/// Calls come from any thread, under `guard_`, where that is said. Bytes move on `loop`, or, for spread bulk lanes, on the loop of the
+/// lane; a thread that holds the progress ticket counts as on `loop`. Communicators issue; ports report progress (`progressed`) and
+/// failures (`fail_locked`). It never dials, never talks to the store, and never calls its observer with the guard held.
 ///
 /// The life of an operation, by the list that holds it:
 ///
@@ -320,7 +320,7 @@ private:
     chooser choose_allocated_;  // where the memory of all ranks is that of communicator::allocate
     engine_observer* observer_;
 
-    std::mutex guard_;  // over everything below, and over the lanes
+    std::mutex guard_;  // over the choosers, the lanes, and everything below but returned_
     cork cork_;         // of all its lanes
     std::uint64_t next_sequence_ = 1;
     /// The places [next, end) are still to be called.

@@ -49,7 +49,8 @@ std::unique_ptr<link> engine::bring(rank peer, lane_id which, std::unique_ptr<li
     return nullptr;
 }
 
-/// Ends spread lanes, each on its own loop, and waits for that. Frames that were queued before, like a goodbye, still leave.
+/// If bulk lanes are spread, ends all lanes of collectives, each on its own loop, and waits for that. Queued frames, like a goodbye, still
+/// leave if their links take them at once.
 void engine::part() noexcept {
     if (!spread(lane_kind::bulk)) return;
     {

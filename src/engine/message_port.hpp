@@ -36,6 +36,7 @@ public:
 ///
 ///     sending:    send --> waiting_ --whole: frame `message`--> leaving_ ---------------------sent--> end
 ///                              `------frame `offer`-----------> offered_ --go--> ready_ <--> carrier, slice by slice --> end
+///                                                                   `--go, nothing to send----------------------> end
 ///
 ///     receiving:  `message` --a receive fits--> arriving_ --------------------------------landed--> end, credits back
 ///                     `-------else------------> keeping_, in the matcher, until a receive takes it--> end, credits back
@@ -47,7 +48,7 @@ public:
     rank peer() const noexcept { return peer_; }
     bool attached() const noexcept { return lane_ != nullptr; }
     bool left() const noexcept { return left_; }
-    /// Returns whether the lane has ended.
+    /// Returns whether the lane was lost: nothing comes over it any more.
     bool broken() const noexcept { return broken_; }
     bool flushed() const noexcept { return !lane_ || lane_->flushed(); }
     /// Returns a message to or from this peer that has not ended; null without one. Receives that have matched nothing yet are not known

@@ -140,7 +140,7 @@ message& messenger::begin(const message_call& what, duration default_deadline) {
     return made;
 }
 
-/// Puts a call among the pending ones; returns true if it comes too late, and has ended.
+/// Puts a call among the pending ones. Returns true, and ends it instead, if it comes too late.
 bool messenger::refused(message& made) {
     if (!engine_.failure_ && !engine_.shut_) {
         pending_ += weight_of(made.asked);

@@ -354,8 +354,8 @@ void operation::apply_copy(int index, std::size_t slice) noexcept {
     }
 }
 
-/// Completes a slice that holds its result, while it is in the cache: an exclusive scan of rank 0 is the identity, averages are divided,
-/// and packed lists go back to their buffers.
+/// Completes a slice that holds its result, while it is in the cache. An exclusive scan of rank 0 becomes the identity, averages are
+/// divided, and packed lists go back to their buffers.
 void operation::finish_slice(std::size_t slice) noexcept {
     const layout& output = space_of(space::output);
     if (asked.kind == collective::exclusive_scan && me_ == 0) {

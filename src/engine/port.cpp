@@ -114,7 +114,8 @@ void port::describe(outgoing& made, send_channel& from, const cursor& at, std::u
     made.soon_written = of.writes_soon();
     made.summed = of.plan().sums_together(at.round());
     made.answer_beyond = of.answer_beyond(at.step());
-    // Single copies serve only transfers without a root. From and to a root a ring is as quick: both sides copy once, at the same time.
+    // Single copies serve only transfers without a reduction or a root. With a root a ring is as quick: both sides copy once, at the same
+    // time.
     made.copied_bytes = reduces(of.asked.kind) || has_root(of.asked.kind) ? 0 : bytes * of.slices();
     made.answer = of.answer_of(at.step(), at.slice());
     made.into.count = 0;
@@ -270,7 +271,7 @@ landing port::expected(port_lane& on, recv_channel& whose, const frame& head, st
 /// Decides where a slice lands that may begin:
 ///
 ///     part of a sum of several peers, all of it lent              through all of them at once, or park until the last has come (`meet`)
-///     recv                                                        in the user's memory
+///     recv                                                        in the operation's memory
 ///     recv_reduce that no step of its round disturbs, near        through: combined where the link shows it
 ///     any other recv_reduce                                       in a bounce; park if both are full
 landing port::land(port_lane& on, std::size_t bytes, std::vector<std::span<std::byte>>& runs) noexcept {

@@ -26,7 +26,7 @@ public:
     void sent() noexcept override {}
 };
 
-/// Owns the lane, its outgoing frame and its two bounces, and stands between the lane and its port: it passes on what arrives, and combines
+/// Owns the lane, its outgoing frame and its two bounces, and stands between the lane and its port. It passes on what arrives, and combines
 /// payloads while they are read. Used with the engine's guard held. A spread lane calls `through` and `settle` without it; these touch
 /// nothing but the payload that is landing. It never decides what is expected: the port does.
 class port_lane final : public lane_owner {

@@ -1,5 +1,5 @@
-// Sums of several peers. When all peers of a sum have lent their payloads, these are combined where they lie: in one pass, when the last
-// one comes, and the sum is written to where each peer wants it. A payload that comes earlier is parked in its lane.
+// Sums of several peers. When all peers of a sum have lent their payloads, these are combined in one pass where they lie, when the last one
+// comes. The sum is written to where each peer wants it. A payload that comes earlier is parked in its lane.
 #include "engine/engine.hpp"
 
 #include "base/prefetch.hpp"
@@ -100,7 +100,7 @@ landing port::meet(port_lane& on) noexcept {
     return found;
 }
 
-/// Combines a part of the payload that came last with the same part of all others, and marks these as `met`: their own frames are passed
+/// Combines a part of the payload that came last with the same part of all others, and marks these as `met`. Their own frames are passed
 /// over when their lanes resume.
 std::size_t port::combine_together(port_lane& on, std::uint64_t offset, std::span<const std::byte> part, std::byte* back) noexcept {
     operation& of = on.at.of();

@@ -1,5 +1,5 @@
-// A plan made ready for the engine: one rank's schedule, sorted by peer into the order in which its transfers travel, with everything that
-// can be known about its steps before memory and counts are.
+// A plan made ready for the engine: one rank's schedule, sorted by peer into the order in which its transfers travel. It has everything
+// that can be known about its steps without memory and counts.
 #pragma once
 
 #include "algorithm/catalogue.hpp"
@@ -56,20 +56,21 @@ public:
     /// Returns whether a recv_reduce may be combined while it arrives instead of at the end of its round: no other step of the round
     /// touches its blocks.
     bool reduces_at_once(int step) const noexcept { return at_once_[static_cast<std::size_t>(step)]; }
-    /// Returns whether a recv_reduce is one of several, from different peers into the same blocks, which no other step of the round
-    /// touches: all may be combined in one pass when all are there.
+    /// Returns whether a recv_reduce is one of several from different peers into the same blocks, which no other step of the round touches.
+    /// All may be combined in one pass when all are there.
     bool reduces_together(int step) const noexcept { return together_[static_cast<std::size_t>(step)]; }
     /// Returns whether the round has such steps.
     bool sums_together(int round) const noexcept { return sums_together_[static_cast<std::size_t>(round)]; }
     /// Returns whether a recv_reduce is the only reduction or copy of its round.
     bool applies_alone(int step) const noexcept { return applied_alone_[static_cast<std::size_t>(step)]; }
-    /// Returns the receive from the same peer into the blocks of a send, if no other step touches these in between; else null.
+    /// Returns the receive from the same peer into the blocks of a send, if no other step touches these from the send's round to the
+    /// receive's; else null.
     const answer* answer_to(int send) const noexcept {
         const answer& found = answers_[static_cast<std::size_t>(send)];
         return found.step < 0 ? nullptr : &found;
     }
-    /// Returns the send that takes the sum of a recv_reduce back to its peer, if the sum is combined at once or together and nothing is
-    /// added later; else null.
+    /// Returns the send that takes the sum of a recv_reduce back to its peer; else null. The sum must be combined at once or together, and
+    /// nothing may be written there before the send.
     const answer* sum_of(int recv) const noexcept {
         const answer& found = sums_[static_cast<std::size_t>(recv)];
         return found.step < 0 ? nullptr : &found;

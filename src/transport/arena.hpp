@@ -1,5 +1,5 @@
-// Memory of this process that other processes of its host can read, and can write where it is lent for that: one anonymous file, of which
-// pieces are given out.
+// Memory of this process that other processes of its host can read, and can write where it is lent for that. It is one anonymous file, of
+// which pieces are given out.
 #pragma once
 
 #include "base/process.hpp"
@@ -16,8 +16,8 @@
 
 namespace tutti {
 
-/// One for each context; its links lend from it. Owns the file and its mapping, and knows the arenas of peers. Any thread, under its own
-/// mutex.
+/// One for each context; its links lend from it. Owns the file and its mapping, and knows the arenas of peers. Any thread: under its own
+/// mutex, but for `file`.
 class [[gnu::visibility("hidden")]] arena {
 public:
     /// Without `shared` it gives ordinary memory, which `locate` does not find.
@@ -31,7 +31,7 @@ public:
 
     /// Returns a run's offset in the file, if it lies there.
     std::optional<std::uint64_t> locate(std::span<const std::byte> run) const noexcept;
-    /// Returns the file to send to peers; none before the first allocation.
+    /// Returns the file to send to peers. Only after `locate` has found a run: the first allocation makes the file.
     const file_descriptor& file() const noexcept { return file_; }
     /// Maps the arena of another process: to read what that has lent, and to write where it has lent memory for that. Once, however many
     /// links lend from it.

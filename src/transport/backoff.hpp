@@ -15,7 +15,7 @@ public:
 
     explicit backoff(std::uint64_t seed) : random_(seed) {}
 
-    /// Returns between half of the current length and all of it, and doubles that.
+    /// Returns between half of the current length and all of it, and doubles the length.
     duration next() {
         const auto whole = length_;
         length_ = std::min(2 * length_, longest);

@@ -6,8 +6,8 @@ namespace tutti {
 class lane;
 
 /// One for all lanes of an engine, and used with its guard held. A system call costs more than many small frames. While the cork is held,
-/// lanes only queue: answers to a dozen frames that came at once, or the frames of a dozen operations that start at once, leave in one call
-/// to each peer. The engine holds it while operations start, a lane while it reads. Nothing is kept back once the guard is released.
+/// lanes only queue. So answers to a dozen frames that came at once leave in one call to each peer, as do the frames of a dozen operations
+/// that start at once. The engine holds it while operations start, a lane while it reads. Nothing is kept back once the guard is released.
 class cork {
 public:
     /// Keeps frames back while it lives; the end of the last one sends them.

@@ -162,8 +162,8 @@ void lane::gather_batch() {
     if (!send_runs_.empty()) send_runs_.front() = send_runs_.front().subspan(gone);
 }
 
-/// Counts bytes that the link has taken. A lent frame counts as sent when the peer has given it back, any other at once: a staged payload
-/// has been copied, so its own memory is free.
+/// Counts bytes that the link has taken. A lent frame counts as sent when the peer has given it back, any other at once. That includes a
+/// staged payload, whose own memory is free.
 void lane::sent_bytes(std::size_t bytes) noexcept {
     offset_ += bytes;
     while (first_ && offset_ >= wire_bytes(first_->head)) {

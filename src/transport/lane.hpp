@@ -66,7 +66,7 @@ enum class landing {
     past_caches,  // the same, and no step reads it there soon
     through,      // the owner takes it part by part, where the link shows it; only from a lane that is `near`
     park,         // nothing is read until `lane::resume`, then the owner is asked again: back-pressure for a frame that came too early
-    refuse        // the lane reads nothing more
+    refuse        // the lane ends: it reads and sends nothing more
 };
 
 /// The receiver of a lane's frames: a port_lane of the engine, a message_port of the messenger, or the group's control tree. The lane calls
@@ -99,13 +99,14 @@ protected:
     ~lane_owner() = default;
 };
 
-/// Owns its link, the two buffers, and the order of queued frames; the frames and payloads stay their senders'. Used with `guard` held, on
+/// Owns its link, its buffers, and the order of queued frames; the frames and payloads stay their senders'. Used with `guard` held, on
 /// `loop` unless said otherwise. Ports, message ports and the control tree send and resume; the loop calls when the link can move bytes. It
-/// never blocks, never looks into a payload, and never decides where one lands.
+/// never looks into a payload, and never decides where one lands. It never waits for bytes or for room. When it takes lent memory back, it
+/// waits for a peer that is writing there; `stop` also waits for a call that is moving bytes.
 ///
 /// A *spread* lane shares the guard with lanes on other loops. It releases the guard while it moves bytes, and only then. A thread that
-/// holds the guard therefore finds the lane between two calls, or waits in `stop` for the end of one. Only its own loop moves bytes:
-/// `send`, `flush` and `resume` come from any thread and post the lane to that loop.
+/// holds the guard may therefore meet such a call in progress; `stop` waits for its end. Only the lane's own loop moves bytes: `send`,
+/// `flush` and `resume` come from any thread, and the last two post the lane to that loop.
 ///
 /// Receiving (`pump_recv`), by state:
 ///
@@ -115,7 +116,7 @@ protected:
 ///        v                       |    +--(owner: park)--> parked, and nothing is read until `resume`
 ///     references --(all taken)---+
 ///
-///     any state --(stop, close, refuse, protocol error, end of the stream)--> ended
+///     any state --(stop, close, refuse, protocol error, failed link, end of the stream)--> ended
 ///
 /// Sending (`pump_send`): one list from `first_` to `last_`, then the list of lent frames.
 ///
@@ -292,7 +293,7 @@ private:
 
     // Sending. The first frames of the queue form the current batch. Headers and short payloads are copied next to each other into
     // staging_, so many small frames are one run of a system call.
-    static constexpr std::size_t short_payload = 1 * KiB;   // a copy of so much costs less than one more run
+    static constexpr std::size_t short_payload = 1 * KiB;   // longer payloads are runs of their own
     static constexpr std::size_t staging_bytes = 16 * KiB;  // copied by one call at most
     outgoing* first_ = nullptr;
     outgoing* last_ = nullptr;

@@ -123,7 +123,7 @@ bool lane::recv_more(std::size_t& budget) noexcept {
         return false;
     }
     std::size_t ahead = missing_ >= long_payload ? frame_bytes : buffer_bytes - end_;
-    // A near link shows its bytes where they lie. Only what lies there in two pieces, at the end of the ring, is read into the buffer.
+    // A near link shows headers where they lie. Only references, and a header that it does not show whole, are read into the buffer.
     if (near_) ahead = missing_ > 0 ? 0 : (state_ == state::references ? reference_bytes(head_) : frame_bytes) - end_;
     const std::size_t asked = missing_ + ahead;
     runs_.emplace_back(buffer_.data() + end_, ahead);
@@ -177,8 +177,8 @@ void lane::pump_recv_each() noexcept {
             if (!uncork() || !recv_more(budget)) break;
             continue;
         }
-        // parked: a short frame may end here. If no more is expected, look for the next one later: work between a frame's arrival and the
-        // end of the user's call counts in full, work while frames cross costs nothing.
+        // parked: a short frame may end here. If no more is expected, look for the next one later. Work between a frame's arrival and the
+        // end of the user's call counts in full; work while frames cross costs nothing.
         if (state_ == state::parked && give_cell(budget)) {
             if (state_ == state::ended || send_code_ || owner_.awaits()) continue;
             wait_readable();

@@ -1,5 +1,5 @@
-// The part of a lane that only links in shared memory use. It sends short frames beside the stream, lends payloads instead of copying them,
-// reads payloads that the peer has lent, and lets its owner take bytes where the link shows them.
+// The part of a lane that only links in shared memory use. It sends short frames beside the stream, and lends payloads instead of copying
+// them. It reads payloads that the peer has lent, and lets its owner take bytes where the link shows them.
 #include "transport/lane.hpp"
 
 #include "base/past_caches.hpp"
@@ -13,8 +13,8 @@ namespace tutti {
 
 /// At most so much of a shown payload is taken before the sender hears that there is room again.
 static constexpr std::size_t shown_bytes = 64 * KiB;
-/// An element that lies across the end of the ring is put together in the buffer, so it must not be longer; and none may lie across two
-/// staging buffers, which are read one after the other.
+/// As much is put together in the buffer when an element lies across the end of the ring. No element may lie across two staging buffers,
+/// which are read one after the other.
 static constexpr std::size_t longest_element = 16;
 static_assert([] {
     for (int type = 0; type < data_type_count; ++type)
@@ -32,7 +32,7 @@ static_assert([] {
 ///     the peer lent memory for it (`into`), and:
 ///       it was written there while reading (answered)      nowhere: the header says in_place
 ///       it can be written there now (`answer`)             the same; the copy counts in the turn's budget
-///       the peer has revoked that memory                   in the ring
+///       it cannot: revoked, or not such memory             in the ring
 ///     else                                                 as `refer` says; a frame that needs staging buffers may stop here and wait
 void lane::decide(std::size_t& budget) noexcept {
     while (undecided_ && budget > 0) {
@@ -64,8 +64,8 @@ std::array<reference, most_references + 1> lane::references_of(const outgoing& w
     return all;
 }
 
-/// Sends the first frame as an inline cell and returns true, if the frame is decided, none of it has gone, and a cell is free. A spread
-/// lane uses the stream only.
+/// Sends the first frame as an inline cell and returns true, if the frame is short and decided, none of it has gone, and a cell is free. A
+/// spread lane uses the stream only.
 bool lane::cell_first(std::size_t& budget) noexcept {
     const outgoing& what = *first_;
     if (spread_ || offset_ > 0 || &what == undecided_ || !fits_cell(what.head)) return false;
@@ -93,10 +93,12 @@ bool lane::answer(const outgoing& what) noexcept {
     return near_->write_back(what.into.where(), send_runs_);
 }
 
-/// Chooses how a payload travels that the peer has not lent memory for, by the first line that fits. "In the arena": in at most 4 runs.
+/// Chooses how a payload travels that the peer has not lent memory for, by the first line that fits. A payload is lent in its own memory in
+/// at most 4 runs only; with more it counts as not in the arena.
 ///
-///     too short to lend, and no single copy             ring: a copy costs less than the wait until it is given back
-///     written again soon, no answer, own cores          ring: lines that a peer only reads stay in its cache and are slow to write
+///     no single copy, and too short to lend             ring: a copy costs less than the wait until it is given back
+///     no single copy, no answer, written again soon,
+///       own cores                                       ring: lines that a peer only reads stay in its cache and are slow to write
 ///     an answer is wanted, but the payload or the
 ///       answer's place is not in the arena              staging buffers, with the answer there; if too few are free, as below
 ///     summed by the peer, shared cores, not in arena    staging buffers; waits for free ones (`stage`)
@@ -142,8 +144,8 @@ bool lane::locates_answer(const outgoing& what, std::span<const std::byte> run, 
 }
 
 /// Copies a payload into staging buffers, which are lent in its place; `unstage` copies the answer back. Returns false if it cannot. A
-/// summed payload then waits (staging_awaited_) while the buffers are held by frames that went before it: if one part came through the
-/// ring, the receiver would land all of them.
+/// summed payload then waits (staging_awaited_) while frames that went before it hold the buffers. If one part came through the ring, the
+/// receiver would land all of them.
 bool lane::stage(outgoing& what) noexcept {
     if (!stages_) return false;
     if (!staging_buffers_) {
@@ -271,8 +273,8 @@ bool lane::take_references() noexcept {
     return false;
 }
 
-/// The answer to a staged payload has come. If it lies in the staging buffers (in_place), copies it from there. Frees the buffers in any
-/// case. Returns false when the lane has ended.
+/// If the frame answers a staged payload, frees the staging buffers. If the answer lies there (in_place), copies it to its place first.
+/// Returns false when the lane has ended.
 bool lane::unstage(std::size_t& budget) noexcept {
     const staging_buffers::staged_payload* const in = head_.kind == frame_kind::data ? staging_buffers_->find(head_.sequence, head_.index) : nullptr;
     if (!in) return true;
@@ -291,7 +293,7 @@ bool lane::unstage(std::size_t& budget) noexcept {
 }
 
 /// Reads a lent payload into runs_, or through the owner; with `back` the owner's results are also written to answer_runs_. Returns false
-/// when the owner takes less than there is, or the lane has ended.
+/// when the owner takes nothing of a part, or the lane has ended.
 bool lane::read_lent(bool back) noexcept {
     std::uint64_t offset = 0;
     for (const auto part : lent_) prefetch_pages(part.data(), part.size());
@@ -330,7 +332,7 @@ std::error_code lane::fetch_lent() noexcept {
     return through_ ? make_error_code(error::protocol_error) : near_->fetch(reference_.where(), runs_);
 }
 
-/// Reads a lent payload, gives it back, and hands the owner the remote reference for the answer. Returns false when the lane has ended.
+/// Reads a lent payload, hands the owner the remote reference for the answer, and gives it back. Returns false when the lane has ended.
 bool lane::take_lent(std::size_t& budget) noexcept {
     reference_.answered = false;
     const bool at_once = head_.answered && through_ && owner_.answers(head_, reference_.index);

@@ -1,5 +1,5 @@
 // Closes a TCP connection without losing sent bytes. The kernel resets a connection that is closed with unread input, and the reset
-// destroys bytes on their way to the peer. So the socket is shut down for sending, its input is thrown away, and it is closed when all
+// destroys bytes on their way to the peer. So the socket is shut down for sending, and its input is thrown away. It is closed when all
 // bytes are acknowledged, the peer has closed, too, or the time is up.
 #pragma once
 

@@ -1,4 +1,5 @@
-// Ranks inside one process, for tests: links are bounded queues in memory. Each transport may have a loop and thread of its own.
+// Ranks inside one process, for tests and benchmarks: links are bounded queues in memory. Each transport may have a loop and thread of its
+// own.
 #pragma once
 
 #include "transport/connect_retry.hpp"

@@ -1,5 +1,5 @@
-// The part of a link between processes that share memory which goes beyond a byte stream: it shows received bytes where they lie, carries
-// short frames beside them, and lends memory instead of copying it.
+// The abilities beyond a byte stream of a link between processes that share memory. It shows received bytes where they lie, carries short
+// frames beside them, and lends memory instead of copying it.
 #pragma once
 
 #include <tutti/transport.hpp>
@@ -78,7 +78,7 @@ public:
     /// must ask again before it takes any: the cell may have become visible in between.
     virtual bool take_cell(frame& head, cell_payload& behind) noexcept = 0;
 
-    /// Ends the wait of `when_readable` without calling its work, if bytes are there. Returns whether it did.
+    /// Ends the wait of `when_readable` without calling its work, if bytes or an inline cell are there. Returns whether it did.
     virtual bool end_wait() noexcept = 0;
 
     // Lending, the sender's side: lent memory stays as it is until the peer has given it back, in order.

@@ -40,7 +40,7 @@ public:
     /// Publishes the number, before anything is sent. Only if this side wants to be read, because the system may object to the
     /// attempt.
     void offer(ring_state& out) const noexcept;
-    /// Looks for the other side's number, once, when the first bytes have come: an offer is there by then.
+    /// Looks for the other side's number, once, when the first bytes have come: it is there by then, if ever.
     void look_for_offer(ring_state& in) noexcept;
     std::size_t single_copy_from(const ring_state& out) const noexcept {
         return out.fetches.load(std::memory_order_relaxed) != 0 ? from_ : no_single_copy;

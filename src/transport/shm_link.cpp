@@ -34,7 +34,7 @@ class shm_link;
 /// The events to wait for: bytes, room, and the return of lent memory.
 enum class awaited { bytes, room, returns };
 
-/// Looks at the shared memory while the loop tries. Before the loop sleeps, it asks the peer for a wake-up byte.
+/// Looks at the shared memory at each try of the loop. When the loop asks the kernel (`arm`), this asks the peer for a wake-up byte.
 class shm_wait final : public detail::poll_source {
 public:
     shm_wait(event_loop& loop, shm_link& over, awaited what) noexcept : poll_source(loop), over_(over), what_(what) {}

@@ -18,12 +18,13 @@ namespace tutti {
 inline constexpr std::size_t ring_bytes = 512 * KiB;
 /// A receiver publishes its position in such steps: small frames then cost no line that both sides write and read.
 inline constexpr std::size_t untold_bytes = 32 * KiB;
-/// An empty ring whose sender is so far into it starts anew at its beginning, which the caches still hold: many rings share them.
+/// An empty ring whose sender is so far into it starts anew at its beginning, which the caches still hold: they are shared by many rings.
 inline constexpr std::size_t rewound_from = 128 * KiB;
 
-/// The variables of both sides; those of different writers are on different cache lines. Positions count bytes from the beginning and never
-/// stop. Positions and wishes to be woken are sequentially consistent: either the mover sees the wish, or the sleeper, which looks again
-/// after it wished, sees the move. (To take a wish back needs no order: a wake-up too many does no harm.)
+/// Variables that different sides write are on different cache lines, but for wishes to be woken: the side that sleeps sets one, and either
+/// side takes it back. Positions count bytes from the beginning and never stop. Positions and wishes are sequentially consistent: either
+/// the mover sees the wish, or the sleeper, which looks again after it wished, sees the move. (To take a wish back needs no order: a
+/// wake-up too many does no harm.)
 struct ring_state {
     alignas(64) std::atomic<std::uint64_t> sent{0};      // by the sender
     std::atomic<std::uint64_t> origin{0};                // by the sender, before `sent`: the position that lies where the bytes begin
@@ -59,7 +60,7 @@ public:
     bool send_cell(const frame& head, std::span<const std::span<const std::byte>> behind) noexcept {
         return cells_.send(head, behind, sent_);
     }
-    /// Returns whether a quarter of the ring is free, so that a send is worth the trouble.
+    /// Returns whether a quarter of the ring is free, so that a send is worth the trouble; true, too, when the ring is broken.
     bool ready() noexcept;
     /// Returns whether the receiver sleeps and must be woken. Takes its wish back.
     bool must_wake() noexcept { return over_.state->receiver_sleeps.load() != 0 && over_.state->receiver_sleeps.exchange(0) != 0; }

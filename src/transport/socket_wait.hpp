@@ -13,7 +13,8 @@
 
 namespace tutti {
 
-/// Owned by a link or a transport, beside its socket, and used on its loop. Asio is asked only when the loop is about to sleep.
+/// Owned by a link or a transport, beside its socket, and used on its loop. A try calls `work` without a look at the socket. Asio is asked
+/// when the loop polls or sleeps.
 template <class Socket>
 class socket_wait final : public detail::poll_source {
 public:

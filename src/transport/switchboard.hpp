@@ -1,4 +1,4 @@
-// Lets transports of one process find each other by address, as on a network: the memory and simulated transports, in tests.
+// Lets transports of one process find each other by address, as on a network: the memory and simulated transports.
 #pragma once
 
 #include "transport/watcher.hpp"

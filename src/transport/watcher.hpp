@@ -1,5 +1,5 @@
-// A wait for one direction of a link in memory. It stands between the loop and the caller's work. A link that closes takes back the posted
-// watcher, and need not know whether that work still exists.
+// A wait for one direction of a link in memory, or for a link to accept. It stands between the loop and the caller's work. A link that
+// closes takes back the posted watcher, and need not know whether that work still exists.
 #pragma once
 
 #include "base/check.hpp"
@@ -10,7 +10,7 @@
 
 namespace tutti {
 
-/// Owned by its link. `wake` may come from the other end's thread: one lock of both ends guards `expect`, `wake` and `disarm`.
+/// Owned by its link, or by `arrivals`. `wake` may come from the other end's thread: one lock guards `expect`, `wake` and `disarm`.
 class watcher final : detail::runnable {
 public:
     explicit watcher(event_loop& loop) noexcept : loop_(loop) {}
