@@ -208,7 +208,8 @@ private:
 
 class remote_channel final : public request_channel {
 public:
-    remote_channel(std::shared_ptr<detail::context_state> context, std::unique_ptr<communicator> ranks) : context_(std::move(context)), ranks_(std::move(ranks)) {}
+    remote_channel(std::shared_ptr<detail::context_state> context, std::unique_ptr<communicator> ranks)
+        : context_(std::move(context)), ranks_(std::move(ranks)) {}
     ~remote_channel() override {
         if (!closed_) (void)detail::spawn(*context_, leave_and_close(std::move(ranks_), std::move(late_)));  // in the background
     }

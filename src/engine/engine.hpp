@@ -234,7 +234,7 @@ private:
     operation& made_of(const request& what);
     operation& first_of(operation_list& free);
     void make_ready(operation& made, const request& what, const std::shared_ptr<const program>& plan);
-    static operation_list& place_of(operation& which) noexcept;
+    static operation_list& list_of(operation& which) noexcept;
     void take_out(operation& made);
     void put(operation& which) noexcept;
     void collect(operation* instead = nullptr) noexcept;

@@ -73,12 +73,12 @@ void engine::make_ready(operation& made, const request& what, const std::shared_
 }
 
 /// Returns the list to which a free operation belongs.
-operation_list& engine::place_of(operation& which) noexcept { return which.call ? which.call->free : *which.kept_in; }
+operation_list& engine::list_of(operation& which) noexcept { return which.call ? which.call->free : *which.kept_in; }
 
 /// Takes an operation out of the pool for a caller. Futures may outlive the communicator: while any operation is out, the engine lives.
 void engine::take_out(operation& made) {
     if (!self_) self_ = shared_from_this();
-    place_of(made).remove(made);
+    list_of(made).remove(made);
     ++out_;
 }
 
@@ -100,7 +100,7 @@ void engine::put_back(operation& which) noexcept {
 }
 
 void engine::put(operation& which) noexcept {
-    place_of(which).push(which);
+    list_of(which).push(which);
     --out_;
 }
 

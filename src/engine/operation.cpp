@@ -119,7 +119,7 @@ void operation::rewind() {
     for (send_channel& each : senders()) {
         each.begin(*this, *way++);
         each.next_at = each.at;
-        each.next_place = 0;
+        each.next_index = 0;
         each.queued = false;
         each.references.clear();
     }

@@ -48,7 +48,7 @@ protected:
 class send_channel final : public transfer_progress, public outgoing {
 public:
     cursor next_at;                // where lanes share the frames: the first frame that no lane has been given
-    std::uint32_t next_place = 0;  // its index
+    std::uint32_t next_index = 0;  // its index
     send_channel* next = nullptr;  // in the port's queue
     bool queued = false;           // with one lane: a frame of it is with the lane
     std::vector<remote_reference> references;  // where the peer wants frames that are still to be sent

@@ -17,9 +17,9 @@ void port_lane::lent(const frame& head, const remote_reference& what) noexcept {
 bool port_lane::awaits() const noexcept { return owner_.awaits(); }
 
 /// A user's operator never writes answers: it may take long, and a peer that revokes its memory would wait for it.
-bool port_lane::answers(const frame& head, std::uint32_t frame_place) noexcept {
+bool port_lane::answers(const frame& head, std::uint32_t index_of_answer) noexcept {
     if (met) return answered;
-    return head.kind == frame_kind::data && !at.of().asked.op.user() && at.of().sum_of(at.step(), at.slice()) == frame_place;
+    return head.kind == frame_kind::data && !at.of().asked.op.user() && at.of().sum_of(at.step(), at.slice()) == index_of_answer;
 }
 
 std::size_t port_lane::through(const frame&, std::uint64_t offset, std::span<const std::byte> part, std::byte* back) noexcept {

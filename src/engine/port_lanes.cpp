@@ -56,7 +56,7 @@ void port::feed_together() noexcept {
         turn_ = static_cast<std::size_t>(on->index() + 1) % lanes_.size();
         on->outgoing.from = &next;
         on->outgoing.at = at;
-        describe(on->outgoing, next, at, next.next_place++, bytes);
+        describe(on->outgoing, next, at, next.next_index++, bytes);
         next.next_at.next();
         if (at.last()) senders_.pop();
         on->over->send(on->outgoing);

@@ -41,7 +41,7 @@ private:
 
 class reader {
 public:
-    explicit reader(const std::byte* to) noexcept : at_(to) {}
+    explicit reader(const std::byte* from) noexcept : at_(from) {}
 
     template <std::integral T>
     void take(T& value) noexcept {

@@ -24,8 +24,8 @@ lane::lane(event_loop& loop, std::mutex& guard, std::unique_ptr<tutti::link> ove
       cork_(near_ || how != kind::single ? nullptr : together),
       send_turn_(loop),
       recv_turn_(loop),
-      staging_(staging_bytes),
-      stages_(how == kind::single),
+      joined_(joined_bytes),
+      may_stage_(how == kind::single),
       buffer_(buffer_bytes) {}
 
 std::size_t lane_owner::through(const frame&, std::uint64_t, std::span<const std::byte>, std::byte*) noexcept { return 0; }
@@ -133,8 +133,8 @@ void lane::gather_batch() {
     std::size_t staged = 0, bytes = 0;
     for (const outgoing* next = first_; next != undecided_ && send_runs_.size() < batch_runs && bytes < batch_bytes;
          next = next->next_in_lane) {
-        if (staging_.size() - staged < frame_bytes + short_payload) break;  // a payload that is copied is at most short_payload
-        std::byte* const at = staging_.data() + staged;
+        if (joined_.size() - staged < frame_bytes + short_payload) break;  // a payload that is copied is at most short_payload
+        std::byte* const at = joined_.data() + staged;
         const auto header = encode(next->head);
         std::memcpy(at, header.data(), frame_bytes);
         std::size_t length = frame_bytes;

@@ -292,9 +292,9 @@ private:
     static constexpr std::size_t turn_bytes = 1 * MiB;  // in one direction: then the loop's other lanes have their turn
 
     // Sending. The first frames of the queue form the current batch. Headers and short payloads are copied next to each other into
-    // staging_, so many small frames are one run of a system call.
+    // joined_, so many small frames are one run of a system call.
     static constexpr std::size_t short_payload = 1 * KiB;   // longer payloads are runs of their own
-    static constexpr std::size_t staging_bytes = 16 * KiB;  // copied by one call at most
+    static constexpr std::size_t joined_bytes = 16 * KiB;   // copied by one call at most
     outgoing* first_ = nullptr;
     outgoing* last_ = nullptr;
     outgoing* undecided_ = nullptr;  // the first frame for which `decide` has not chosen how the payload travels
@@ -302,7 +302,7 @@ private:
     bool pumping_ = false;           // pump_send runs: frames that `sent` queues go in the same loop
     bool waiting_writable_ = false;
     std::error_code send_code_;  // sending is over; what has arrived is still read
-    std::vector<std::byte> staging_;
+    std::vector<std::byte> joined_;
     std::vector<std::span<const std::byte>> send_runs_;
 
     // Lending: the peer reads these payloads where they lie, and gives them back in order.
@@ -316,7 +316,7 @@ private:
     bool waiting_returned_ = false;
     std::uint64_t waited_beyond_ = 0;                 // what returned_ was then
     bool staging_awaited_ = false;                    // the first undecided frame waits for staging buffers
-    const bool stages_;                               // a single lane: over several, the answer may come by another than the buffers'
+    const bool may_stage_;                               // a single lane: over several, the answer may come by another than the buffers'
     std::optional<staging_buffers> staging_buffers_;  // payloads that are to be answered or summed, and cannot be lent
     std::vector<std::span<std::byte>> lent_;          // what the peer has lent for this frame
     std::vector<std::span<std::byte>> answer_runs_;

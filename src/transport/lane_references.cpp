@@ -147,14 +147,15 @@ bool lane::locates_answer(const outgoing& what, std::span<const std::byte> run, 
 /// summed payload then waits (staging_awaited_) while frames that went before it hold the buffers. If one part came through the ring, the
 /// receiver would land all of them.
 bool lane::stage(outgoing& what) noexcept {
-    if (!stages_) return false;
+    if (!may_stage_) return false;
     if (!staging_buffers_) {
         const auto memory = near_->spare();
         if (memory.empty()) return false;
         staging_buffers_.emplace(memory);
     }
     staging_buffers_->free_returned(near_->returned());
-    const staging_buffers::staged_payload* const in = staging_buffers_->take(what.head.sequence, what.answer, static_cast<std::size_t>(what.head.payload_bytes));
+    const auto bytes_staged = static_cast<std::size_t>(what.head.payload_bytes);
+    const staging_buffers::staged_payload* const in = staging_buffers_->take(what.head.sequence, what.answer, bytes_staged);
     staging_awaited_ = !in && !what.answer && staging_buffers_->to_be_returned() && what.head.payload_bytes <= staging_buffers::longest_payload;
     if (!in) return false;
     what.staged = in->parts[0].data();

@@ -158,7 +158,9 @@ TEST_CASE("a future of the standard library starts no threads") {
         auto second = async_run(loop, answer(loop, 4), asio::use_future);
         while (second.wait_for(0s) != std::future_status::ready) context.run_one();
         if (first.get() + second.get() != 7) throw failure(error::aborted, "other values came");
-        if (const auto after = threads(); after != before) throw failure(error::aborted, "there were " + std::to_string(before) + " threads, and now are " + std::to_string(after));
+        const auto after = threads();
+        if (after != before)
+            throw failure(error::aborted, "there were " + std::to_string(before) + " threads, and now are " + std::to_string(after));
     });
     CHECK(child.err == "");
     CHECK(child.code == 0);

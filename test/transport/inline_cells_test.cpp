@@ -278,8 +278,8 @@ TEST_CASE("an inline cell comes before the frame behind it, wherever the ring en
         on.far_end->no_cell = [&] {
             if (way.there.heads.size() != way.parcels.size()) return;
             on.far_end->no_cell = nullptr;
-            parcel &inline_cell = way.add(4), &next = way.add(100);
-            inline_cell.times_sent += way.near.send_now(inline_cell.head, inline_cell.payload) ? 1 : 0;
+            parcel &in_cell = way.add(4), &next = way.add(100);
+            in_cell.times_sent += way.near.send_now(in_cell.head, in_cell.payload) ? 1 : 0;
             way.near.send(next);
             way.near.flush();
         };

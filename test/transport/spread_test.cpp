@@ -17,11 +17,11 @@ namespace {
 class stuck_link final : public tutti::link {
 public:
     moved try_send(std::span<const std::span<const std::byte>>) noexcept override {
-        staged_payload();
+        stay();
         return {};
     }
     moved try_recv(std::span<const std::span<std::byte>>) noexcept override {
-        staged_payload();
+        stay();
         return {};
     }
     void when_readable(tutti::detail::runnable&) noexcept override {}
@@ -32,7 +32,7 @@ public:
     std::atomic<bool> inside{false}, go_on{false};
 
 private:
-    void staged_payload() noexcept {
+    void stay() noexcept {
         inside = true;
         while (!go_on) std::this_thread::yield();
         inside = false;
