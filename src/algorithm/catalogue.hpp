@@ -100,7 +100,7 @@ struct algorithm {
     collective kind;
     std::string_view name;     // "ring": unique within its collective, for options, tunings and messages
     schedule (*build)(participant);  // makes one rank's plan; pure, so all ranks agree without asking each other
-    bool (*serves)(int size);  // returns whether `build` may be called for so many ranks; null: for any number
+    bool (*serves)(int size);  // returns whether `build` may be called for `size` ranks; null: for any number
     /// Contributions are combined in the order of ranks, so the operator need not commute. The tests prove it for every row.
     bool ordered = false;
     /// Returns the number of messages that wait for each other in a row, for plans in which that is more than any rank's rounds (a chain through

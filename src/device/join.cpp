@@ -87,7 +87,7 @@ task<> attach(std::shared_ptr<gpu::device_engine> engine, group& ranks) {
     co_return;
 }
 
-/// What ends the ranks' communicator ends the engine.
+/// Ends the engine when the ranks' communicator ends with a failure.
 task<> end_with(std::shared_ptr<gpu::device_engine> engine, future<> ranks) {
     const auto ended = co_await as_result(std::move(ranks));
     if (!ended) engine->fail(ended.failure().details());

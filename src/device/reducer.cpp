@@ -36,7 +36,7 @@ void tell(device_group& of, error code, std::string_view why) {
     of.engine->fail(std::move(told));
 }
 
-/// What outlives the reducer, because it is looked at by the loop of the ranks.
+/// Outlives the reducer, because the progress loop of the ranks uses it.
 struct comparison {
     std::vector<std::string> lines;
     std::unique_ptr<tutti::communicator> ranks;
@@ -51,7 +51,7 @@ task<> compare_in_sibling(std::shared_ptr<comparison> what, future<std::unique_p
     co_await std::move(comparing);
 }
 
-/// What operations need when the reducer is gone.
+/// Held by the operations, which need it when the reducer is gone.
 struct holding {
     std::vector<std::string> labels;  // by bucket
     std::vector<keep_alive> memory;
@@ -61,11 +61,11 @@ struct holding {
 
 class [[gnu::visibility("hidden")]] reducer::state final : bucket_carrier {
 public:
-    /// What it throws is told to the other ranks.
+    /// If it throws, the other ranks get its failure.
     static std::unique_ptr<state> make(communicator& over, std::vector<parameter> parameters, const reducer_options& how);
     state(communicator& over, std::vector<parameter> parameters, const reducer_options& how);
     ~state();
-    /// Of the communicator, which outlives the reducer.
+    /// Returns the birthplace of the communicator, which outlives the reducer.
     const birthplace& made() const noexcept { return group_.inside.made(); }
     event_loop& loop() const noexcept { return group_.inside.context().loop(); }
 
@@ -170,7 +170,7 @@ reducer::state::~state() {
     }
 }
 
-/// Everything gets its address. What lives here lies in the order of buckets, one part in each.
+/// Gives every gradient its address. Those in the reducer's own memory lie in the order of buckets, one part in each.
 void reducer::state::lay_out(std::vector<parameter> parameters) {
     for (parameter& each : parameters) gradients_.push_back(std::move(each.gradient));
     std::size_t all = 0;
