@@ -63,7 +63,7 @@ std::string version(int number) { return fmt::format("{}.{}.{}", number / 10000,
 
 constexpr std::size_t none = ~std::size_t{0};
 
-/// The first rank that wants this.
+/// Returns the first rank that wants this engine.
 std::size_t who_wants(const std::vector<device_offer>& all, engine_kind kind) {
     for (std::size_t each = 0; each < all.size(); ++each)
         if (all[each].wanted == kind) return each;

@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::size_t bucket_alignment = 256;
 
-/// The other ranks would wait for this one's plan.
+/// Fails the engine on all ranks, because the other ranks would wait for this one's plan.
 void tell(device_group& of, error code, std::string_view why) {
     report told;
     told.code = code;
@@ -69,9 +69,9 @@ public:
     const birthplace& made() const noexcept { return group_.inside.made(); }
     event_loop& loop() const noexcept { return group_.inside.context().loop(); }
 
-    /// Null: none, on a rank without a device.
+    /// `behind` is null on a rank without a device.
     void set(std::size_t which, gradient_marks::mark how, const stream* behind);
-    /// Until the device has done it all; with a stream, until that comes after it.
+    /// Ends when all buckets have been averaged; with a stream, when the stream's further work comes after them.
     task<> finish(std::optional<stream> on);
     task<> agree();
     void accumulate(int passes) { marks_.accumulate(passes); }
@@ -235,7 +235,7 @@ result<> reducer::state::clear(std::size_t which, const stream* behind) const {
     return {};
 }
 
-/// All gradients of the bucket have been put on their streams, or are there.
+/// Records the event behind all gradients of a bucket, on the one stream or behind several.
 result<> reducer::state::close(cargo& which) {
     if (!group_.card) return {};
     const stream* last = &which.behind.front();
@@ -301,7 +301,7 @@ task<> reducer::state::finish(std::optional<stream> on) {
         auto leaving = pipeline_->left();
         co_await std::move(leaving);
     }
-    if (!on || pipeline_->why()) {  // after a failure, too, memory is let go of before anybody is told
+    if (!on || pipeline_->why()) {  // after a failure, too, memory is released before the caller learns of it
         auto landing = pipeline_->landed();
         co_await std::move(landing);
     }
