@@ -1,5 +1,5 @@
-// The reducer of gradients on devices: its memory, the streams its buckets come after, and the comparison of plans beside the device group,
-// whose own calls have another order.
+// The reducer of gradients on devices: its memory, the streams its buckets come after, and the comparison of plans over a sibling
+// communicator, because the device group's own calls have another order.
 #include "reducer/agreement.hpp"
 #include "communicator/sibling.hpp"
 #include "device/group.hpp"
