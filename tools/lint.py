@@ -80,7 +80,7 @@ TESTED_ELSEWHERE = {
     "src/gpu/library.cpp": "test/gpu/libraries_test.cpp",
     "src/gpu/issuer.cpp": "test/device/operation_test.cpp",
     "src/gpu/nccl_comm.cpp": "test/device/collectives_test.cpp",
-    "src/gpu/device_engine_progress.cpp": "test/device/failure_test.cpp and device_threads_test.cpp",
+    "src/gpu/device_engine_progress.cpp": "test/device/failure_test.cpp and threads_test.cpp",
     "src/gpu/nccl_carrier.cpp": "test/device/failure_test.cpp",
     "src/gpu/operation_state.cpp": "test/device/operation_test.cpp",
     "src/gpu/stream_line.cpp": "test/gpu/poller_test.cpp",

@@ -163,7 +163,7 @@ void estimate::count_cores(const std::vector<work>& ranks, double there) {
         return;
     }
     // Where ranks do not divide evenly, any ranks may meet on a core: beside each rank share - 1 other ranks, with the average work of the others.
-    // What such a core has beyond an even share of all work is a part of what the rank has beyond the mean.
+    // The work of such a core beyond an even share of all work is a part of the rank's work beyond the mean.
     const double part = model_.uneven * there * (1 - 1 / model_.cores) / std::max(1.0, there - 1);
     for (const work& one : ranks) crowds_.push_back(mean * (share - part) + one * part);
 }

@@ -6,9 +6,9 @@
 
 namespace tutti {
 
-// Cho et al. 2019. Reduce-scatter within hosts, all-reduce of each part between the ranks of one number on H hosts of L ranks, all-gather within
-// hosts; all three are rings. 2(L-1) + 2(H-1) rounds; per rank 2 S (P-1)/P bytes sent, of these 2 S/L (H-1)/H to another host, and S (P-1)/P
-// reduced, as in a ring of all ranks.
+// Cho et al. 2019. On H hosts of L ranks: reduce-scatter within hosts, all-reduce of each part between the ranks of one number, all-gather within
+// hosts. All three are rings. 2(L-1) + 2(H-1) rounds; per rank 2 S (P-1)/P bytes sent, and S (P-1)/P reduced, as in a ring of all ranks. Of the
+// bytes sent, 2 S/L (H-1)/H go to another host.
 schedule parts_all_reduce(participant at) {
     const layers all(at);
     const int hosts = at.hosts->count(), ranks = static_cast<int>(all.host.ranks.size());

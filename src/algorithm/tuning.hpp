@@ -15,7 +15,7 @@ namespace tutti {
 /// One choice of a tuning, for groups of `size` ranks on one host.
 struct tuned {
     int size = 0;
-    std::size_t from_bytes = 0;  // of the whole vector, up to the next choice of this collective and size
+    std::size_t from_bytes = 0;         // of the whole vector, up to the next choice of this collective and size
     const algorithm* choice = nullptr;  // or by_cost(kind)
 
     friend bool operator==(const tuned&, const tuned&) = default;

@@ -49,7 +49,7 @@ public:
     std::optional<stream> over;  // where there is a device
     std::shared_ptr<device_engine> engine;
     tutti::detail::list_check lists;
-    std::uint8_t divides = 0;       // NCCL makes communicators of this one, on all ranks
+    std::uint8_t divides = 0;  // NCCL makes communicators of this one, on all ranks
     // From the ranks that a shrink left out to the number of such shrinks, so that a rank that tries again meets ranks that try for the first time.
     const std::shared_ptr<std::map<std::vector<rank>, int>> shrunk = std::make_shared<std::map<std::vector<rank>, int>>();
     std::shared_ptr<void> barrier;  // a byte on the device, where NCCL is used

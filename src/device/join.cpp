@@ -1,5 +1,5 @@
-// Ranks tell each other of their devices, agree how operations are carried out, and meet in NCCL where that is how; over a communicator of
-// their own, by which they hear of each other's failures ever after.
+// Ranks describe their devices to each other, agree on the engine, and meet in NCCL if that is the engine. They do so over a sibling communicator,
+// which afterwards reports their failures to each other.
 #include "device/join.hpp"
 #include "communicator/inside_of.hpp"
 
@@ -87,7 +87,7 @@ task<> attach(std::shared_ptr<gpu::device_engine> engine, group& ranks) {
     co_return;
 }
 
-/// What ends the ranks' communicator ends the engine.
+/// Ends the engine when the ranks' communicator ends with a failure.
 task<> end_with(std::shared_ptr<gpu::device_engine> engine, future<> ranks) {
     const auto ended = co_await as_result(std::move(ranks));
     if (!ended) engine->fail(ended.failure().details());
@@ -149,7 +149,7 @@ result<> equip(const gpu::device& card, std::size_t pinned, equipment& with) {
     throw failure(std::move(why));
 }
 
-/// A stream of this device may also be of another handle, from another `open`.
+/// Compares contexts, because a stream of this device may come from another handle of it (`open` may be called twice).
 void check_stream(communicator& child, const gpu::device& card, const gpu::stream& over) {
     if (over.inner()->card()->context() == card.inner()->context()) return;
     report why;
@@ -159,7 +159,7 @@ void check_stream(communicator& child, const gpu::device& card, const gpu::strea
     refuse(child, std::move(why));
 }
 
-/// Where a call of the driver's may take long. `pinned` is 0 for NCCL.
+/// Makes streams and memory on the lifecycle's thread, where calls of the driver may take long. `pinned` is 0 for NCCL.
 task<std::shared_ptr<equipment>> equip(communicator& child, gpu::device card, std::optional<gpu::stream> over, std::size_t pinned) {
     if (over) check_stream(child, card, *over);
     auto with = std::make_shared<equipment>();
@@ -192,7 +192,7 @@ task<ncclUniqueId> unique_id(gpu::device_group& of) {
     co_return *mine;
 }
 
-/// The engine is noticed from now on, by the progress loop's end and by that of the ranks.
+/// Attaches the engine to its progress loop and to the ranks' communicator: the end of either also ends the engine.
 task<> begin(gpu::device_group& of) {
     const std::shared_ptr<context_state> context = of.inside.shared_context();
     future<> attaching = spawn(*context, attach(of.engine, of.inside));

@@ -36,11 +36,11 @@ struct device_joining {
 /// Makes a device communicator of `ranks`, which it takes.
 task<std::unique_ptr<gpu::communicator>> join_as(std::unique_ptr<communicator> ranks, device_joining how);
 
-/// Makes one of the ranks of `parent`, which stays usable. Its place among the parent's children is taken when this returns.
+/// Makes a device communicator of the ranks of `parent`, which stays usable. Its place among the parent's children is taken when this returns.
 task<std::unique_ptr<gpu::communicator>> join_devices(communicator& parent, device_joining how);
-/// Makes one of the ranks that give the same color.
+/// Makes a device communicator of the ranks that give the same color.
 task<std::unique_ptr<gpu::communicator>> split_devices(gpu::device_group& parent, int color, int key);
-/// Makes one of all ranks but `without`, which must be sorted.
+/// Makes a device communicator of all ranks but `without`, which must be sorted.
 task<std::unique_ptr<gpu::communicator>> shrink_devices(gpu::device_group& parent, std::vector<rank> without);
 
 }  // namespace tutti::detail

@@ -63,14 +63,14 @@ std::string version(int number) { return fmt::format("{}.{}.{}", number / 10000,
 
 constexpr std::size_t none = ~std::size_t{0};
 
-/// The first rank that wants this.
+/// Returns the first rank that wants this engine.
 std::size_t who_wants(const std::vector<device_offer>& all, engine_kind kind) {
     for (std::size_t each = 0; each < all.size(); ++each)
         if (all[each].wanted == kind) return each;
     return none;
 }
 
-/// The first rank that cannot use NCCL, and why.
+/// Names the first rank that cannot use NCCL, and the reason.
 std::optional<std::string> without_nccl(const std::vector<device_offer>& all) {
     for (std::size_t each = 0; each < all.size(); ++each) {
         if (!all[each].no_device.empty()) return fmt::format("rank {} has no device: {}", each, all[each].no_device);
@@ -79,7 +79,7 @@ std::optional<std::string> without_nccl(const std::vector<device_offer>& all) {
     return {};
 }
 
-/// What is wrong with NCCL on ranks that all have it.
+/// Returns the reason why ranks that all have NCCL cannot use it together, or nothing.
 std::optional<failure> objection(const std::vector<device_offer>& all) {
     for (std::size_t each = 1; each < all.size(); ++each)
         if (all[each].nccl_version != all[0].nccl_version)

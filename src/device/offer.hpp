@@ -30,7 +30,7 @@ struct device_offer {
     static device_offer read(std::span<const std::byte> from);
 };
 
-/// Of this process. `host` is the number of the rank's host.
+/// These two describe this process: its host, as NCCL names it, and how its device was chosen. `host` is the number of the rank's host.
 std::string nccl_host(int host);
 std::string device_choice();
 

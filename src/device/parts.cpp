@@ -23,7 +23,7 @@ device_joining how_in(const gpu::device_group& parent) {
     return how;
 }
 
-/// Its place among the parent's operations is taken when this returns.
+/// Issues the operation in which NCCL makes the child. Its place among the parent's operations is taken when this returns.
 void bear(gpu::device_engine& parent, device_joining& how, gpu::device_collective kind, duration within) {
     gpu::operation_state& which = parent.take();
     which.what.kind = kind;
@@ -38,7 +38,7 @@ task<made_communicator> join_split(task<std::unique_ptr<communicator>> splitting
     co_return co_await std::move(joining);
 }
 
-/// Only now those who are left know whether all of them still have a communicator of NCCL's that can do without the others.
+/// Forms the sibling communicator of the ranks that are left. Over it they learn whether all of them still have a communicator of NCCL's that can shrink.
 task<made_communicator> join_rest(std::shared_ptr<context_state> context, membership who, std::shared_ptr<gpu::device_engine> parent,
                                   device_joining how, std::shared_ptr<int> times) {
     auto forming = form(context, std::move(who));

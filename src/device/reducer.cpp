@@ -1,5 +1,5 @@
-// The reducer of gradients on devices: its memory, the streams its buckets come after, and the comparison of plans beside the device group,
-// whose own calls have another order.
+// The reducer of gradients on devices: its memory, the streams its buckets come after, and the comparison of plans over a sibling
+// communicator, because the device group's own calls have another order.
 #include "communicator/sibling.hpp"
 #include "device/group.hpp"
 #include "device/parameters.hpp"
@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::size_t bucket_alignment = 256;
 
-/// The other ranks would wait for this one's plan.
+/// Fails the engine on all ranks, because the other ranks would wait for this one's plan.
 void tell(device_group& of, error code, std::string_view why) {
     report told;
     told.code = code;
@@ -36,7 +36,7 @@ void tell(device_group& of, error code, std::string_view why) {
     of.engine->fail(std::move(told));
 }
 
-/// What outlives the reducer, because it is looked at by the loop of the ranks.
+/// Outlives the reducer, because the progress loop of the ranks uses it.
 struct comparison {
     std::vector<std::string> lines;
     std::unique_ptr<tutti::communicator> ranks;
@@ -51,7 +51,7 @@ task<> compare_in_sibling(std::shared_ptr<comparison> what, future<std::unique_p
     co_await std::move(comparing);
 }
 
-/// What operations need when the reducer is gone.
+/// Held by the operations, which need it when the reducer is gone.
 struct holding {
     std::vector<std::string> labels;  // by bucket
     std::vector<keep_alive> memory;
@@ -61,17 +61,17 @@ struct holding {
 
 class [[gnu::visibility("hidden")]] reducer::state final : bucket_carrier {
 public:
-    /// What it throws is told to the other ranks.
+    /// If it throws, the other ranks get its failure.
     static std::unique_ptr<state> make(communicator& over, std::vector<parameter> parameters, const reducer_options& how);
     state(communicator& over, std::vector<parameter> parameters, const reducer_options& how);
     ~state();
-    /// Of the communicator, which outlives the reducer.
+    /// Returns the birthplace of the communicator, which outlives the reducer.
     const birthplace& made() const noexcept { return group_.inside.made(); }
     event_loop& loop() const noexcept { return group_.inside.context().loop(); }
 
-    /// Null: none, on a rank without a device.
+    /// `behind` is null on a rank without a device.
     void set(std::size_t which, gradient_marks::mark how, const stream* behind);
-    /// Until the device has done it all; with a stream, until that comes after it.
+    /// Ends when all buckets have been averaged; with a stream, when the stream's further work comes after them.
     task<> finish(std::optional<stream> on);
     task<> agree();
     void accumulate(int passes) { marks_.accumulate(passes); }
@@ -170,7 +170,7 @@ reducer::state::~state() {
     }
 }
 
-/// Everything gets its address. What lives here lies in the order of buckets, one part in each.
+/// Gives every gradient its address. Those in the reducer's own memory lie in the order of buckets, one part in each.
 void reducer::state::lay_out(std::vector<parameter> parameters) {
     for (parameter& each : parameters) gradients_.push_back(std::move(each.gradient));
     std::size_t all = 0;
@@ -235,7 +235,7 @@ result<> reducer::state::clear(std::size_t which, const stream* behind) const {
     return {};
 }
 
-/// All gradients of the bucket have been put on their streams, or are there.
+/// Records the event behind all gradients of a bucket, on the one stream or behind several.
 result<> reducer::state::close(cargo& which) {
     if (!group_.card) return {};
     const stream* last = &which.behind.front();
@@ -301,7 +301,7 @@ task<> reducer::state::finish(std::optional<stream> on) {
         auto leaving = pipeline_->left();
         co_await std::move(leaving);
     }
-    if (!on || pipeline_->why()) {  // after a failure, too, memory is let go of before anybody is told
+    if (!on || pipeline_->why()) {  // after a failure, too, memory is released before the caller learns of it
         auto landing = pipeline_->landed();
         co_await std::move(landing);
     }

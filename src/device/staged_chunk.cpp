@@ -10,7 +10,7 @@ using kind = device_collective;
 
 std::byte* bytes_of(const void* memory) noexcept { return static_cast<std::byte*>(const_cast<void*>(memory)); }
 
-/// Fills one chunk, from what is common to all kinds.
+/// Fills in one chunk. Its functions serve several kinds of collectives each.
 class cutter {
 public:
     cutter(const device_request& what, const staged_shape& shape, const staged_place& at, std::size_t first, std::size_t count,
@@ -24,7 +24,7 @@ public:
           from_(bytes_of(what.from)),
           to_(bytes_of(what.to)) {}
 
-    /// Every element on its own: the same place in input and output.
+    /// For collectives in which an element has the same index in input and output.
     void by_elements(bool reads, bool writes) {
         if (at_.on_host) {
             if (reads) chunk_.from = source(from_ + bytes(first_), count_);
@@ -37,7 +37,7 @@ public:
         if (writes || what_.kind == kind::broadcast) chunk_.to = target(at_.slot, count_);
     }
 
-    /// The parts of the list's buffers that are in this range of all of them.
+    /// For a list: the parts of its buffers that lie in the chunk's range of the whole list.
     void list() {
         std::size_t before = 0, placed = 0;
         for (const request_part& each : what_.parts) {
@@ -55,7 +55,7 @@ public:
         }
     }
 
-    /// A part of each rank, or this rank's alone, in input and output. `all_to_all` keeps them apart.
+    /// For collectives with a part for each rank, or with this rank's alone, in input and output. `all_to_all` keeps the two apart in the slot.
     void by_blocks(bool reads_all, bool writes_all, bool reads, bool writes) {
         const auto size = static_cast<std::size_t>(at_.size), me = static_cast<std::size_t>(at_.me);
         const std::size_t in = reads_all ? size : 1, out = writes_all ? size : 1;
@@ -187,7 +187,7 @@ bool collide(const extent& one, const extent& other) noexcept {
     return (one.written || other.written) && one.begin < other.end && other.begin < one.end;
 }
 
-/// All that an operation reads and writes on this rank.
+/// Visits all memory that an operation reads and writes on this rank.
 template <class See>
 void for_extents(const device_request& what, rank me, int size, See see) {
     const auto all = [&](const void* where, std::size_t parts, bool written) {
@@ -206,7 +206,7 @@ void for_extents(const device_request& what, rank me, int size, See see) {
     if (root || (what.kind != kind::reduce && what.kind != kind::gather)) all(what.to, writes_all ? ranks : 1, true);
 }
 
-/// Around everything: lists are looked through only where these collide.
+/// Returns an extent around all of an operation's memory. Lists are compared only if these extents collide.
 extent hull_of(const device_request& what, rank me, int size) {
     extent hull{~std::uintptr_t{0}, 0, true};
     for_extents(what, me, size, [&](const extent& each) {

@@ -38,14 +38,14 @@ staged_shape shape_of(const device_request& what, int size, std::size_t chunk_by
 /// Returns how many ranks' parts lie beside each other in a slot.
 std::size_t blocks_of(device_collective kind, int size) noexcept;
 
-/// Whose memory it is about.
+/// The rank whose memory is cut, and the slot for it.
 struct staged_place {
     rank me = 0;
     int size = 1;
     bool on_host = false;  // the caller's memory is the host's: it is used where it is, where that is one piece
     std::byte* slot = nullptr;
 };
-/// `count` elements of the rank's part, from the `first` on.
+/// Fills in the chunk of `count` elements of the rank's part, from element `first` on.
 void lay_out(const device_request& what, const staged_shape& shape, const staged_place& at, std::size_t first, std::size_t count,
              staged_chunk& into);
 

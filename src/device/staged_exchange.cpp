@@ -11,7 +11,7 @@
 
 namespace tutti::gpu {
 
-/// The device comes to `where`; a failure ends everything.
+/// Waits until the device reaches `where`. A failure fails the engine.
 task<> staged_carrier::come_to(event where, operation_state& which) {
     if (!where.valid()) co_return;
     future<> coming = where.completed();
@@ -19,7 +19,7 @@ task<> staged_carrier::come_to(event where, operation_state& which) {
     if (!how) engine_.blame(how.failure(), &which);
 }
 
-/// Behind everything that was copied to the device. False: a failure.
+/// Places the operation behind all copies to the device. Returns false after a failure.
 bool staged_carrier::enqueue(operation_state& which) {
     if (on_host()) {
         engine_.placed(which, {});
@@ -85,7 +85,7 @@ task<> staged_carrier::carry_messages(operation_state& which) {
     co_await std::move(together);
 }
 
-/// A call that may take long.
+/// Makes pinned memory for messages, if there is too little, on the lifecycle's thread, because the call may take long.
 future<> staged_carrier::room_for(std::size_t bytes) {
     return engine_.card()->lifecycle().run("pinned memory for messages", [this, self = engine_.shared_from_this(), bytes]() -> result<> {
         if (room_bytes_ >= bytes) return {};
@@ -139,7 +139,7 @@ report as_disagreement(report why) {
     return why;
 }
 
-/// One piece of a message that is being received.
+/// A piece of a message that is being received.
 struct coming_piece {
     future<received> came;
     std::byte* to = nullptr;    // where it belongs

@@ -1,4 +1,4 @@
-// What a collective promises, in terms of a plan: the contents of its blocks at the start, and what they must be at the end.
+// The promise of a collective, in terms of a plan: the contents of its blocks at the start, and what they must be at the end.
 #pragma once
 
 #include "schedule/schedule.hpp"

@@ -19,10 +19,10 @@ struct slicing {
 
 /// Runs the plans by the engine's rules. `verify` makes one for each check; only one thread uses it.
 ///
-/// - A transfer (round, slice) may begin when that slice of all earlier rounds has ended at this rank.
-/// - A send ends only when its recv has begun.
-/// - On each channel transfers travel in the order (segment, round, slice, step).
-/// - With several lanes a channel gives its transfers, in that order, to any idle lane. They land as their lanes bring them, but end in that order.
+///   - A transfer (round, slice) may begin when that slice of all earlier rounds has ended at this rank.
+///   - A send ends only when its recv has begun.
+///   - On each channel transfers travel in the order (segment, round, slice, step).
+///   - With several lanes a channel gives its transfers, in that order, to any idle lane. They land as their lanes bring them, but end in that order.
 ///
 /// Ranks are deterministic and no step receives from any source, so one order of events proves all orders. A seed tries other orders all the same.
 class execution {

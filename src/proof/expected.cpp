@@ -50,7 +50,7 @@ void scatter(terms& mine, rank me, rank root, int k) {
     if (me == root) mine.begins.push_back({input(k), {root, k}});
     if (k == me) mine.ends.push_back({output(0), {root, k}});
 }
-// Of the contributions of ranks 0 to `count` - 1.
+// Rank `me` ends with the combined contributions of ranks 0 to `count` - 1.
 void scan(terms& mine, rank me, int count, int k) {
     mine.begins.push_back({output(k), {me, k}});
     if (count > 0) mine.ends.push_back({output(k), {first_ranks(count), k}});

@@ -1,4 +1,4 @@
-// What each collective promises, and whether an algorithm of the catalogue keeps the promise.
+// The contract of each collective, and checks that an algorithm of the catalogue keeps it.
 #pragma once
 
 #include "algorithm/catalogue.hpp"

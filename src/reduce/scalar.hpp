@@ -54,7 +54,7 @@ T combine_one(T first, T second) noexcept {
     return T(combine_one<Op>(static_cast<float>(first), static_cast<float>(second)));
 }
 
-/// bool: sums, maxima and `bor` are *or*, products, minima and `band` are *and*. What is not 0 is true; results are 0 or 1.
+/// bool: sums, maxima and `bor` are *or*, products, minima and `band` are *and*. A byte that is not 0 is true; results are 0 or 1.
 template <reduce_op Op, std::same_as<truth> T>
 constexpr T combine_one(T first, T second) noexcept {
     const bool a = first.byte != 0, b = second.byte != 0;

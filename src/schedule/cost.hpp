@@ -1,4 +1,4 @@
-// What a plan costs its rank, counted from its steps. Blocks stand for bytes: n of the `whole` equal blocks of a vector of S bytes are
+// Counts the cost of a plan for its rank from its steps. Blocks stand for bytes: n of the `whole` equal blocks of a vector of S bytes are
 // S n/whole bytes.
 #pragma once
 

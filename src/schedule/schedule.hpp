@@ -24,7 +24,7 @@
 
 namespace tutti {
 
-/// Where a block lives. What the spaces hold depends on the collective: see algorithm/catalogue.hpp.
+/// The memory that a block belongs to. The contents depend on the collective: see algorithm/catalogue.hpp.
 enum class space : std::uint8_t { input, output, scratch };
 
 /// `count` consecutive blocks of a space, beginning with `first`.
