@@ -12,7 +12,7 @@
 #include <random>
 
 using namespace tutti;
-using test::bytes;
+using test::byte_vector;
 using test::run_ranks;
 
 namespace {
@@ -44,17 +44,17 @@ public:
         for (rank each = 0; each < size; ++each)
             inputs_.push_back(test::make_elements(what.type, what.count, 77 + static_cast<std::uint64_t>(each), test::contents::random));
     }
-    const bytes& input(rank who) const { return inputs_[static_cast<std::size_t>(who)]; }
+    const byte_vector& input(rank who) const { return inputs_[static_cast<std::size_t>(who)]; }
 
     /// Pairs until a power of two is left, then neighbours again and again.
-    bytes of_all() const {
+    byte_vector of_all() const {
         const auto extra = size_ - static_cast<int>(std::bit_floor(static_cast<unsigned>(size_)));
-        std::vector<bytes> parts;
+        std::vector<byte_vector> parts;
         for (rank each = 0; each < size_; ++each)
             if (each < 2 * extra && each % 2 == 1) parts.back() = combined(parts.back(), contribution(each));
             else parts.push_back(contribution(each));
         while (parts.size() > 1) {
-            std::vector<bytes> fewer;
+            std::vector<byte_vector> fewer;
             for (std::size_t first = 0; first < parts.size(); first += 2) fewer.push_back(combined(parts[first], parts[first + 1]));
             parts = std::move(fewer);
         }
@@ -62,21 +62,21 @@ public:
         return parts[0];
     }
     /// Of ranks 0 to count - 1: the sum of the last 2^k is added to that of the 2^k before it, and so on.
-    bytes of_first(rank count) const { return window(count - 1, std::bit_ceil(static_cast<unsigned>(count))); }
+    byte_vector of_first(rank count) const { return window(count - 1, std::bit_ceil(static_cast<unsigned>(count))); }
 
 private:
-    bytes window(rank last, unsigned length) const {
+    byte_vector window(rank last, unsigned length) const {
         if (length == 1) return contribution(last);
         const auto before = last - static_cast<rank>(length / 2);
         return before < 0 ? window(last, length / 2) : combined(window(before, length / 2), window(last, length / 2));
     }
-    bytes contribution(rank who) const {
-        bytes mine = input(who);
+    byte_vector contribution(rank who) const {
+        byte_vector mine = input(who);
         if (what_.op.kind() == reduce_op::premul) scale_scalar(what_.type, mine.data(), mine.data(), what_.count, what_.op.factor());
         return mine;
     }
-    bytes combined(const bytes& left, const bytes& right) const {
-        bytes made = left;
+    byte_vector combined(const byte_vector& left, const byte_vector& right) const {
+        byte_vector made = left;
         if (what_.op.user()) what_.op.user()->combine(made.data(), left.data(), right.data(), what_.count);
         else combine_scalar(what_.op.kind(), what_.type, made.data(), left.data(), right.data(), what_.count);
         return made;
@@ -84,16 +84,16 @@ private:
 
     row what_;
     int size_;
-    std::vector<bytes> inputs_;
+    std::vector<byte_vector> inputs_;
 };
 
 /// One rank's copy of the vector, and parts of it.
 struct copied {
-    copied(const row& one, const bytes& from) : what(one), data(from) {}
+    copied(const row& one, const byte_vector& from) : what(one), data(from) {}
     buffer part(std::size_t first, std::size_t count) { return {data.data() + first * size_of(what.type), count, what.type}; }
     buffer whole() { return part(0, what.count); }
     const row& what;
-    bytes data;
+    byte_vector data;
 };
 
 /// Where `count` elements are cut, in as many ways as seeds: a few large parts and many small ones.
@@ -106,7 +106,7 @@ std::vector<std::size_t> cuts(std::size_t count, std::uint64_t seed) {
 }
 
 /// Every element in a call with others, as `lengths` says, all of them under way at once.
-task<bytes> reduce_parts(communicator& world, const row& what, const bytes& mine, const std::vector<std::size_t>& lengths) {
+task<byte_vector> reduce_parts(communicator& world, const row& what, const byte_vector& mine, const std::vector<std::size_t>& lengths) {
     copied memory(what, mine);
     std::vector<future<>> begun;
     std::size_t first = 0;
@@ -118,14 +118,14 @@ task<bytes> reduce_parts(communicator& world, const row& what, const bytes& mine
     co_return memory.data;
 }
 
-task<bytes> reduce_list(communicator& world, const row& what, const bytes& mine, const std::vector<std::size_t>& lengths) {
+task<byte_vector> reduce_list(communicator& world, const row& what, const byte_vector& mine, const std::vector<std::size_t>& lengths) {
     test::scattered list(what.type, lengths);
     list.fill(mine);
     co_await world.all_reduce(list.list(), what.op);
     co_return list.joined();
 }
 
-task<bytes> reduce_persistently(communicator& world, const row& what, const bytes& mine) {
+task<byte_vector> reduce_persistently(communicator& world, const row& what, const byte_vector& mine) {
     copied memory(what, mine);
     persistent call([&](call_options how) { return world.all_reduce(memory.whole(), what.op, how); });
     for (int turn = 0; turn < 2; ++turn) {
@@ -136,25 +136,25 @@ task<bytes> reduce_persistently(communicator& world, const row& what, const byte
 }
 
 task<> all_reduce_every_way(communicator& world, const row& what, const answer& right) {
-    const bytes expected = right.of_all(), &mine = right.input(world.rank());
+    const byte_vector expected = right.of_all(), &mine = right.input(world.rank());
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
         CAPTURE(seed);
         const auto lengths = cuts(what.count, seed);
-        const bytes parts = co_await reduce_parts(world, what, mine, lengths);
+        const byte_vector parts = co_await reduce_parts(world, what, mine, lengths);
         CHECK(parts == expected);
-        const bytes listed = co_await reduce_list(world, what, mine, lengths);
+        const byte_vector listed = co_await reduce_list(world, what, mine, lengths);
         CHECK(listed == expected);
     }
     const std::vector<std::size_t> one{what.count};
-    const bytes fused = co_await reduce_parts(world, what, mine, one);
+    const byte_vector fused = co_await reduce_parts(world, what, mine, one);
     CHECK(fused == expected);
-    const bytes repeated = co_await reduce_persistently(world, what, mine);
+    const byte_vector repeated = co_await reduce_persistently(world, what, mine);
     CHECK(repeated == expected);
 }
 
 /// To every root, whole and in two parts.
 task<> reduce_every_way(communicator& world, const row& what, const answer& right) {
-    const bytes expected = right.of_all();
+    const byte_vector expected = right.of_all();
     for (rank root = 0; root < world.size(); ++root) {
         copied memory(what, right.input(world.rank()));
         const std::size_t first = root == 0 ? 0 : 5;
@@ -168,7 +168,7 @@ task<> reduce_every_way(communicator& world, const row& what, const answer& righ
 
 /// Whole, and with counts of which the first rank has most.
 task<> scatter_every_way(communicator& world, const row& what, const answer& right) {
-    const bytes all = right.of_all();
+    const byte_vector all = right.of_all();
     const std::size_t each = what.count / static_cast<std::size_t>(world.size()), element = size_of(what.type);
     const auto me = static_cast<std::size_t>(world.rank());
     copied from(what, right.input(world.rank())), to(what, from.data);
@@ -218,10 +218,10 @@ task<> sum_in_children(communicator& world, bool& all_right) {
     const row what{data_type::f32, sum, 3000};
     const answer whole(what, world.size()), half(what, world.size() / 2);
     const std::vector<std::size_t> one{what.count};
-    const bytes together = co_await reduce_parts(world, what, whole.input(world.rank()), one);
+    const byte_vector together = co_await reduce_parts(world, what, whole.input(world.rank()), one);
     auto splitting = world.split(world.rank() % 2, world.rank());
     const auto child = co_await std::move(splitting);
-    const bytes apart = co_await reduce_parts(*child, what, half.input(child->rank()), one);
+    const byte_vector apart = co_await reduce_parts(*child, what, half.input(child->rank()), one);
     all_right &= together == whole.of_all() && apart == half.of_all();
     auto closing = child->close();
     co_await std::move(closing);

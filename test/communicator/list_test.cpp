@@ -107,7 +107,7 @@ task<> disagree(communicator& world, const row& one) {
     const bool other = world.rank() == 1;
     std::vector<float> whole(20, 1);
     scattered mine(other ? one.type : data_type::f32, other ? one.counts : right);
-    const test::bytes before(mine.joined().size(), std::byte{0x3f});
+    const test::byte_vector before(mine.joined().size(), std::byte{0x3f});
     mine.fill(before);
     auto begun = other && one.counts.empty() ? world.all_reduce(whole, sum) : world.all_reduce(mine.list(), sum);
     auto ended = co_await as_result(std::move(begun));

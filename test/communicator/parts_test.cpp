@@ -22,21 +22,21 @@ constexpr collective kinds[] = {collective::all_gather, collective::gather, coll
 /// What lies behind each other in a part of a rehearsal, in memory of its own for each rank's part, in an order that is not theirs.
 class listed {
 public:
-    listed(const test::call& what, const test::bytes& all, int size) : memory_(static_cast<std::size_t>(size)) {
+    listed(const test::call& what, const test::byte_vector& all, int size) : memory_(static_cast<std::size_t>(size)) {
         const std::size_t each = all.size() / memory_.size();
         for (std::size_t index = memory_.size(); index-- > 0;) memory_[index] = std::make_unique<std::byte[]>(each);
         for (const auto& one : memory_) list_.push_back(what.of(one.get(), each / what.element_bytes()));
         fill(all);
     }
-    void fill(const test::bytes& all) {
+    void fill(const test::byte_vector& all) {
         const std::byte* from = all.data();
         for (const buffer& each : list_) {
             std::copy_n(from, each.bytes(), static_cast<std::byte*>(each.data));
             from += each.bytes();
         }
     }
-    test::bytes joined() const {
-        test::bytes all;
+    test::byte_vector joined() const {
+        test::byte_vector all;
         for (const buffer& each : list_) {
             const auto* from = static_cast<const std::byte*>(each.data);
             all.insert(all.end(), from, from + each.bytes());
@@ -59,7 +59,7 @@ public:
           one_(one),
           lists_(lists),
           in_(one.what, one.truth.input(with.rank()), spreads(one.what.kind) ? with.size() : 1),
-          out_(one.what, test::bytes(one.truth.output_count(with.rank()) * one.what.element_bytes(), std::byte{0xa5}),
+          out_(one.what, test::byte_vector(one.truth.output_count(with.rank()) * one.what.element_bytes(), std::byte{0xa5}),
                collects(one.what.kind) ? with.size() : 1),
           plain_(with, one.what, one.truth, one.in_place) {}
 
@@ -90,14 +90,14 @@ public:
     /// Before it is started once more: without what the last time left.
     void clear() {
         if (result_in_) in_.fill(one_.truth.input(with_.rank()));
-        else if (!one_.in_place) out_.fill(test::bytes(out_.joined().size(), std::byte{0xa5}));
+        else if (!one_.in_place) out_.fill(test::byte_vector(out_.joined().size(), std::byte{0xa5}));
     }
 
     std::string verdict() const {
         if (!lists_) return plain_.verdict();
         const buffer mine = result_in_ ? in_.of(with_.rank()) : buffer();
         const auto* at = static_cast<const std::byte*>(mine.data);
-        const test::bytes result = result_in_ ? test::bytes(at, at + mine.bytes()) : out_.joined();
+        const test::byte_vector result = result_in_ ? test::byte_vector(at, at + mine.bytes()) : out_.joined();
         if (!test::alike(one_.what.type, result, one_.truth.expected(with_.rank()))) return "wrong result";
         if (!result_in_ && !test::same_bytes(in_.joined(), one_.truth.input(with_.rank()))) return "the input was written to";
         return "right";

@@ -41,7 +41,7 @@ public:
     auto end() const noexcept { return all_.end(); }
 
 private:
-    bytes own_;
+    byte_vector own_;
     shared_array<std::uint8_t> arena_;
     std::span<std::byte> all_;
 };
@@ -116,14 +116,14 @@ public:
     }
 
     /// Of a call that has ended.
-    bytes result() const {
+    byte_vector result() const {
         if (what_.kind == collective::reduce && with_.rank() != what_.root) return {};
         if (in_place_ && spreads(what_.kind)) {
             const auto begin = input_.begin() + static_cast<std::ptrdiff_t>(mine());
-            return bytes(begin, begin + static_cast<std::ptrdiff_t>(output_.size()));
+            return byte_vector(begin, begin + static_cast<std::ptrdiff_t>(output_.size()));
         }
         const memory& all = in_place_ && !collects(what_.kind) ? input_ : output_;
-        return bytes(all.begin(), all.end());
+        return byte_vector(all.begin(), all.end());
     }
 
 private:

@@ -35,8 +35,8 @@ void run_simulated(int size, std::uint64_t seed, const test::rank_body& body, co
     test::run_ranks(loop, size, [&network](event_loop& on) { return std::make_unique<simulated_transport>(on, network); }, body, options);
 }
 
-task<> sum_fractions(communicator& world, std::vector<test::bytes>& results) {
-    test::bytes data = test::make_elements(data_type::f32, 3000, static_cast<std::uint64_t>(world.rank()), test::contents::random);
+task<> sum_fractions(communicator& world, std::vector<test::byte_vector>& results) {
+    test::byte_vector data = test::make_elements(data_type::f32, 3000, static_cast<std::uint64_t>(world.rank()), test::contents::random);
     co_await world.all_reduce(buffer(data.data(), 3000, data_type::f32), avg);
     results[static_cast<std::size_t>(world.rank())] = data;
 }
@@ -54,10 +54,10 @@ TEST_CASE("collectives are right over every simulated network, one after the oth
 }
 
 TEST_CASE("sums of fractions have the same bits on all ranks and over all networks") {
-    test::bytes first;
+    test::byte_vector first;
     for (std::uint64_t seed = 0; seed < test::seeds(20); ++seed) {
         CAPTURE(seed);
-        std::vector<test::bytes> results(5);
+        std::vector<test::byte_vector> results(5);
         run_simulated(5, seed, [&](communicator& world) { return sum_fractions(world, results); }, options_of(seed));
         if (first.empty()) first = results[0];
         for (const auto& each : results) CHECK(each == first);
@@ -91,15 +91,15 @@ std::vector<repeated> repeated_calls() {
     return all;
 }
 
-task<> call_once(communicator& world, const test::call& what, const test::oracle& inputs, std::vector<test::bytes>& results) {
+task<> call_once(communicator& world, const test::call& what, const test::oracle& inputs, std::vector<test::byte_vector>& results) {
     test::part mine(world, what, inputs, false);
     auto begun = mine.begin();
     co_await std::move(begun);
     results[static_cast<std::size_t>(world.rank())] = mine.result();
 }
 
-std::vector<test::bytes> run_once(const repeated& one, const test::oracle& inputs, std::uint64_t seed) {
-    std::vector<test::bytes> results(static_cast<std::size_t>(one.size));
+std::vector<test::byte_vector> run_once(const repeated& one, const test::oracle& inputs, std::uint64_t seed) {
+    std::vector<test::byte_vector> results(static_cast<std::size_t>(one.size));
     context_options options = options_of(seed);
     options.deterministic = one.deterministic;
     run_simulated(one.size, seed, [&](communicator& world) { return call_once(world, one.what, inputs, results); }, options);

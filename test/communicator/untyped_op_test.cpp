@@ -17,7 +17,7 @@ constexpr int modulus = 251;
 /// Elements of `bytes` bytes: pairs (scale, shift), each a function x -> scale x + shift modulo 251, which are composed; and a byte more where
 /// the number is odd, of which the right one stays. Neither commutes. An element's bytes are all below 251 after the first step.
 untyped_op composition(std::size_t bytes, std::size_t alignment) {
-    test::bytes identity(bytes, std::byte{0});
+    test::byte_vector identity(bytes, std::byte{0});
     for (std::size_t at = 0; at + 1 < bytes; at += 2) identity[at] = std::byte{1};
     const auto compose = [bytes, alignment](const void* left, void* inout, std::size_t count) {
         for (const void* each : {left, static_cast<const void*>(inout)})
@@ -41,7 +41,7 @@ untyped_op addition(std::size_t bytes, std::size_t alignment) {
         auto* to = static_cast<std::uint8_t*>(inout);
         for (std::size_t at = 0; at < count * bytes; ++at) to[at] = static_cast<std::uint8_t>(to[at] + from[at]);
     };
-    return untyped_op("addition", commutes::yes, bytes, alignment, add, test::bytes(bytes, std::byte{0}));
+    return untyped_op("addition", commutes::yes, bytes, alignment, add, test::byte_vector(bytes, std::byte{0}));
 }
 
 programme reductions(int size, const untyped_op& op, std::initializer_list<std::size_t> counts) {
@@ -87,7 +87,7 @@ task<> reduce_typed(communicator& world) {
 task<> disagree(communicator& world, int& told) {
     const std::size_t bytes = world.rank() == 1 ? 12 : 3;
     const untyped_op op = addition(bytes, 1);
-    test::bytes data(8 * bytes);
+    test::byte_vector data(8 * bytes);
     auto begun = world.all_reduce(buffer(data.data(), 8, bytes), op);
     auto ended = co_await as_result(std::move(begun));
     if (ended) ended = co_await as_result(world.barrier());

@@ -15,7 +15,7 @@ inline task<> once(device_rank& here, const device_call& one, std::uint64_t seed
     const call& what = one.what;
     const oracle expected(what, here.all.size(), seed);
     const std::size_t element = what.element_bytes();
-    const bytes& input = expected.input(here.me);
+    const byte_vector& input = expected.input(here.me);
     const std::size_t in = expected.input_count(here.me), out = expected.output_count(here.me);
     const bool one_buffer = one.in_place || what.kind == collective::broadcast;
     // Behind the output stand bytes that nobody may touch.
@@ -27,8 +27,8 @@ inline task<> once(device_rank& here, const device_call& one, std::uint64_t seed
     source.opaque_bytes = target.opaque_bytes = what.type == data_type::opaque ? element : 0;
     auto done = start(here.all, one, source, target);
     co_await std::move(done);
-    const bytes want = expected.expected(here.me);
-    const bytes got(to.seen, to.seen + want.size());
+    const byte_vector want = expected.expected(here.me);
+    const byte_vector got(to.seen, to.seen + want.size());
     CHECK(alike(what.type, got, want));
     if (!one_buffer) CHECK(same_bytes(input, {from.seen, input.size()}));
     for (std::size_t index = to.bytes - margin; index < to.bytes; ++index) CHECK(to.seen[index] == std::byte{0x5a});

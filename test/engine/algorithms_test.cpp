@@ -9,7 +9,7 @@
 #include <cmath>
 
 using namespace tutti;
-using test::bytes;
+using test::byte_vector;
 using test::call;
 using test::matrix;
 using test::matrix_product;
@@ -66,8 +66,8 @@ public:
     }
 
     const request& asked() const { return asked_; }
-    bytes result() const {
-        bytes copy(asked_.output ? output_.size() : 0);
+    byte_vector result() const {
+        byte_vector copy(asked_.output ? output_.size() : 0);
         if (!copy.empty()) std::memcpy(copy.data(), asked_.output, copy.size());
         return copy;
     }
@@ -87,8 +87,8 @@ private:
     }
 
     rank me_;
-    bytes input_;
-    bytes output_;
+    byte_vector input_;
+    byte_vector output_;
     std::vector<std::size_t> counts_, recv_counts_;
     bool lies_within_ = false;
     request asked_;
@@ -275,7 +275,7 @@ TEST_CASE("sums of fractions are as good as their type, and bit for bit the same
                 CAPTURE(entry.name);
                 CAPTURE(name(type));
                 CAPTURE(name(op));
-                const bytes first = parts[0]->result();
+                const byte_vector first = parts[0]->result();
                 for (rank me = 0; me < size; ++me) {
                     CHECK(!test::why(ends[static_cast<std::size_t>(me)]).code);
                     CHECK(parts[static_cast<std::size_t>(me)]->result() == first);

@@ -17,7 +17,7 @@
 #include <cstdlib>
 
 using namespace tutti;
-using test::bytes;
+using test::byte_vector;
 using test::call;
 using test::contents;
 using test::oracle;
@@ -39,7 +39,7 @@ double allowed(const call& what, int size, double value) {
     return is_complex(what.type) ? 8 * size * unit * std::pow(2.83, size) : 2 * size * unit * std::abs(value);
 }
 
-bool close(const call& what, int size, const bytes& mine, const bytes& theirs) {
+bool close(const call& what, int size, const byte_vector& mine, const byte_vector& theirs) {
     if (mine.size() != theirs.size()) return false;
     const bool wide = what.type == data_type::f64 || what.type == data_type::cf64;
     const data_type part = wide ? data_type::f64 : data_type::f32;
@@ -61,8 +61,8 @@ task<> compare(communicator& world, const call& what, contents kind, bool in_pla
     test::part mine(world, what, truth, in_place);
     auto begun = mine.begin();
     co_await std::move(begun);
-    const bytes found = mine.result();
-    const std::optional<bytes> theirs = test::through_mpi(what, truth, world.rank());
+    const byte_vector found = mine.result();
+    const std::optional<byte_vector> theirs = test::through_mpi(what, truth, world.rank());
     ++all.cases;
     all.open += !theirs;
     if (!theirs) co_return;

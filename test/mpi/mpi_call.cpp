@@ -125,9 +125,9 @@ bool in_mpi(const call& what) {
     return number_type(what.type) != MPI_DATATYPE_NULL && number_op(what.op.kind(), what.type) != MPI_OP_NULL;
 }
 
-std::optional<bytes> through_mpi(const call& what, const oracle& truth, rank me) {
+std::optional<byte_vector> through_mpi(const call& what, const oracle& truth, rank me) {
     const vocabulary in(what);
-    bytes from = truth.input(me), to(truth.output_count(me) * what.element_bytes());
+    byte_vector from = truth.input(me), to(truth.output_count(me) * what.element_bytes());
     if (what.kind == collective::broadcast && me == what.root) to = from;
     from.resize(from.size() + 1);  // so that there is an address
     to.resize(to.size() + 1);

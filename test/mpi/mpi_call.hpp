@@ -11,6 +11,6 @@ namespace tutti::test {
 bool in_mpi(const call& what);
 
 /// What this rank of MPI_COMM_WORLD ends with; none where MPI leaves it open. Not in place.
-std::optional<bytes> through_mpi(const call& what, const oracle& truth, rank me);
+std::optional<byte_vector> through_mpi(const call& what, const oracle& truth, rank me);
 
 }  // namespace tutti::test

@@ -15,7 +15,7 @@
 
 namespace tutti::test {
 
-using bytes = std::vector<std::byte>;
+using byte_vector = std::vector<std::byte>;
 
 /// At once, where a comparison of vectors looks at each byte, which takes a sanitizer long.
 inline bool same_bytes(std::span<const std::byte> one, std::span<const std::byte> other) noexcept {
@@ -67,14 +67,14 @@ inline std::size_t unequal(std::size_t count, rank from, rank to) noexcept {
 enum class contents { small, random };
 
 /// Different on every rank and in every element, the same for the same seed.
-inline bytes make_bytes(std::size_t count, std::uint64_t seed) {
-    bytes made(count);
+inline byte_vector make_bytes(std::size_t count, std::uint64_t seed) {
+    byte_vector made(count);
     std::mt19937_64 random{seed};
     for (auto& each : made) each = static_cast<std::byte>(random());
     return made;
 }
-inline bytes make_elements(data_type type, std::size_t count, std::uint64_t seed, contents what) {
-    bytes made(count * size_of(type));
+inline byte_vector make_elements(data_type type, std::size_t count, std::uint64_t seed, contents what) {
+    byte_vector made(count * size_of(type));
     std::mt19937_64 random{seed};
     visit(type, [&]<class T> {
         for (std::size_t index = 0; index < count; ++index) {
@@ -100,7 +100,7 @@ inline bytes make_elements(data_type type, std::size_t count, std::uint64_t seed
 }
 
 /// Bit for bit, but for the sign of a zero in a complex number, which depends on the order of multiplications.
-inline bool alike(data_type type, const bytes& one, const bytes& other) {
+inline bool alike(data_type type, const byte_vector& one, const byte_vector& other) {
     if (same_bytes(one, other)) return true;
     if (!is_complex(type)) return false;
     bool same = one.size() == other.size();
@@ -161,16 +161,16 @@ public:
         for (rank from = 0; from < size_; ++from) all += what_.kind == collective::all_to_all_v ? block(from, who) : block(from, from);
         return all;
     }
-    const bytes& input(rank who) const { return inputs_[static_cast<std::size_t>(who)]; }
+    const byte_vector& input(rank who) const { return inputs_[static_cast<std::size_t>(who)]; }
 
     /// Empty where the rank gets nothing.
-    bytes expected(rank who) const {
+    byte_vector expected(rank who) const {
         const bool none = has_root(what_.kind) && who != what_.root;
-        bytes all;
+        byte_vector all;
         switch (what_.kind) {
             case collective::all_reduce: return combined_;
             case collective::broadcast: return input(what_.root);
-            case collective::reduce: return none ? bytes() : combined_;
+            case collective::reduce: return none ? byte_vector() : combined_;
             case collective::reduce_scatter:
             case collective::reduce_scatter_v: return piece(combined_, who, who);
             case collective::scan: return combined(who + 1);
@@ -189,24 +189,24 @@ public:
     }
 
 private:
-    static void append(bytes& to, const bytes& more) { to.insert(to.end(), more.begin(), more.end()); }
+    static void append(byte_vector& to, const byte_vector& more) { to.insert(to.end(), more.begin(), more.end()); }
     /// What `from` has for `to`.
-    bytes piece(const bytes& all, rank from, rank to) const {
+    byte_vector piece(const byte_vector& all, rank from, rank to) const {
         const auto begin = all.begin() + static_cast<std::ptrdiff_t>(offset(from, to) * what_.element_bytes());
-        return bytes(begin, begin + static_cast<std::ptrdiff_t>(block(from, to) * what_.element_bytes()));
+        return byte_vector(begin, begin + static_cast<std::ptrdiff_t>(block(from, to) * what_.element_bytes()));
     }
-    bytes contribution(rank who) const {
-        bytes mine = input(who);
+    byte_vector contribution(rank who) const {
+        byte_vector mine = input(who);
         if (what_.op.kind() == reduce_op::premul) scale_scalar(what_.type, mine.data(), mine.data(), input_count(who), what_.op.factor());
         return mine;
     }
     /// Of ranks 0 to count - 1.
-    bytes combined(rank count) const {
+    byte_vector combined(rank count) const {
         const std::size_t elements = input_count(0);
-        bytes all = contribution(0);
+        byte_vector all = contribution(0);
         if (count == 0) fill_identity(what_.op, what_.type, all.data(), elements);
         for (rank each = 1; each < count; ++each) {
-            const bytes next = contribution(each);
+            const byte_vector next = contribution(each);
             if (what_.op.user()) what_.op.user()->combine(all.data(), all.data(), next.data(), elements);
             else combine_scalar(what_.op.kind(), what_.type, all.data(), all.data(), next.data(), elements);
         }
@@ -216,8 +216,8 @@ private:
 
     call what_;
     int size_;
-    std::vector<bytes> inputs_;
-    bytes combined_;
+    std::vector<byte_vector> inputs_;
+    byte_vector combined_;
 };
 
 /// The largest error a sum of `size` numbers within [-2, 2] may have in a type: one rounding for each addition, of a sum that is no
@@ -227,7 +227,7 @@ inline double tolerance(data_type type, int size) noexcept {
     return unit * 2 * size * size;
 }
 
-inline double element_at(data_type type, const bytes& of, std::size_t index) {
+inline double element_at(data_type type, const byte_vector& of, std::size_t index) {
     double value = 0;
     visit(type, [&]<class T> {
         T one;

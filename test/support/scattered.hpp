@@ -11,27 +11,27 @@ class scattered {
 public:
     scattered(data_type type, std::span<const std::size_t> counts) {
         for (const std::size_t count : counts) {
-            bytes& one = memory_.emplace_back(count * size_of(type));
+            byte_vector& one = memory_.emplace_back(count * size_of(type));
             list_.emplace_back(one.data(), count, type);
         }
     }
-    void fill(const bytes& all) {
+    void fill(const byte_vector& all) {
         auto from = all.begin();
-        for (bytes& each : memory_) {
+        for (byte_vector& each : memory_) {
             const auto end = from + static_cast<std::ptrdiff_t>(each.size());
             std::copy(from, end, each.begin());
             from = end;
         }
     }
-    bytes joined() const {
-        bytes all;
-        for (const bytes& each : memory_) all.insert(all.end(), each.begin(), each.end());
+    byte_vector joined() const {
+        byte_vector all;
+        for (const byte_vector& each : memory_) all.insert(all.end(), each.begin(), each.end());
         return all;
     }
     std::span<const buffer> list() const noexcept { return list_; }
 
 private:
-    std::vector<bytes> memory_;
+    std::vector<byte_vector> memory_;
     std::vector<buffer> list_;
 };
 

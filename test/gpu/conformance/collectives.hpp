@@ -52,7 +52,7 @@ inline task<> over(rank_place& here, gpu::operation done, std::uint64_t turn) {
 inline task<> once(rank_place& here, const device_call& one, std::uint64_t seed) {
     const call& what = one.what;
     const oracle expected(what, here.all.size(), seed);
-    const bytes& input = expected.input(here.me);
+    const byte_vector& input = expected.input(here.me);
     const std::size_t in = expected.input_count(here.me), out = expected.output_count(here.me);
     const bool one_buffer = one.in_place || what.kind == collective::broadcast;
     constexpr std::size_t margin = 16;  // behind the output, for nobody to touch
@@ -68,8 +68,8 @@ inline task<> once(rank_place& here, const device_call& one, std::uint64_t seed)
     co_await std::move(back);
     auto unchanged = here.download(from);
     co_await std::move(unchanged);
-    const bytes want = expected.expected(here.me);
-    CHECK(alike(what.type, bytes(to.here, to.here + want.size()), want));
+    const byte_vector want = expected.expected(here.me);
+    CHECK(alike(what.type, byte_vector(to.here, to.here + want.size()), want));
     if (!one_buffer) CHECK(same_bytes(input, {from.here, input.size()}));
     CHECK(std::all_of(to.here + to.bytes - margin, to.here + to.bytes, [](std::byte each) { return each == std::byte{0x5a}; }));
 }
