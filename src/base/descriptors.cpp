@@ -1,7 +1,10 @@
 #include "base/descriptors.hpp"
 
+#include "base/file_descriptor.hpp"
+
 #include <fmt/format.h>
 
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 
 namespace tutti {
@@ -12,6 +15,13 @@ std::string no_descriptor_left(std::string_view for_what, const std::error_code&
     rlimit limit{};
     ::getrlimit(RLIMIT_NOFILE, &limit);
     return fmt::format("no descriptor left for {}: its limit is {} (ulimit -n)", for_what, limit.rlim_cur);
+}
+
+bool descriptors_are_scarce() noexcept {
+    rlimit limit{};
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    const file_descriptor lowest(::eventfd(0, EFD_CLOEXEC));  // the system gives the lowest number that is free
+    return !lowest || static_cast<rlim_t>(lowest.number()) >= limit.rlim_cur / 2;
 }
 
 }  // namespace tutti

@@ -24,9 +24,9 @@ lane::lane(event_loop& loop, std::mutex& guard, std::unique_ptr<tutti::link> ove
       cork_(near_ || how != kind::single ? nullptr : together),
       send_turn_(loop),
       recv_turn_(loop),
-      joined_(joined_bytes),
+      joined_(std::make_unique_for_overwrite<std::byte[]>(joined_bytes)),  // pages that are never used cost nothing
       may_stage_(how == kind::single),
-      buffer_(buffer_bytes) {}
+      buffer_(std::make_unique_for_overwrite<std::byte[]>(buffer_bytes)) {}
 
 std::size_t lane_owner::through(const frame&, std::uint64_t, std::span<const std::byte>, std::byte*) noexcept { return 0; }
 
@@ -133,8 +133,8 @@ void lane::gather_batch() {
     std::size_t staged = 0, bytes = 0;
     for (const outgoing* next = first_; next != undecided_ && send_runs_.size() < batch_runs && bytes < batch_bytes;
          next = next->next_in_lane) {
-        if (joined_.size() - staged < frame_bytes + short_payload) break;  // a payload that is copied is at most short_payload
-        std::byte* const at = joined_.data() + staged;
+        if (joined_bytes - staged < frame_bytes + short_payload) break;  // a payload that is copied is at most short_payload
+        std::byte* const at = joined_.get() + staged;
         const auto header = encode(next->head);
         std::memcpy(at, header.data(), frame_bytes);
         std::size_t length = frame_bytes;

@@ -302,7 +302,7 @@ private:
     bool pumping_ = false;           // pump_send runs: frames that `sent` queues go in the same loop
     bool waiting_writable_ = false;
     std::error_code send_code_;  // sending is over; what has arrived is still read
-    std::vector<std::byte> joined_;
+    const std::unique_ptr<std::byte[]> joined_;
     std::vector<std::span<const std::byte>> send_runs_;
 
     // Lending: the peer reads these payloads where they lie, and gives them back in order.
@@ -343,7 +343,7 @@ private:
     std::size_t missing_ = 0;
     std::size_t begin_ = 0;
     std::size_t end_ = 0;
-    std::vector<std::byte> buffer_;
+    const std::unique_ptr<std::byte[]> buffer_;
 };
 
 }  // namespace tutti

@@ -83,7 +83,7 @@ void lane::fill_from_buffer() noexcept {
     while (missing_ > 0 && begin_ < end_) {
         auto& run = runs_[run_];
         const std::size_t bytes = std::min(run.size(), end_ - begin_);
-        std::memcpy(run.data(), buffer_.data() + begin_, bytes);
+        std::memcpy(run.data(), buffer_.get() + begin_, bytes);
         begin_ += bytes;
         missing_ -= bytes;
         run = run.subspan(bytes);
@@ -114,7 +114,7 @@ void lane::wait_readable() noexcept {
 bool lane::recv_more(std::size_t& budget) noexcept {
     if (begin_ == end_) begin_ = end_ = 0;
     if (begin_ > 0) {  // the start of a header, or of references
-        std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+        std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
         end_ -= begin_;
         begin_ = 0;
     }
@@ -126,7 +126,7 @@ bool lane::recv_more(std::size_t& budget) noexcept {
     // A near link shows headers where they lie. Only references, and a header that it does not show whole, are read into the buffer.
     if (near_) ahead = missing_ > 0 ? 0 : (state_ == state::references ? reference_bytes(head_) : frame_bytes) - end_;
     const std::size_t asked = missing_ + ahead;
-    runs_.emplace_back(buffer_.data() + end_, ahead);
+    runs_.emplace_back(buffer_.get() + end_, ahead);
     const auto [bytes, code] = outside([this] {
         const auto runs = std::span<const std::span<std::byte>>(runs_).subspan(run_);
         return past_caches_ && near_ && missing_ > 0 ? near_->recv_past_caches(runs) : link_->try_recv(runs);

@@ -197,7 +197,7 @@ void lane::await_return() noexcept {
 
 /// Returns the next header: in the buffer, or where the link shows it. Null when it is not all there, or lies in two pieces.
 const std::byte* lane::next_header() noexcept {
-    if (end_ - begin_ >= frame_bytes) return buffer_.data() + begin_;
+    if (end_ - begin_ >= frame_bytes) return buffer_.get() + begin_;
     if (!near_ || begin_ != end_) return nullptr;
     std::span<const std::byte> shown;
     const moved there = near_->peek(shown);
@@ -247,7 +247,7 @@ bool lane::take_references() noexcept {
         std::memcpy(list.data(), cell_.data(), bytes);
     } else {
         if (end_ - begin_ < bytes) return false;
-        std::memcpy(list.data(), buffer_.data() + begin_, bytes);
+        std::memcpy(list.data(), buffer_.get() + begin_, bytes);
         begin_ += bytes;
     }
     lent_.clear();
@@ -370,11 +370,11 @@ moved lane::show(std::size_t& used) noexcept {
         }
     }
     const std::size_t whole = std::min(missing_, longest_element);
-    const std::span<std::byte> parts[] = {std::span(buffer_).first(whole).subspan(end_)};
+    const std::span<std::byte> parts[] = {std::span(buffer_.get(), buffer_bytes).first(whole).subspan(end_)};
     const moved came = link_->try_recv(parts);
     end_ += came.bytes;
     if (end_ < whole) return came;
-    used = owner_.through(head_, offset, std::span(buffer_).first(whole), nullptr);
+    used = owner_.through(head_, offset, std::span(buffer_.get(), buffer_bytes).first(whole), nullptr);
     if (used != whole) used = 0;
     end_ = 0;
     return came;

@@ -25,6 +25,7 @@ public:
     void wake() noexcept {
         if (std::exchange(armed_, false)) loop_.post(*this);
     }
+    bool waits() const noexcept { return armed_; }
     void disarm() noexcept { armed_ = false; }
     /// Calls nothing any more. On the loop, after `disarm`, without the lock.
     void forget() noexcept {

@@ -27,7 +27,8 @@ constexpr kind kinds[] = {{"memory", make_stage<memory_stage>},
                           {"simulated", make_stage<simulated_stage>},
                           {"tcp", make_stage<tcp_stage>},
                           {"shm", make_stage<shm_stage>},
-                          {"host", make_stage<host_stage>}};
+                          {"host", make_stage<host_stage>},
+                          {"shared", make_stage<shared_stage>}};
 
 /// Runs `body` once for every kind of transport.
 void on_every_kind(const std::function<void(stage&)>& body) {

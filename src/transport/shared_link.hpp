@@ -1,0 +1,123 @@
+// One link between two processes that carries many streams. Each stream is a link of its own to whoever uses it, and costs no descriptor.
+// So communicators can be many.
+#pragma once
+
+#include "transport/next_turn.hpp"
+
+#include <tutti/event_loop.hpp>
+#include <tutti/transport.hpp>
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <system_error>
+#include <unordered_map>
+#include <vector>
+
+namespace tutti {
+
+class shared_link;
+
+/// Informed by a shared link, on its loop. handshake/shared_links is one.
+class shared_link_owner {
+public:
+    /// The peer has opened a stream.
+    virtual void opened(std::unique_ptr<link> stream) = 0;
+    /// The link has ended, and its streams with it. May come out of a call to one of the streams.
+    virtual void ended(shared_link& which) noexcept = 0;
+
+protected:
+    ~shared_link_owner() = default;
+};
+
+/// Owns the link, and the bytes that wait on either side of it. Its streams belong to their users and share it, so it lives as long as the
+/// longest of them. Used on its loop only. It knows neither hellos nor frames, and it never judges why the link has ended.
+///
+/// Bytes travel in records: a header with the number of the stream, then at most `record_bytes` of that stream. A sender has a credit of
+/// `window_bytes` for each stream, and gets it back as the receiver takes the bytes. So the receiver always reads the link, keeps at most
+/// a window for each stream, and a stream that nobody reads holds up no other.
+///
+/// A send copies nothing, unless the link takes a part of the record only. The rest is copied then, and leaves before any other record.
+/// docs/wire.md has the layout.
+class shared_link final : public std::enable_shared_from_this<shared_link> {
+public:
+    static constexpr std::size_t window_bytes = 256 * KiB;
+    static constexpr std::size_t record_bytes = 64 * KiB;
+    /// Records that wait for the link, beyond which streams have to wait. So a last word can be left behind, as in a socket's buffer.
+    static constexpr std::size_t backlog_bytes = 64 * KiB;
+
+    /// The two sides number their streams differently.
+    enum class side { dialled, accepted };
+
+    shared_link(event_loop& loop, std::unique_ptr<link> over, side which, shared_link_owner& owner);
+    ~shared_link();
+
+    /// Starts reading. Once, when a shared_ptr owns it.
+    void start() noexcept;
+    /// Opens a stream, over which bytes can be sent at once.
+    std::unique_ptr<link> open();
+    /// Returns whether the link has taken all bytes that its streams have.
+    bool flushed() const noexcept { return backlog_.empty(); }
+    bool ended() const noexcept { return over_ == nullptr; }
+    /// Ends the link and all streams. What it has not taken is lost. The owner hears nothing of it.
+    void close() noexcept;
+
+private:
+    class stream;
+    friend class stream;
+    enum class record : std::uint8_t { open = 1, data, credit, end };
+    struct header {
+        std::uint64_t number = 0;
+        std::uint32_t length = 0;  // of the data that follows; of a credit: the bytes that were taken
+        record kind = record::data;
+    };
+    static constexpr std::size_t header_bytes = 16;
+
+    static std::array<std::byte, header_bytes> encode(const header& what) noexcept;
+    moved send(std::uint64_t number, std::span<const std::span<const std::byte>> parts, std::size_t limit) noexcept;
+    void say(const header& what) noexcept;
+    bool has_room(std::size_t bytes) const noexcept;
+    void wait_for_room(stream& who) noexcept;
+    void forget(stream& who) noexcept;
+    void expect(bool soon) noexcept;
+    void pump_send() noexcept;
+    void writable() noexcept;
+    void next_writer() noexcept;
+    void readable() noexcept;
+    bool read(std::span<const std::byte>& bytes) noexcept;
+    bool obey(const header& what) noexcept;
+    void lose(std::error_code why) noexcept;
+    void finish(std::error_code why) noexcept;
+
+    event_loop& loop_;
+    std::unique_ptr<link> over_;  // null once it has ended
+    std::error_code code_;        // why
+    shared_link_owner& owner_;
+    const std::string peer_;
+    const std::size_t window_;  // the link's own
+    std::uint64_t next_number_;
+    std::uint64_t last_opened_ = 0;  // by the peer
+    std::unordered_map<std::uint64_t, stream*> streams_;
+    int expecting_ = 0;  // streams whose owner expects bytes
+
+    std::vector<std::byte> backlog_;  // records that the link has not taken; the first gone_ bytes it has
+    std::size_t gone_ = 0;
+    bool waiting_writable_ = false;
+    std::deque<stream*> writers_;  // wait for room, in this order
+    bool turning_ = false;         // next_writer is posted
+    std::vector<std::span<const std::byte>> runs_;
+
+    const std::unique_ptr<std::byte[]> buffer_;  // read, and not yet passed on: a part of a header
+    std::size_t kept_ = 0;
+    header head_;
+    std::size_t missing_ = 0;  // bytes of the present record
+    next_turn recv_turn_;
+    detail::callback<&shared_link::readable> readable_{*this};
+    detail::callback<&shared_link::writable> writable_{*this};
+    detail::callback<&shared_link::next_writer> next_writer_{*this};
+};
+
+}  // namespace tutti

@@ -1,0 +1,219 @@
+#include "transport/shared_link.hpp"
+
+#include "pump.hpp"
+#include "stage.hpp"
+#include "transport/memory_link.hpp"
+
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tutti::test {
+namespace {
+
+/// Keeps the streams that the peer opens.
+class keeper final : public shared_link_owner {
+public:
+    void opened(std::unique_ptr<link> stream) override { streams.push_back(std::move(stream)); }
+    void ended(shared_link&) noexcept override { ++ends; }
+
+    std::vector<std::unique_ptr<link>> streams;
+    int ends = 0;
+};
+
+/// Two processes, with a shared link between them that takes little at once.
+struct two_processes {
+    explicit two_processes(std::size_t capacity_bytes = 1000) {
+        auto ends = make_memory_links({loop, "left"}, {loop, "right"}, capacity_bytes);
+        one = std::make_shared<shared_link>(loop, std::move(ends.first), shared_link::side::dialled, left);
+        other = std::make_shared<shared_link>(loop, std::move(ends.second), shared_link::side::accepted, right);
+        one->start();
+        other->start();
+    }
+    ~two_processes() {
+        one->close();
+        other->close();
+    }
+    /// Returns both ends of a new stream.
+    link_pair open() {
+        auto mine = one->open();
+        settle();
+        REQUIRE_FALSE(right.streams.empty());
+        auto theirs = std::move(right.streams.back());
+        right.streams.pop_back();
+        return {std::move(mine), std::move(theirs)};
+    }
+    void settle() { run(loop, a_while()); }
+
+    event_loop loop{event_loop::virtual_time};
+    keeper left, right;
+    std::shared_ptr<shared_link> one, other;
+};
+
+std::size_t send_until_full(link& over, std::size_t bytes_at_once) {
+    const bytes some(bytes_at_once);
+    const std::span<const std::byte> part = some;
+    std::size_t sent = 0;
+    for (;;) {
+        const auto now = over.try_send(std::span(&part, 1));
+        REQUIRE_FALSE(now.code);
+        if (now.bytes == 0) return sent;
+        sent += now.bytes;
+    }
+}
+
+std::size_t receive_all(link& over) {
+    bytes place(100'000);
+    const std::span<std::byte> part = place;
+    std::size_t came = 0;
+    for (;;) {
+        const auto now = over.try_recv(std::span(&part, 1));
+        came += now.bytes;
+        if (now.bytes == 0) return came;
+    }
+}
+
+void check_way(two_processes& of, link& from, link& to, std::size_t count, std::uint64_t seed) {
+    pump sender{from, random_bytes(count, seed), 0, [] {}};
+    pump receiver{to, {}, count, [] {}};
+    receiver.start_receiving();
+    sender.start_sending();
+    of.settle();
+    CHECK(receiver.received() == random_bytes(count, seed));
+}
+
+/// Bytes in the form of a record.
+bytes record(std::uint64_t number, std::uint32_t length, unsigned kind) {
+    bytes made(16);
+    for (std::size_t index = 0; index < 8; ++index) made[index] = static_cast<std::byte>(number >> (8 * index) & 0xff);
+    for (std::size_t index = 0; index < 4; ++index) made[8 + index] = static_cast<std::byte>(length >> (8 * index) & 0xff);
+    made[12] = static_cast<std::byte>(kind);
+    return made;
+}
+
+}  // namespace
+
+TEST_CASE("a stream that nobody reads takes one window, and holds up no other") {
+    two_processes of;
+    const auto unread = of.open(), other = of.open();
+    std::size_t sent = 0;
+    for (int round = 0; round < 1000; ++round) {
+        sent += send_until_full(*unread.one, 5000);
+        of.settle();
+    }
+    CHECK(sent == shared_link::window_bytes);
+    check_way(of, *other.one, *other.other, 3 * shared_link::window_bytes, 1);
+    check_way(of, *other.other, *other.one, 3 * shared_link::window_bytes, 2);
+    CHECK(receive_all(*unread.other) == sent);
+    of.settle();
+    CHECK(send_until_full(*unread.one, 5000) > 0);  // credit has come back
+}
+
+TEST_CASE("streams that send as much as they can take turns") {
+    two_processes of;
+    constexpr std::size_t count = 1'000'000;
+    std::vector<link_pair> pairs;
+    std::vector<std::unique_ptr<pump>> senders, receivers;
+    for (int each = 0; each < 3; ++each) pairs.push_back(of.open());
+    for (auto& pair : pairs) {
+        senders.push_back(std::make_unique<pump>(*pair.one, random_bytes(count, 3), 0, [] {}));
+        receivers.push_back(std::make_unique<pump>(*pair.other, bytes{}, count, [] {}));
+    }
+    for (auto& each : receivers) each->start_receiving();
+    for (auto& each : senders) each->start_sending();
+    while (!receivers[2]->ended()) {
+        of.settle();
+        // No stream is more than two windows ahead of another.
+        for (const auto& each : receivers) CHECK(each->received_bytes() + 2 * shared_link::window_bytes >= receivers[0]->received_bytes());
+    }
+    of.settle();
+    for (const auto& each : receivers) CHECK(each->received() == random_bytes(count, 3));
+}
+
+TEST_CASE("a stream that closes leaves the others and the link alone, and its number is not used again") {
+    two_processes of;
+    const auto stays = of.open();
+    for (int round = 0; round < 100; ++round) {
+        auto goes = of.open();
+        CHECK(send_until_full(*goes.one, 700) > 0);
+        of.settle();
+        if (round % 2 == 0) goes.one.reset();
+        else goes.other.reset();
+        of.settle();
+    }
+    check_way(of, *stays.one, *stays.other, 10'000, 4);
+    CHECK(of.left.ends + of.right.ends == 0);
+}
+
+TEST_CASE("what was sent before the link ended is received, then every stream ends with the link's code") {
+    two_processes of(100'000);
+    const auto one = of.open(), two = of.open();
+    CHECK(send_until_full(*one.one, 40'000) >= 40'000);
+    of.settle();
+    of.one->close();
+    of.settle();
+    CHECK(of.right.ends == 1);
+    CHECK(of.left.ends == 0);  // it has closed by itself
+    CHECK(receive_all(*one.other) >= 40'000);
+    std::byte place[1];
+    const std::span<std::byte> part = place;
+    for (link* each : {one.other.get(), two.other.get()}) CHECK(each->try_recv(std::span(&part, 1)).code == error::peer_died);
+    CHECK(one.one->try_recv(std::span(&part, 1)).code == error::closed);
+    const auto late = of.other->open();
+    CHECK(late->try_recv(std::span(&part, 1)).code == error::peer_died);
+}
+
+TEST_CASE("records that no peer of this version sends end the link with protocol_error") {
+    struct {
+        const char* name;
+        bytes sent;
+    } const rows[] = {
+        {"an unknown kind", record(1, 0, 9)},
+        {"a stream with a number of the other side", record(2, 0, 1)},
+        {"more bytes than a record may have", record(1, shared_link::record_bytes + 1, 2)},
+        {"more credit than the window", [] {
+             bytes both = record(1, 0, 1), credit = record(1, 1, 3);
+             both.insert(both.end(), credit.begin(), credit.end());
+             return both;
+         }()},
+        {"a stream that is opened twice", [] {
+             bytes both = record(1, 0, 1), again = both;
+             both.insert(both.end(), again.begin(), again.end());
+             return both;
+         }()},
+        {"bytes beyond the window", [] {
+             bytes all = record(1, 0, 1);
+             for (std::size_t sent = 0; sent <= shared_link::window_bytes; sent += shared_link::record_bytes) {
+                 const bytes head = record(1, shared_link::record_bytes, 2);
+                 all.insert(all.end(), head.begin(), head.end());
+                 all.resize(all.size() + shared_link::record_bytes);
+             }
+             return all;
+         }()},
+    };
+    for (const auto& row : rows) {
+        const std::string name = row.name;
+        CAPTURE(name);
+        event_loop loop{event_loop::virtual_time};
+        keeper owner;
+        auto ends = make_memory_links({loop, "stranger"}, {loop, "here"}, 1 * MiB);
+        const auto here = std::make_shared<shared_link>(loop, std::move(ends.second), shared_link::side::accepted, owner);
+        here->start();
+        const std::span<const std::byte> part = row.sent;
+        REQUIRE(ends.first->try_send(std::span(&part, 1)).bytes == row.sent.size());
+        run(loop, a_while());
+        CHECK(owner.ends == 1);
+        CHECK(here->ended());
+        if (!owner.streams.empty()) {
+            std::byte place[1];
+            const std::span<std::byte> one = place;
+            receive_all(*owner.streams[0]);
+            CHECK(owner.streams[0]->try_recv(std::span(&one, 1)).code == error::protocol_error);
+        }
+    }
+}
+
+}  // namespace tutti::test
