@@ -82,6 +82,7 @@ membership sibling(group& which, std::string_view what) {
     membership child = which.who();
     child.name += fmt::format(" {}", what);
     child.id = digest_of(fmt::format("{}.{}", which.next_child(), what), child.id);
+    child.is_child = true;
     return child;
 }
 

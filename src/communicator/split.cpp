@@ -66,6 +66,7 @@ task<std::unique_ptr<communicator>> communicator::split(std::optional<int> color
     const std::string which = fmt::format("{}.{}", group_->next_child(), color.value_or(0));
     child.name += "/" + which;
     child.id = digest_of(which, child.id);
+    child.is_child = true;
     auto said = std::make_unique<choices>();
     said->mine = {color.has_value(), color.value_or(0), key};
     said->all.resize(static_cast<std::size_t>(size()));

@@ -84,6 +84,7 @@ task<made_communicator> shrink_devices(gpu::device_group& parent, std::vector<ra
     }
     rest.addresses = std::move(addresses);
     rest.hosts = host_map(hosts);
+    rest.is_child = true;
     device_joining how = how_in(parent);
     if (parent.card) how.born = std::make_shared<gpu::nccl_birth>(how.nccl.table, parent.card->inner());
     if (how.born) how.born->without.assign(without.begin(), without.end());

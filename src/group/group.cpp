@@ -108,6 +108,30 @@ void group::wanted(rank peer, lane_kind kind) noexcept {
     if (passage_to(peer, kind) == passage::none) work_.start(dial_all(peer, kind));
 }
 
+/// The control lane of a child, which every child has, is a stream of a shared link: it costs no descriptor and needs no new connection. Its
+/// other lanes are links of their own, which are faster, for as long as there are descriptors in plenty. A spread lane needs a link that
+/// can move to another loop.
+bool group::takes_stream(lane_id which) const noexcept {
+    if (!who_.is_child) return false;
+    if (which == lane_kind::control) return true;
+    return !(which.kind == lane_kind::bulk && who_.settings.lanes > 1) && descriptors_are_scarce();
+}
+
+/// Opens the link, or the stream, of one lane. The limits are those of open_link.
+task<result<std::unique_ptr<link>>> group::open(rank peer, lane_id which, time_point connected, time_point answered) {
+    const std::string address = who_.addresses[static_cast<std::size_t>(peer)];
+    const hello who = hello_to(peer, which);
+    if (!takes_stream(which)) {
+        auto opening = open_link(context_->network({}), address, who, connected, answered);
+        co_return co_await std::move(opening);
+    }
+    auto opening = context_->shared_links().open(who, who_.addresses[static_cast<std::size_t>(who_.me)], address, connected);
+    auto stream = co_await std::move(opening);
+    if (!stream) co_return stream;
+    auto greeting = greet(std::move(*stream), address, who, answered);
+    co_return co_await std::move(greeting);
+}
+
 /// Dials one lane after the other, so that a rank which many peers dial at once has only one link of each in its handshake.
 task<> group::dial_all(rank peer, lane_kind kind) {
     for (int index = 0; index < lanes_of(kind, who_.settings.lanes) && !failure_ && !closed_ && !has_left(peer); ++index)
@@ -120,7 +144,8 @@ task<> group::dial_all(rank peer, lane_kind kind) {
 task<> group::dial(rank peer, lane_id which) {
     passage_to(peer, which) = passage::dialling;
     const time_point deadline = later(context_->loop().now(), context_->options().connect);
-    auto opened = co_await open_link(context_->network({}), who_.addresses[static_cast<std::size_t>(peer)], hello_to(peer, which), deadline);
+    auto opening = open(peer, which, deadline, deadline);
+    auto opened = co_await std::move(opening);
     if (failure_ || closed_) co_return;
     if (opened && *opened) {
         attach_link(peer, which, std::move(*opened));

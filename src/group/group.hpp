@@ -34,6 +34,7 @@ struct membership {
     rank me = 0;
     std::vector<std::string> addresses;  // by rank
     host_map hosts;
+    bool is_child = false;  // of another communicator: it may use streams of shared links
     engine_settings settings;
     bool calibrate = false;              // measure settings.costs when the job has joined
 };
@@ -139,6 +140,8 @@ private:
     }
     void monitor_failed(report why) noexcept override { fail_everywhere(std::move(why)); }
 
+    bool takes_stream(lane_id which) const noexcept;
+    task<result<std::unique_ptr<link>>> open(rank peer, lane_id which, time_point connected, time_point answered);
     task<> dial_all(rank peer, lane_kind kind);
     task<> dial(rank peer, lane_id which);
     task<> judge(rank peer, lane_id which, std::error_code why);

@@ -6,7 +6,6 @@
 #include "group/context_state.hpp"
 #include "group/group.hpp"
 #include "group/reminder.hpp"
-#include "handshake/greeting.hpp"
 
 #include <tutti/sleep.hpp>
 #include <tutti/when_all.hpp>
@@ -23,8 +22,8 @@ constexpr duration first_patience = std::chrono::milliseconds(10);  // to connec
 task<> group::call_parent(time_point deadline) {
     const rank parent = control::parent_of(who_.me);
     passage_to(parent, lane_kind::control) = passage::dialling;
-    auto opened = co_await open_link(context_->network({}), who_.addresses[static_cast<std::size_t>(parent)],
-                                     hello_to(parent, lane_kind::control), deadline);
+    auto opening = open(parent, lane_kind::control, deadline, deadline);
+    auto opened = co_await std::move(opening);
     if (opened && *opened) {
         attach_link(parent, lane_kind::control, std::move(*opened));
         co_return;
@@ -121,13 +120,13 @@ task<> group::adopt(rank orphan) {
     co_await yield();  // control called us with its guard held
     if (passage& way = passage_to(orphan, lane_kind::control); way == passage::none && !closed_) {
         way = passage::dialling;
-        const std::string& address = who_.addresses[static_cast<std::size_t>(orphan)];
         const time_point limit = later(context_->loop().now(), context_->options().connect);
         result<std::unique_ptr<link>> opened = failure(error::timed_out, "");
         for (duration patience = first_patience;
              !opened && opened.failure().code() == error::timed_out && context_->loop().now() < limit && !closed_; patience *= 2) {
             const time_point connected = std::min(limit, later(context_->loop().now(), patience));
-            opened = co_await open_link(context_->network({}), address, hello_to(orphan, lane_kind::control), connected, limit);
+            auto opening = open(orphan, lane_kind::control, connected, limit);
+            opened = co_await std::move(opening);
         }
         if (opened && *opened) attach_link(orphan, lane_kind::control, std::move(*opened));
         else if (!closed_) control_.note_gone(orphan);

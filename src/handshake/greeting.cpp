@@ -21,6 +21,8 @@ task<result<reply>> introduce(link& over, hello who) {
     co_return std::move(*heard);
 }
 
+}  // namespace
+
 failure not_opened(const hello& who, const std::string& address, const failure& reason) {
     report why = reason.details();
     why.operation = "connect";
@@ -32,13 +34,15 @@ failure not_opened(const hello& who, const std::string& address, const failure& 
     return failure(std::move(why));
 }
 
-}  // namespace
-
 task<result<std::unique_ptr<link>>> open_link(transport& network, std::string address, hello who, time_point connected,
                                               time_point answered) {
     auto made = co_await network.connect(address, connected);
     if (!made) co_return not_opened(who, address, made.failure());
-    std::unique_ptr<link> over = std::move(*made);
+    auto greeting = greet(std::move(*made), std::move(address), who, answered);
+    co_return co_await std::move(greeting);
+}
+
+task<result<std::unique_ptr<link>>> greet(std::unique_ptr<link> over, std::string address, hello who, time_point answered) {
     std::optional<failure> why;
     try {
         auto said = co_await with_deadline(introduce(*over, who), answered);

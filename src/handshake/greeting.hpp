@@ -1,4 +1,4 @@
-// The first exchange on a link, as coroutines of both sides: open_link for the rank that dials (group::dial, call_parent and adopt),
+// The first exchange on a link, as coroutines of both sides: open_link and greet for the rank that dials (group::open),
 // hear_hello and send_reply for the rank that accepts (link_acceptor).
 #pragma once
 
@@ -19,6 +19,11 @@ task<result<std::unique_ptr<link>>> open_link(transport& network, std::string ad
 inline task<result<std::unique_ptr<link>>> open_link(transport& network, std::string address, hello who, time_point deadline) {
     return open_link(network, std::move(address), std::move(who), deadline, deadline);
 }
+
+/// Does the same over a link, or a stream of a shared link, that is there already.
+task<result<std::unique_ptr<link>>> greet(std::unique_ptr<link> over, std::string address, hello who, time_point answered);
+/// Returns that failure, for this reason.
+failure not_opened(const hello& who, const std::string& address, const failure& reason);
 
 /// Returns the hello of the rank that opened `over`; error::protocol_error for bytes that are no hello of this version.
 task<result<hello>> hear_hello(link& over);

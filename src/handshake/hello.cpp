@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::uint32_t hello_magic = 0x48545554;  // "TUTH"
 constexpr std::uint32_t reply_magic = 0x52545554;  // "TUTR"
-constexpr std::uint16_t wire_version = 3;  // of hello and reply; frames have a version of their own
+constexpr std::uint16_t wire_version = 4;  // of hello and reply; frames have a version of their own
 
 }  // namespace
 
@@ -24,6 +24,7 @@ std::array<std::byte, hello_bytes> encode(const hello& what) noexcept {
     out.put(what.from);
     out.put(what.to);
     out.put(what.size);
+    out.put(what.process);
     return bytes;
 }
 
@@ -41,6 +42,7 @@ std::optional<hello> decode_hello(const std::array<std::byte, hello_bytes>& byte
     what.from = in.take<rank>();
     what.to = in.take<rank>();
     what.size = in.take<int>();
+    what.process = in.take<std::uint64_t>();
     return what;
 }
 

@@ -23,6 +23,8 @@ struct hello {
     rank to = 0;
     int size = 0;
     lane_id lane;
+    /// Of a shared link, which belongs to two processes: digest of the address of the one that opens it. Else 0.
+    std::uint64_t process = 0;
 
     friend bool operator==(const hello&, const hello&) = default;
 };
@@ -38,11 +40,11 @@ struct reply {
     std::string why;  // cut to 200 bytes on the wire
 };
 
-inline constexpr std::size_t hello_bytes = 64;   // 40 in use, the rest zero
+inline constexpr std::size_t hello_bytes = 64;   // 48 in use, the rest zero
 inline constexpr std::size_t reply_bytes = 256;  // 7, and the text of a refusal
 
 std::array<std::byte, hello_bytes> encode(const hello& what) noexcept;
-/// Returns nothing for bytes of another version or program. The ranks and the size are not checked here, but in group::admit.
+/// Returns nothing for bytes of another version or program. The ranks and the size are not checked here, but in group::answer_hello.
 std::optional<hello> decode_hello(const std::array<std::byte, hello_bytes>& bytes) noexcept;
 std::array<std::byte, reply_bytes> encode(const reply& what) noexcept;
 std::optional<reply> decode_reply(const std::array<std::byte, reply_bytes>& bytes);

@@ -14,7 +14,7 @@ namespace tutti {
 namespace {
 
 // Groups that are remembered after their end, so that a late hello is refused at once. One for a forgotten group waits for `patience`.
-constexpr std::size_t ended_limit = 256;
+constexpr std::size_t ended_limit = 16'384;
 
 }  // namespace
 
@@ -24,12 +24,13 @@ link_acceptor::link_acceptor(event_loop& loop, transport& network, duration hand
 }
 
 void link_acceptor::add(link_destination& group) {
-    groups_.push_back(&group);
+    groups_[group.id()] = &group;
     changed_.notify_all();
 }
 
 void link_acceptor::remove(link_destination& group) noexcept {
-    if (std::erase(groups_, &group) == 0) return;
+    if (find(group.id()) != &group) return;
+    groups_.erase(group.id());
     ended_.push_back(group.id());
     if (ended_.size() > ended_limit) ended_.pop_front();
 }
@@ -41,8 +42,8 @@ bool link_acceptor::is_over(const hello& who) const noexcept {
 }
 
 link_destination* link_acceptor::find(std::uint64_t id) noexcept {
-    const auto found = std::find_if(groups_.begin(), groups_.end(), [id](const link_destination* each) { return each->id() == id; });
-    return found == groups_.end() ? nullptr : *found;
+    const auto found = groups_.find(id);
+    return found == groups_.end() ? nullptr : found->second;
 }
 
 task<> link_acceptor::serve() {
@@ -55,7 +56,7 @@ task<> link_acceptor::serve() {
             continue;
         }
         ++half_open_;
-        work_.start(greet(std::move(*next)));
+        work_.start(greet_link(std::move(*next)));
         while (half_open_ >= half_open_limit) co_await room_.wait();  // further peers wait in the system's queue
         co_await yield();                                             // other work of the loop goes on while many peers come at once
     }
@@ -64,8 +65,15 @@ task<> link_acceptor::serve() {
 /// Informs all groups: without a descriptor there is no hello, so the group of the link is unknown. The call may remove groups.
 void link_acceptor::exhausted(std::error_code why) noexcept {
     const auto all = groups_;
-    for (link_destination* each : all)
-        if (std::find(groups_.begin(), groups_.end(), each) != groups_.end()) each->exhausted(why);
+    for (const auto& [id, each] : all)
+        if (groups_.contains(id)) each->exhausted(why);
+}
+
+task<> link_acceptor::greet_link(std::unique_ptr<link> over) {
+    auto greeting = greet(std::move(over));
+    co_await std::move(greeting);
+    --half_open_;
+    room_.notify_all();
 }
 
 /// A stranger or a silent peer costs one link and a count, not the acceptor.
@@ -75,8 +83,6 @@ task<> link_acceptor::greet(std::unique_ptr<link> over) {
     } catch (const failure&) {
         ++turned_away_;
     }
-    --half_open_;
-    room_.notify_all();
 }
 
 task<> link_acceptor::listen_and_answer(std::unique_ptr<link>& over) {

@@ -11,7 +11,7 @@
 #include <deque>
 #include <memory>
 #include <set>
-#include <vector>
+#include <unordered_map>
 
 namespace tutti {
 
@@ -44,12 +44,15 @@ public:
     void expect(std::uint64_t job) { jobs_.insert(job); }
     void add(link_destination& group);
     void remove(link_destination& group) noexcept;
+    /// Takes a stream that a peer has opened over a shared link: it begins with a hello, too, and costs no descriptor.
+    void greet_stream(std::unique_ptr<link> over) { work_.start(greet(std::move(over))); }
     std::size_t half_open() const noexcept { return half_open_; }
     std::size_t turned_away() const noexcept { return turned_away_; }
 
 private:
     task<> serve();
     void exhausted(std::error_code why) noexcept;
+    task<> greet_link(std::unique_ptr<link> over);
     task<> greet(std::unique_ptr<link> over);
     task<> listen_and_answer(std::unique_ptr<link>& over);
     link_destination* find(std::uint64_t id) noexcept;
@@ -60,7 +63,7 @@ private:
     const duration handshake_;
     const duration patience_;
     std::set<std::uint64_t> jobs_;
-    std::vector<link_destination*> groups_;
+    std::unordered_map<std::uint64_t, link_destination*> groups_;
     std::deque<std::uint64_t> ended_;  // ids of the groups that ended last
     condition changed_;  // a group was added
     condition room_;     // half_open_ fell

@@ -12,11 +12,11 @@ namespace {
 constexpr int ranks = 3;
 
 /// Rank `poor` may have so many files open, or all, if it is -1.
-outcome with_limit(const std::string& transport, int poor, int limit) {
+outcome with_limit(const std::string& transport, int poor, int limit, const std::string& part = "spends") {
     const std::string program = std::getenv("TUTTI_TEST_RANK_PROGRAM");
     const std::string which = poor < 0 ? "true" : "[ $TUTTI_RANK = " + std::to_string(poor) + " ]";
     std::vector<std::string> words = shells(ranks, "export TUTTI_TRANSPORT=" + transport + "; if " + which + "; then ulimit -n " +
-                                                       std::to_string(limit) + "; fi; exec " + program + " spends");
+                                                       std::to_string(limit) + "; fi; exec " + program + " " + part);
     words.insert(words.begin(), "--grace=3");
     return tutti_run(std::move(words));
 }
@@ -66,4 +66,14 @@ int first_good(const std::string& transport, int poor) {
 TEST_CASE("a rank that runs out of descriptors is named on all ranks, with its limit, or everything goes well") {
     for (const char* const transport : {"tcp", "shm"})
         for (const int poor : {0, 2, -1}) MESSAGE(std::string(transport) << ", rank " << poor << ": " << first_good(transport, poor) << " are enough");
+}
+
+TEST_CASE("a rank has several times as many communicators as descriptors, and none of them holds up another") {
+    for (const char* const transport : {"tcp", "shm"}) {
+        CAPTURE(transport);
+        const outcome all = with_limit(transport, -1, 80, "children");
+        INFO(all.err);
+        CHECK(all.code == 0);
+        CHECK(count(all.out, "done rank") == ranks);
+    }
 }

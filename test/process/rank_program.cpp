@@ -179,6 +179,37 @@ task<> spends(communicator& world) {
     say("spent", world);
 }
 
+/// More children at once than this process may have descriptors, with data of all kinds in each. Meanwhile the first child waits for rank 1,
+/// with more bytes under way than a stream holds.
+task<> children(communicator& world) {
+    constexpr int count = 300;
+    std::vector<std::unique_ptr<communicator>> all;
+    for (int each = 0; each < count; ++each) {
+        auto splitting = world.split(0, world.rank());
+        all.push_back(co_await std::move(splitting));
+    }
+    const float ranks = static_cast<float>(world.size());
+    std::vector<float> held(1 << 20, 1);
+    future<> holding;
+    if (world.rank() != 1) holding = all[0]->all_reduce(held, sum);
+    for (int each = 1; each < count; ++each) {
+        communicator& child = *all[static_cast<std::size_t>(each)];
+        std::vector<float> data(each % 20 == 0 ? 1 << 18 : 100, static_cast<float>(each)), sent(data), came(data.size());
+        co_await child.all_reduce(data, sum);
+        const rank next = (child.rank() + 1) % child.size(), before = (child.rank() + child.size() - 1) % child.size();
+        co_await child.exchange(send_to(sent, next), recv_from(came, before));
+        if (data.back() != ranks * static_cast<float>(each) || came != sent) throw std::runtime_error("the sum is wrong");
+    }
+    if (world.rank() == 1) holding = all[0]->all_reduce(held, sum);
+    co_await std::move(holding);
+    if (held.front() != ranks || held.back() != ranks) throw std::runtime_error("the first sum is wrong");
+    for (auto& child : all) {
+        auto closing = child->close();
+        co_await std::move(closing);
+    }
+    say("done", world);
+}
+
 task<int> leave_or_close(context& home, world who) {
     auto joining = home.join(who);
     const auto all = co_await std::move(joining);
@@ -232,6 +263,7 @@ constexpr part parts[] = {{"busy", busy},
                           {"sockets", sockets},
                           {"hosts", hosts},
                           {"spends", spends},
+                          {"children", children},
                           {"late", idle},
                           {"closes", closes},
                           {"fails_and_closes", fails_and_closes},

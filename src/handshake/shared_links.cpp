@@ -1,0 +1,112 @@
+#include "handshake/shared_links.hpp"
+
+#include "base/bytes.hpp"
+#include "handshake/greeting.hpp"
+
+#include <tutti/sleep.hpp>
+#include <tutti/when_all.hpp>
+
+#include <algorithm>
+
+namespace tutti {
+namespace {
+
+constexpr std::uint64_t destination = digest_of("shared links");               // in the place of a communicator
+constexpr duration crossing_patience = std::chrono::milliseconds(200);  // the peer's call may be given up: then this process dials again
+
+}  // namespace
+
+shared_links::shared_links(event_loop& loop, transport& network, link_acceptor& acceptor) : loop_(loop), network_(network), acceptor_(acceptor) {
+    acceptor_.add(*this);
+}
+
+shared_links::~shared_links() {
+    acceptor_.remove(*this);
+    for (const auto& each : links_) each->close();
+}
+
+std::uint64_t shared_links::id() const noexcept { return destination; }
+
+bool shared_links::flushed() const noexcept {
+    return std::all_of(links_.begin(), links_.end(), [](const auto& each) { return each->flushed(); });
+}
+
+/// Marks the process as dialled while it lives. The task that dials may be destroyed where it waits; another one then dials.
+class shared_links::call {
+public:
+    call(shared_links& from, peer& to, std::uint64_t mine) : from_(from), to_(to) {
+        to_.dialling = true;
+        to_.mine = mine;
+    }
+    call(const call&) = delete;
+    call& operator=(const call&) = delete;
+    ~call() {
+        to_.dialling = false;
+        from_.changed_.notify_all();
+    }
+
+private:
+    shared_links& from_;
+    peer& to_;
+};
+
+task<result<std::unique_ptr<link>>> shared_links::open(hello who, std::string mine, std::string address, time_point deadline) {
+    peer& at = peers_[digest_of(address)];
+    while (!at.over) {
+        if (loop_.now() >= deadline) co_return not_opened(who, address, failure(error::timed_out, "no link between the two processes came in time"));
+        if (at.dialling) {
+            co_await until_changed(deadline);
+        } else {
+            auto dialling = dial(at, who, digest_of(mine), address, deadline);
+            if (const auto dialled = co_await std::move(dialling); !dialled) co_return dialled.failure();
+        }
+    }
+    co_return at.over->open();
+}
+
+/// Returns with a link, or without one if the peer's own call was to count, and did not come.
+task<result<>> shared_links::dial(peer& at, hello who, std::uint64_t mine, std::string address, time_point deadline) {
+    const call under_way(*this, at, mine);
+    who.group = destination;
+    who.process = mine;
+    who.lane = lane_kind::control;
+    const std::uint64_t process = digest_of(address);
+    auto made = co_await open_link(network_, std::move(address), who, deadline);
+    if (!made) co_return made.failure();
+    if (*made) keep(process, std::move(*made), shared_link::side::dialled);
+    const time_point limit = std::min(deadline, later(loop_.now(), crossing_patience));
+    while (!at.over && loop_.now() < limit) co_await until_changed(limit);
+    co_return result<>();
+}
+
+task<> shared_links::until_changed(time_point limit) {
+    try {
+        co_await with_deadline(changed_.wait(), limit);
+    } catch (const failure& why) {
+        if (why.code() != error::timed_out) throw;
+    }
+}
+
+reply shared_links::answer_hello(const hello& from) {
+    const auto at = peers_.find(from.process);
+    const bool crossing = at != peers_.end() && at->second.dialling && at->second.mine < from.process;
+    return {crossing ? answer::crossed : answer::welcome, {}};
+}
+
+void shared_links::take_link(const hello& from, std::unique_ptr<link> over) { keep(from.process, std::move(over), shared_link::side::accepted); }
+
+void shared_links::keep(std::uint64_t process, std::unique_ptr<link> over, shared_link::side which) {
+    const std::shared_ptr<shared_link> made(new shared_link(loop_, std::move(over), which, *this));
+    links_.push_back(made);
+    peers_[process].over = made;
+    made->start();
+    changed_.notify_all();
+}
+
+void shared_links::ended(shared_link& which) noexcept {
+    for (auto& [process, at] : peers_)
+        if (at.over.get() == &which) at.over.reset();
+    std::erase_if(links_, [&which](const auto& each) { return each.get() == &which; });
+}
+
+}  // namespace tutti
