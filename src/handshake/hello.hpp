@@ -23,7 +23,7 @@ struct hello {
     rank to = 0;
     int size = 0;
     lane_id lane;
-    /// Of a shared link, which belongs to two processes: digest of the address of the one that opens it. Else 0.
+    /// In the hello of a shared link, which joins two processes: digest of the address of the one that opens it. Else 0.
     std::uint64_t process = 0;
 
     friend bool operator==(const hello&, const hello&) = default;

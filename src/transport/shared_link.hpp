@@ -1,5 +1,5 @@
-// One link between two processes that carries many streams. Each stream is a link of its own to whoever uses it, and costs no descriptor.
-// So communicators can be many.
+// One link between two processes that carries many streams. To its user each stream is a link of its own, and it costs no
+// descriptor. So communicators can be many.
 #pragma once
 
 #include "transport/next_turn.hpp"
@@ -38,7 +38,7 @@ protected:
 ///
 /// Bytes travel in records: a header with the number of the stream, then at most `record_bytes` of that stream. A sender has a credit of
 /// `window_bytes` for each stream, and gets it back as the receiver takes the bytes. So the receiver always reads the link, keeps at most
-/// a window for each stream, and a stream that nobody reads holds up no other.
+/// a window for each stream, and a stream whose user reads nothing holds up no other.
 ///
 /// A send copies nothing, unless the link takes a part of the record only. The rest is copied then, and leaves before any other record.
 /// docs/wire.md has the layout.
@@ -49,7 +49,7 @@ public:
     /// Records that wait for the link, beyond which streams have to wait. So a last word can be left behind, as in a socket's buffer.
     static constexpr std::size_t backlog_bytes = 64 * KiB;
 
-    /// The two sides number their streams differently.
+    /// The sides number their streams differently.
     enum class side { dialled, accepted };
 
     shared_link(event_loop& loop, std::unique_ptr<link> over, side which, shared_link_owner& owner);
@@ -62,7 +62,7 @@ public:
     /// Returns whether the link has taken all bytes that its streams have.
     bool flushed() const noexcept { return backlog_.empty(); }
     bool ended() const noexcept { return over_ == nullptr; }
-    /// Ends the link and all streams. What it has not taken is lost. The owner hears nothing of it.
+    /// Ends the link and all streams. Bytes that it has not taken are lost. The owner hears nothing of it.
     void close() noexcept;
 
 private:
