@@ -18,13 +18,15 @@ import sys
 from xml.sax.saxutils import escape, quoteattr
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "tools")]
 
 import headers  # noqa: E402
 import pages  # noqa: E402
 
 PAGES = ["README.md", "docs/*.md", "examples/README.md", "CONTRIBUTING.md", "SECURITY.md"]
-UNDOCUMENTED = re.compile(r"(?P<place>\S+:\d+): warning: (?:Member (?P<member>.*) \((?P<kind>[^)]*)\) of \S+ (?P<scope>.*)|Compound (?P<compound>.*)) is not documented\.")
+UNDOCUMENTED = re.compile(r"(?P<place>\S+:\d+): warning: "
+                          r"(?:Member (?P<member>.*) \((?P<kind>[^)]*)\) of \S+ (?P<scope>.*)|Compound (?P<compound>.*)) is not documented\.")
 FUNCTION = re.compile(r"(?P<name>[~\w]+|operator.*?)\((?P<parameters>.*?)\)(?P<after>[^()]*)$")
 
 

@@ -6,7 +6,7 @@ import re
 import lint
 
 LINK = re.compile(r"(?<!!)\[(?P<text>(?:[^\[\]]|\[[^\[\]]*\])*)\]\(\s*(?P<path>[^)#\s]*)(?:#(?P<anchor>[^)\s]*))?\)")
-IMAGE = re.compile(r"!\[(?P<text>[^\]]*)\]\((?P<path>[^)\s]+)\)")
+EITHER = re.compile(LINK.pattern + r"|!\[(?P<about>[^\]]*)\]\((?P<picture>[^)\s]+)\)")
 HEADING = re.compile(r"^(#{1,6})[ \t]+(\S.*)$", re.M)
 ELSEWHERE = re.compile(r"[A-Za-z][\w+.-]*:")
 CODE = re.compile(r"^[ ]*(?P<fence>```+|~~~+).*?^[ ]*(?P=fence)|<!--.*?-->|(?P<span>`[^`\n]+`)", re.M | re.S)
@@ -16,7 +16,8 @@ MAIN = "README.md"
 
 def name_of(page):
     """The page's name in the site, as `failures` for docs/failures.md."""
-    return {MAIN: "index", "docs/README.md": "manual"}.get(page) or re.sub(r"\W", "-", page.removeprefix("docs/").removesuffix("/README.md").removesuffix(".md")).lower()
+    special = {MAIN: "index", "docs/README.md": "manual"}
+    return special.get(page) or re.sub(r"\W", "-", page.removeprefix("docs/").removesuffix("/README.md").removesuffix(".md")).lower()
 
 
 def label(page, anchor):
@@ -24,13 +25,14 @@ def label(page, anchor):
 
 
 def titles_of(text):
-    """Yields (line, anchor) of the headings, with the anchors that lint.py takes links to."""
+    """Yields (match, anchor) of the headings, with the anchors that lint.py takes links to."""
     outside = lint.without_code(text)
-    so_far = set(MARK.findall(text))
+    marks = "".join(mark[0] for mark in MARK.finditer(outside)) + "\n\n"
+    so_far = lint.anchors(marks)
     for match in HEADING.finditer(text):
         if outside[match.start()] != "#":
             continue
-        found = lint.anchors(text[:match.end()]) | so_far
+        found = lint.anchors(marks + text[:match.end()])
         yield match, (found - so_far).pop()
         so_far = found
 
@@ -40,7 +42,7 @@ def staged(page, text, pages, headers):
     text = named_headings(page, text)
     code = lint.without_code(text)
     parts, end = [], 0
-    for match in re.finditer(f"{LINK.pattern}|{IMAGE.pattern.replace('text', 'about').replace('path', 'picture')}", text):
+    for match in EITHER.finditer(text):
         if code[match.start()] == text[match.start()]:
             parts += [text[end:match.start()], replaced(page, match, pages, headers)]
             end = match.end()

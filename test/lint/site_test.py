@@ -7,6 +7,7 @@ import sys
 import tempfile
 import unittest
 
+sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "docs/site"))
 import build  # noqa: E402
@@ -38,6 +39,9 @@ public:
     int least = 0;  // of all that were added
 };""")
 
+GOOD = {"README.md": "# Tutti\n\n[One](docs/one.md#two)\n", "docs/README.md": INDEX, "include/tutti/one.hpp": GOOD_HEADER,
+        "docs/one.md": "# One\n\n## Two\n\n`a%b`, `c('d')` and `e` <a name=\"two-1\"></a>\n\n## Two\n\n[Mark](#two-1), [again](#two-2)\n"}
+
 # file, its text, a part of what is said about it; all of them are one tree, so that Doxygen runs once
 BAD = [
     ("include/tutti/a.hpp", HEADER.format("class a {\npublic:\n    int one;\n};"), "a.hpp:6: warning: Compound tutti::a is not documented"),
@@ -54,8 +58,7 @@ BAD = [
 def mistakes(folder, changes):
     root = pathlib.Path(folder, "tree")
     shutil.rmtree(root, ignore_errors=True)
-    for name, text in {"README.md": "# Tutti\n\n[One](docs/one.md#two)\n", "docs/README.md": INDEX, "docs/one.md": "# One\n\n## Two\n\n`a%b`, `c('d')` and `e`\n",
-                       "include/tutti/one.hpp": GOOD_HEADER, **changes}.items():
+    for name, text in {**GOOD, **changes}.items():
         file = root / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
