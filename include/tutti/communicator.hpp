@@ -188,10 +188,10 @@ public:
     future<> all_to_all_v(const_buffer from, buffer to, std::span<const std::size_t> send_counts, std::span<const std::size_t> recv_counts,
                           call_options options = {});
 
-    // Collectives with a list of buffers, one for each rank, in place of adjacent parts: made by `buffers`, or a span, vector or array of
-    // tutti::buffer. All have one type and one count. Nothing is copied. A buffer that is written overlaps no other; but where a part may
-    // be the other argument's memory above, the list's buffer may, too. Lists are read during the call only. Other ranks may call the other
-    // form: on the wire it is the same operation.
+    // Collectives with a list of buffers, one for each rank, in place of adjacent parts. The list is made by `buffers`, or is a span, vector
+    // or array of tutti::buffer. All have one type and one count. Nothing is copied. A buffer that is written overlaps no other; but where a
+    // part may be the other argument's memory above, the list's buffer may, too. Lists are read during the call only. Other ranks may call
+    // the other form: on the wire it is the same operation.
 
     template <class From, detail::buffer_list Parts>
     future<> all_gather(From&& from, const Parts& to, call_options options = {}) {
@@ -242,6 +242,8 @@ public:
         return exchange(std::span<const transfer>(all));
     }
 
+    // The communicator as a whole.
+
     /// Makes a communicator of the ranks that give the same `color`, ordered by `key`, then by rank here; null for ranks that give
     /// `no_color`. All ranks call it; its exchange starts before the call returns. The child is independent of its parent and may outlive
     /// it. Throws the parent's failure, or the child's if a rank that has it already has made it fail; ranks in that failure are the
@@ -275,6 +277,7 @@ public:
     // Overloads for typed memory: vectors, arrays and spans. Mixed types do not compile. Nor does an operator known by its type (`sum`,
     // premul_sum, a custom_op; not a reduce_op) that is not defined for the elements; the compiler says why. Elements without a data_type,
     // such as structs, are moved as they are; a custom_op combines them.
+
     template <detail::offered Data, class Op>
     future<> all_reduce(Data&& data, Op&& op, call_options options = {}) {
         return all_reduce(detail::writing<Data>(data), detail::reducing<Data>(std::forward<Op>(op)), options);

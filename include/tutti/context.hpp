@@ -51,8 +51,10 @@ public:
     /// ends on all ranks at once, with an error that names that rank.
     task<std::unique_ptr<communicator>> join(world who, join_options options = {});
 
+    /// Returns the loop that makes the progress.
     event_loop& progress() noexcept;
 
+    /// For the library.
     detail::context_state& inner() noexcept { return *state_; }
 
 private:

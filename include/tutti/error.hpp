@@ -32,6 +32,7 @@ enum class error {
     truncated = 16,          // a message was longer than its receive's buffer; only that receive failed
 };
 
+/// Returns the category of these codes, and a std::error_code of one of them.
 TUTTI_API const std::error_category& error_category() noexcept;
 TUTTI_API std::error_code make_error_code(error code) noexcept;
 

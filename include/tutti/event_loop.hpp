@@ -59,6 +59,7 @@ public:
     static event_loop* current() noexcept;
 
     struct impl;
+    /// For the library.
     impl& inner() noexcept { return *impl_; }
 
 private:

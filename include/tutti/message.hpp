@@ -37,6 +37,7 @@ struct transfer {
     received* told = nullptr;  // where a receive writes what came, before the exchange ends; null: nowhere
 };
 
+/// Makes a part of communicator::exchange that sends.
 inline transfer send_to(const_buffer from, rank peer, message_tag tag = 0) noexcept {
     transfer made;
     made.sends = true;
@@ -45,6 +46,7 @@ inline transfer send_to(const_buffer from, rank peer, message_tag tag = 0) noexc
     made.from = from;
     return made;
 }
+/// Makes a part that receives. `told`, unless null, gets what came.
 inline transfer recv_from(buffer to, rank peer, message_tag tag = 0, received* told = nullptr) noexcept {
     transfer made;
     made.peer = peer;

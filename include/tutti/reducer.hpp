@@ -52,6 +52,7 @@ struct overlap {
     /// Returns 1 if all communication overlapped with computation, 0 if none did.
     double ratio() const noexcept;
 };
+/// The overlap so far.
 struct reducer_stats {
     overlap last;  // the last step
     overlap total;

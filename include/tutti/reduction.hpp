@@ -113,6 +113,7 @@ public:
         };
     }
 
+    /// For the library.
     void combine(void* target, const void* first, const void* second, std::size_t count) const override {
         pieces_(static_cast<T*>(target), static_cast<const T*>(first), static_cast<const T*>(second), count);
     }
@@ -144,6 +145,7 @@ public:
     /// For elements of a data_type other than `opaque`.
     untyped_op(std::string name, tutti::commutes order, data_type type, function combine, std::span<const std::byte> identity = {});
 
+    /// For the library.
     void combine(void* target, const void* first, const void* second, std::size_t count) const override {
         combine_by(function_, target, first, second, count);
     }

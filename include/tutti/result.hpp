@@ -1,4 +1,4 @@
-// A value, or the failure that came in its place.
+// Results of operations that do not throw.
 #pragma once
 
 #include <tutti/error.hpp>
@@ -11,6 +11,7 @@
 
 namespace [[gnu::visibility("default")]] tutti {
 
+/// A value, or the failure that came in its place.
 template <class T = void>
 class [[nodiscard]] result {
 public:
@@ -46,6 +47,7 @@ private:
     std::variant<T, tutti::failure> state_;
 };
 
+/// Success, or a failure.
 template <>
 class [[nodiscard]] result<void> {
 public:

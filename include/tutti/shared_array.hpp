@@ -39,6 +39,7 @@ public:
         return *this;
     }
 
+    /// The elements as those of a std::span.
     T* data() noexcept { return reinterpret_cast<T*>(memory_.get()); }
     const T* data() const noexcept { return reinterpret_cast<const T*>(memory_.get()); }
     std::size_t size() const noexcept { return count_; }

@@ -49,11 +49,14 @@ public:
     ~memory_table();
 
     class state;
+    /// For the library.
     state& inner() noexcept { return *state_; }
 
 private:
     std::unique_ptr<state> state_;
 };
+
+/// Makes one rank's store of the keys in `table`.
 TUTTI_API std::unique_ptr<store> memory_store(memory_table& table);
 
 /// Opens a store in a file that all ranks, on one host, can write. A missing file is created; the file stays.

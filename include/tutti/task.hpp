@@ -31,6 +31,7 @@ public:
     ~task() {
         if (promise_ != nullptr) promise_->destroy();
     }
+    /// Exchanges the two coroutines.
     void swap(task& other) noexcept { std::swap(promise_, other.promise_); }
 
     auto operator co_await() && noexcept { return awaiter(promise_); }
@@ -48,6 +49,7 @@ public:
         detail::ask_for_asio_header<Token>();
     }
 
+    /// For the library.
     void explain(detail::explanation& out) const { promise_->explain(out); }
     /// For code that starts tasks; null after a move.
     promise_type* inner() const noexcept { return promise_; }

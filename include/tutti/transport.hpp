@@ -28,6 +28,7 @@ class link {
 public:
     virtual ~link() = default;
 
+    /// Sends, or receives, as much as is possible at once.
     virtual moved try_send(std::span<const std::span<const std::byte>> parts) noexcept = 0;
     virtual moved try_recv(std::span<const std::span<std::byte>> parts) noexcept = 0;
     /// Posts `work` to the loop once, when try_recv (try_send) may make progress or the stream has ended. One of each at a time.

@@ -114,6 +114,7 @@ constexpr std::string_view name(reduce_op op) noexcept {
     return static_cast<int>(op) < reduce_op_count ? names[static_cast<int>(op)] : "no operator";
 }
 
+/// Returns whether the type is one of real, complex or whole numbers; `boolean` and `opaque` are none.
 constexpr bool is_floating(data_type type) noexcept { return type <= data_type::bf16; }
 constexpr bool is_complex(data_type type) noexcept { return type == data_type::cf32 || type == data_type::cf64; }
 constexpr bool is_integer(data_type type) noexcept { return type >= data_type::i8 && type <= data_type::u16; }
@@ -212,6 +213,8 @@ struct const_buffer {
     constexpr std::size_t element_bytes() const noexcept { return type == data_type::opaque ? opaque_bytes : size_of(type); }
     constexpr std::size_t bytes() const noexcept { return count * element_bytes(); }
 };
+
+/// Like const_buffer, for memory that is written.
 struct buffer {
     void* data = nullptr;
     std::size_t count = 0;

@@ -10,6 +10,7 @@
 
 namespace [[gnu::visibility("default")]] tutti {
 
+/// This process's place in its job, as the launcher gives it.
 struct world {
     rank me = 0;
     int size = 1;

@@ -22,7 +22,7 @@ namespace tutti {
 namespace {
 
 constexpr std::string_view ours = "TUTTI_";
-/// Read here, by rendezvous/world.cpp and gpu/libraries.cpp. docs/launching.md says what they mean.
+/// Read here, by rendezvous/world.cpp and gpu/libraries.cpp. docs/environment.md says what they mean.
 constexpr std::array<std::string_view, 20> known = {
     "TUTTI_RANK",         "TUTTI_WORLD_SIZE",    "TUTTI_LOCAL_RANK", "TUTTI_LOCAL_WORLD_SIZE", "TUTTI_JOB",  "TUTTI_EPOCH",
     "TUTTI_STORE",        "TUTTI_STORE_PORT",    "TUTTI_STORE_FD",   "TUTTI_TRANSPORT",        "TUTTI_HOST", "TUTTI_DETERMINISTIC",

@@ -9,7 +9,6 @@ import sys
 import tempfile
 import unittest
 import unittest.mock
-import xml.etree.ElementTree
 
 sys.dont_write_bytecode = True
 TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools/compare"
@@ -21,7 +20,6 @@ import c10d  # noqa: E402  (tools/compare knows where it is)
 import contenders  # noqa: E402
 import goals  # noqa: E402
 import near_cores  # noqa: E402
-import plot  # noqa: E402
 import report  # noqa: E402
 import saved  # noqa: E402
 from contenders import Complaint, Task, Timing  # noqa: E402
@@ -331,29 +329,6 @@ class Report(unittest.TestCase):
         self.assertIn("Float sum all-reduce in place, all ranks on one host, over TCP on loopback.", text)
         self.assertIn("cubic for Tutti, which chooses it, and for plain sockets; bbr, the system's, for the others", text)
         self.assertIn("- `c`, d, load 0, 3 s", text)
-
-    def test_plots_are_well_formed_whatever_is_missing(self):
-        only_lists = {"Tutti": {"fused": Timing(1, 1, 1)}}
-        one_size = {"Tutti": {4: Timing(1, 1, 1)}, "nobody": {}}
-        for kind in ("algbw", "ratio"):
-            for all_results in ({"2 ranks": self.results, "4 ranks": self.results}, {"a & b": only_lists}, {"a & b": one_size}):
-                root = xml.etree.ElementTree.fromstring(plot.svg(all_results, kind, "a <note>"))
-                self.assertTrue(root.tag.endswith("svg"))
-        root = xml.etree.ElementTree.fromstring(plot.svg({"2 ranks": self.results, "4 ranks": self.results}, "algbw", ""))
-        lines = [each for each in root.iter() if each.tag.endswith("polyline")]
-        self.assertEqual(len(lines), 4)
-        self.assertTrue(all(len(each.get("points").split()) == 2 for each in lines))
-
-    def test_a_name_has_one_colour_in_all_panels(self):
-        fewer = {name: times for name, times in self.results.items() if name != "Tutti"}
-        root = xml.etree.ElementTree.fromstring(plot.svg({"all": self.results, "fewer": fewer}, "algbw", ""))
-        colours = [each.get("stroke") for each in root.iter() if each.tag.endswith("polyline")]
-        self.assertEqual(colours[1], colours[2])
-        self.assertNotEqual(colours[0], colours[1])
-
-    def test_a_logarithmic_axis_puts_the_middle_in_the_middle(self):
-        axis = plot.Axis(1, 100, 0, 10)
-        self.assertAlmostEqual(axis.at(10), 5)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@
 namespace [[gnu::visibility("default")]] tutti {
 namespace gpu {
 
+/// A library that was searched for.
 struct library_report {
     bool usable = false;
     std::string path, version;
@@ -17,11 +18,13 @@ struct library_report {
     std::string reason;                // why it is not usable
 };
 
+/// A device that the driver offers.
 struct device_report {
     int ordinal = 0;
     std::string name, uuid, bus;
 };
 
+/// The libraries and devices that this process can use.
 struct availability_report {
     bool built = false;  // with device memory; otherwise nothing was searched
     library_report driver, nccl;

@@ -45,7 +45,7 @@ enum class engine_kind : std::uint8_t {
 struct group_options {
     const stream* over = nullptr;  // the caller's communication stream, on this device; null: the library's, of high priority
     engine_kind engine = engine_kind::automatic;  // a rank with automatic accepts the choice of the others
-    // Used when staged.
+    /// Used when staged, as is the window.
     std::size_t chunk_bytes = 2 * MiB;  // 4 KiB to 1 GiB; all ranks use the smallest value
     int window = 4;  // 2 to 64 chunks under way at once; pins window * chunk_bytes on this rank. Other values are refused with any engine
 };
@@ -69,6 +69,7 @@ private:
     rank peer_;
     bool sends_;
 };
+/// Makes a part of communicator::exchange that sends, or that receives.
 inline transfer send_to(const const_device_span& from, rank peer) noexcept { return {from, peer, true}; }
 inline transfer recv_from(const device_span& to, rank peer) noexcept { return {to, peer, false}; }
 

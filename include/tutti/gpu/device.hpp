@@ -22,6 +22,7 @@ enum class poll_mode : std::uint8_t {
     thread,         // like adaptive, on a thread of the device's own: for busy loops, or a program that blocks the driver
 };
 
+/// How the device's end of an operation is noticed, and how long the driver may take.
 struct device_options {
     poll_mode polling = poll_mode::adaptive;
     duration hot = std::chrono::microseconds(200);      // polls without a pause for so long after an operation or an event

@@ -21,6 +21,7 @@ TUTTI_API result<std::shared_ptr<void>> allocate_device_memory(const device& whe
 template <transferable T>
 class device_buffer {
 public:
+    /// Allocates `count` elements, which are not initialized.
     static result<device_buffer> allocate(const device& where, std::size_t count) {
         auto memory = allocate_device_memory(where, count, sizeof(T));
         if (!memory) return memory.failure();

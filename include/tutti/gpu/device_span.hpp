@@ -13,11 +13,12 @@
 namespace [[gnu::visibility("default")]] tutti {
 namespace gpu {
 
-/// Floating numbers of 8 bits, as storage, named after their bits of exponent and mantissa.
+/// A floating number of 8 bits, as storage: 4 of exponent, 3 of mantissa.
 struct e4m3 {
     std::uint8_t bits = 0;
     friend bool operator==(e4m3, e4m3) = default;
 };
+/// A floating number of 8 bits, as storage: 5 of exponent, 2 of mantissa.
 struct e5m2 {
     std::uint8_t bits = 0;
     friend bool operator==(e5m2, e5m2) = default;
@@ -46,11 +47,13 @@ enum class device_type : std::uint8_t {
 };
 inline constexpr int device_type_count = data_type_count + 2;
 
+/// Returns the device's type of the same number.
 constexpr device_type of_device(data_type type) noexcept { return static_cast<device_type>(type); }
 /// Returns the host's type; the 8-bit floats are bytes there.
 constexpr data_type of_host(device_type type) noexcept { return type > device_type::opaque ? data_type::u8 : static_cast<data_type>(type); }
 static_assert(of_device(data_type::opaque) == device_type::opaque);
 
+/// Returns the bytes of one element, and the type's name; they are those of tutti::size_of and tutti::name.
 constexpr std::size_t size_of(device_type type) noexcept { return tutti::size_of(of_host(type)); }
 constexpr std::string_view name(device_type type) noexcept {
     return type == device_type::e4m3 ? "e4m3" : type == device_type::e5m2 ? "e5m2" : tutti::name(of_host(type));
@@ -93,6 +96,7 @@ struct const_device_span {
     std::size_t bytes() const noexcept { return count * element_bytes(); }
 };
 
+/// Like const_device_span, for memory that is written.
 struct device_span {
     void* data = nullptr;
     std::size_t count = 0;

@@ -40,6 +40,7 @@ public:
     /// Blocks this thread until then; error::invalid_argument on an event loop's thread.
     result<> synchronize() const;
 
+    /// For the library.
     void explain(detail::explanation& out) const;
 
     explicit event(event_state* state) noexcept : state_(state) {}

@@ -1,0 +1,27 @@
+#!/usr/bin/env python3
+"""The pages that list something list all of it: environment variables, and tools."""
+
+import pathlib
+import re
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# For the build and for this project's tests; no user calls them.
+PARTS = {"count-tests", "netns-relay", "page-program", "seal-archive", "compare-parts", "hooks"}
+
+
+class the_lists(unittest.TestCase):
+    def test_every_variable_is_listed_and_no_other(self):
+        source = (ROOT / "src/communicator/environment.cpp").read_text()
+        known = re.search(r"known = \{(.*?)\};", source, re.S)[1]
+        listed = re.findall(r"^\| (.*?) \|", (ROOT / "docs/environment.md").read_text(), re.M)
+        self.assertEqual(set(re.findall(r'"(TUTTI_\w+)"', known)), {name for cell in listed for name in re.findall(r"`(TUTTI_\w+)`", cell)})
+
+    def test_every_tool_is_listed_and_no_other(self):
+        there = {path.name for path in (ROOT / "tools").iterdir() if not re.search(r"\.\w+$|^__", path.name)}
+        listed = re.findall(r"^\| `(?:tools/)?([\w-]+)` \|", (ROOT / "docs/tools.md").read_text(), re.M)
+        self.assertEqual(there - PARTS, set(listed))
+
+
+if __name__ == "__main__":
+    unittest.main()
