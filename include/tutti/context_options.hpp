@@ -47,8 +47,7 @@ struct context_options {
     std::optional<cost_model> costs = std::nullopt;
     bool calibrate = false;  // measures the costs after the job has joined, in about 30 ms; `costs` gives those that cannot be measured
     /// Algorithms that groups on one host use regardless of cost: a line for each collective and number of ranks, written by
-    /// `tools/fit-costs --write-tuning`. "shm all_reduce 4: 4096 star, 65536 auto" has bytes of the whole vector; auto chooses by cost. Not
-    /// used by calls with call_options::allocated.
+    /// `tools/fit-costs --write-tuning`. "shm all_reduce 4: 4096 star, 65536 auto" has bytes of the whole vector; auto chooses by cost.
     std::string tuning = {};
     /// For users: combines every element in one order and grouping of ranks, whatever the vector's length and the element's position or
     /// bucket (docs/numerics.md). Rank 0 decides, also for communicators split from its own.

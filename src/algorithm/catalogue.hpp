@@ -104,7 +104,7 @@ struct algorithm {
     /// Contributions are combined in the order of ranks, so the operator need not commute. The tests prove it for every row.
     bool ordered = false;
     /// Returns the number of messages that wait for each other in a row, for plans in which that is more than any rank's rounds (a chain through
-    /// all ranks). Null: the most rounds of a rank. Used only for groups that are too large for a `chain` (estimate.hpp).
+    /// all ranks). Null: the most rounds of a rank.
     int (*hops)(int size) = nullptr;
     /// Every element is combined in the one order and grouping of the deterministic mode (proof/grouping.hpp). Implies `ordered`. The tests prove it.
     bool grouped = false;

@@ -73,12 +73,10 @@ std::vector<chooser::range> preferring(const std::vector<chooser::range>& wanted
 
 }  // namespace
 
-chooser::chooser(int size, const cost_model& model, std::vector<range> wanted, std::size_t slice_bytes, bool deterministic,
-                 const host_map& hosts)
+chooser::chooser(int size, const cost_model& model, std::vector<range> wanted, bool deterministic, const host_map& hosts)
     : size_(size),
       model_(model),
       wanted_(std::move(wanted)),
-      slice_bytes_(slice_bytes),
       deterministic_(deterministic),
       hosts_(hosts) {}
 
@@ -89,7 +87,7 @@ bool chooser::usable(const algorithm& entry) const noexcept {
 chooser::known chooser::work_out(collective kind) const {
     std::vector<candidate> all;
     for (const algorithm& entry : catalogue())
-        if (entry.kind == kind && usable(entry)) all.push_back({&entry, estimate(entry, size_, model_, slice_bytes_, hosts_)});
+        if (entry.kind == kind && usable(entry)) all.push_back({&entry, estimate(entry, size_, model_, hosts_)});
     known of;
     of.any = preferring(wanted_, ranges_of(all), kind, [this](const algorithm& each) { return usable(each); });
     std::erase_if(all, [](const candidate& each) { return !each.entry->ordered; });

@@ -9,8 +9,7 @@
 
 namespace tutti {
 
-/// The choice of algorithms for one group. Each engine owns two (one for calls with allocated memory) and asks them with its guard held; only one
-/// thread may use a chooser at a time. It works out the ranges of a collective at the first question, because that takes milliseconds with hundreds
+/// The choice of algorithms for one group. Each engine owns one and asks it with its guard held; only one thread may use a chooser at a time. It works out the ranges of a collective at the first question, because that takes milliseconds with hundreds
 /// of ranks and a program calls few collectives. Later questions are a short search. A chooser measures nothing and never changes its answer.
 class chooser {
 public:
@@ -20,10 +19,9 @@ public:
     };
 
     /// `wanted` comes from a tuning: for a vector, the last of its ranges that begins at that length or below is taken whatever it costs, if the
-    /// algorithm is usable here. The engine leaves `slice_bytes` at the default, so its own slice length does not change the algorithm, and with it
-    /// the order in which floating-point sums are made. With `deterministic` only algorithms of the deterministic mode are usable, also of `wanted`.
-    explicit chooser(int size, const cost_model& model = {}, std::vector<range> wanted = {}, std::size_t slice_bytes = default_slice_bytes,
-                     bool deterministic = false, const host_map& hosts = {});
+    /// algorithm is usable here. With `deterministic` only algorithms of the deterministic mode are usable, also of `wanted`.
+    explicit chooser(int size, const cost_model& model = {}, std::vector<range> wanted = {}, bool deterministic = false,
+                     const host_map& hosts = {});
 
     /// Returns the algorithm for a vector of that length. With `ordered` it chooses only among those that combine in the order of ranks.
     const algorithm& choose(collective kind, std::size_t vector_bytes, bool ordered = false);
@@ -41,7 +39,6 @@ private:
     int size_;
     cost_model model_;
     std::vector<range> wanted_;
-    std::size_t slice_bytes_;
     bool deterministic_;
     host_map hosts_;
     std::array<known, collective_count> known_;  // by collective

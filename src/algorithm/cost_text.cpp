@@ -15,24 +15,14 @@ struct field {
     std::string_view name;
     double cost_model::*value;
     double greatest = most_seconds;
-    double least = 0;
 };
 constexpr field fields[] = {{"round", &cost_model::round},
                             {"message", &cost_model::message},
-                            {"packet", &cost_model::packet},
-                            {"link", &cost_model::link},
                             {"moved_byte", &cost_model::moved_byte},
                             {"reduced_byte", &cost_model::reduced_byte},
-                            {"spread_byte", &cost_model::spread_byte},
-                            {"forwarded_byte", &cost_model::forwarded_byte},
-                            {"spread_from", &cost_model::spread_from, most_finite},
-                            {"answered", &cost_model::answered, 1},
-                            {"allocated", &cost_model::allocated, 1},
                             {"far_round", &cost_model::far_round},
                             {"far_byte", &cost_model::far_byte},
-                            {"cores", &cost_model::cores, most_finite},
-                            {"crowded", &cost_model::crowded, 1e6, 1},
-                            {"uneven", &cost_model::uneven, 1}};
+                            {"cores", &cost_model::cores, most_finite}};
 static_assert(sizeof(cost_model) == std::size(fields) * sizeof(double));
 
 bool assign(cost_model& costs, std::string_view name, std::string_view value) {
@@ -41,7 +31,7 @@ bool assign(cost_model& costs, std::string_view name, std::string_view value) {
         double number = 0;
         const char* const end = value.data() + value.size();
         const auto [last, error] = std::from_chars(value.data(), end, number);
-        if (error != std::errc() || last != end || !(number >= each.least && number <= each.greatest)) return false;
+        if (error != std::errc() || last != end || !(number >= 0 && number <= each.greatest)) return false;
         if (each.value == &cost_model::cores && number > 0 && number < 1) return false;
         costs.*each.value = number;
         return true;

@@ -13,7 +13,7 @@ namespace tutti {
 std::string to_string(const cost_model& costs);
 
 /// Reads such a text. Numbers that are not named stay as in `base`. "tcp" or "shm" may come first and sets all numbers to these defaults. None when
-/// a name is unknown or a value outside of its limits: 0 to 1e6 for seconds, 0 to 1 for parts, 1 to 1e6 for `crowded`, 0 or at least 1 for `cores`.
+/// a name is unknown or a value outside of its limits: 0 to 1e6 for seconds, 0 or at least 1 for `cores`.
 std::optional<cost_model> costs_in(std::string_view text, cost_model base = {});
 
 }  // namespace tutti

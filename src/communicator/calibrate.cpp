@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <span>
 
 namespace tutti::detail {
@@ -17,18 +18,15 @@ constexpr int batches = 3, most_repeats = 100;  // the fastest batch counts: oth
 
 /// Numbers of a cost_model that are scaled together, because one measurement cannot tell them apart.
 using fields = std::span<double cost_model::*const>;
-constexpr double cost_model::*latencies[] = {&cost_model::round, &cost_model::message, &cost_model::link};
+constexpr double cost_model::*latencies[] = {&cost_model::round, &cost_model::message};
 constexpr double cost_model::*waiting[] = {&cost_model::round};
-constexpr double cost_model::*moving[] = {&cost_model::moved_byte, &cost_model::packet, &cost_model::spread_byte,
-                                          &cost_model::forwarded_byte};
+constexpr double cost_model::*moving[] = {&cost_model::moved_byte};
 constexpr double cost_model::*far_latencies[] = {&cost_model::far_round};
 constexpr double cost_model::*far_moving[] = {&cost_model::far_byte};
 constexpr double cost_model::*reducing[] = {&cost_model::reduced_byte};
-constexpr double cost_model::*every_field[] = {
-    &cost_model::round,          &cost_model::message,     &cost_model::link,        &cost_model::moved_byte,
-    &cost_model::reduced_byte,   &cost_model::spread_byte, &cost_model::spread_from, &cost_model::far_round,
-    &cost_model::far_byte,       &cost_model::cores,       &cost_model::answered,    &cost_model::allocated,
-    &cost_model::forwarded_byte, &cost_model::crowded,     &cost_model::uneven,      &cost_model::packet};
+constexpr double cost_model::*every_field[] = {&cost_model::round,        &cost_model::message,   &cost_model::moved_byte,
+                                               &cost_model::reduced_byte, &cost_model::far_round, &cost_model::far_byte,
+                                               &cost_model::cores};
 static_assert(sizeof(cost_model) == std::size(every_field) * sizeof(double));
 
 cost_model scaled(cost_model costs, fields which, double factor) noexcept {
@@ -39,17 +37,17 @@ cost_model scaled(cost_model costs, fields which, double factor) noexcept {
 /// Returns `costs` with these fields scaled so that the estimate is `seconds`, as far as they can achieve that.
 cost_model fitted(cost_model costs, fields which, const algorithm& entry, const engine& on, double bytes, double seconds) {
     const auto estimated = [&](double factor) {
-        return estimate(entry, on.who().size, scaled(costs, which, factor), on.settings().slice_bytes, on.who().hosts).seconds(bytes);
+        return estimate(entry, on.who().size, scaled(costs, which, factor), on.who().hosts).seconds(bytes);
     };
     // A slower machine is taken to wait longer in a round; a faster one has faster system calls, too.
     if (which.data() == latencies && seconds > estimated(1)) return fitted(costs, waiting, entry, on, bytes, seconds);
-    double factor = 1;
-    for (int pass = 0; pass < 2; ++pass) {  // nearly a straight line; the second pass is for its bends
-        const double without = estimated(0), with = estimated(factor);
-        if (with <= without) return costs;  // alone, or free in this model
-        factor = std::clamp(factor * (seconds - without) / (with - without), 1e-3, 1e6);
+    double low = 1e-3, high = 1e6;
+    if (estimated(low) == estimated(high)) return costs;  // alone, or free in this model
+    for (int pass = 0; pass < 12; ++pass) {               // to less than a hundredth
+        const double middle = std::sqrt(low * high);
+        (estimated(middle) < seconds ? low : high) = middle;
     }
-    return scaled(costs, which, factor);
+    return scaled(costs, which, std::sqrt(low * high));
 }
 
 class calibration {

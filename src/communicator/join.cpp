@@ -78,9 +78,7 @@ void check_options(const context_options& asked, const join_options& once, bool 
     if (const auto& costs = asked.costs; costs && !costs_in(to_string(*costs)))
         throw not_joined(
             mine, error::invalid_argument,
-            fmt::format("costs are not negative, of seconds at most a million, parts of others at most 1, cores 0 or at least 1, "
-                        "crowded 1 to a million; these are {}",
-                        to_string(*costs)));
+            fmt::format("costs are not negative, seconds at most a million, and cores 0 or at least 1; these are {}", to_string(*costs)));
     if (const auto tuning = tuning_in(asked.tuning, ""); !tuning)
         throw not_joined(mine, error::invalid_argument, tuning.failure().details().cause);
     if (asked.operation <= duration{} ||

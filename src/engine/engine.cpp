@@ -17,12 +17,10 @@ static constexpr duration rough_from = std::chrono::seconds(1);
 /// Bytes kept back while operations begin: beside the sending of more, a system call does not count.
 static constexpr std::size_t most_kept = 64 * KiB;
 
-static chooser chooser_at(const cost_model& costs, const engine_settings& settings, const engine_identity& who, bool allocated) {
-    std::vector<chooser::range> wanted;
-    if (!allocated) wanted = wanted_in(settings.tuning, who.size, who.hosts);
+static chooser chooser_at(const cost_model& costs, const engine_settings& settings, const engine_identity& who) {
+    std::vector<chooser::range> wanted = wanted_in(settings.tuning, who.size, who.hosts);
     for (const algorithm* each : settings.forced) wanted.push_back({0, each});
-    return chooser(who.size, allocated ? costs_of_allocated(costs) : costs, std::move(wanted), default_slice_bytes, settings.deterministic,
-                   who.hosts);
+    return chooser(who.size, costs, std::move(wanted), settings.deterministic, who.hosts);
 }
 
 engine::engine(event_loop& loop, engine_identity who, engine_settings settings, engine_observer& observer, std::vector<event_loop*> further)
@@ -30,8 +28,7 @@ engine::engine(event_loop& loop, engine_identity who, engine_settings settings, 
       further_(std::move(further)),
       who_(std::move(who)),
       settings_(std::move(settings)),
-      choose_(chooser_at(settings_.costs, settings_, who_, false)),
-      choose_allocated_(chooser_at(settings_.costs, settings_, who_, true)),
+      choose_(chooser_at(settings_.costs, settings_, who_)),
       observer_(&observer),
       ports_(static_cast<std::size_t>(who_.size) * lane_kinds),
       admission_(most_under_way()),
@@ -42,21 +39,21 @@ engine::~engine() { TUTTI_CHECK(shut_, "an engine is shut down before it is dest
 // ---- issuing
 
 void engine::reprice(const cost_model& costs) {
-    chooser choose = chooser_at(costs, settings_, who_, false), choose_allocated = chooser_at(costs, settings_, who_, true);
+    chooser choose = chooser_at(costs, settings_, who_);
     const std::lock_guard lock(guard_);
     TUTTI_CHECK(pending_ == 0, "costs change while nothing is under way");
     settings_.costs = costs;
     choose_ = std::move(choose);
-    choose_allocated_ = std::move(choose_allocated);
     last_choice_ = {};
     for (auto& each : owned_) each->laid_out_ = false;  // for a plan that may not be chosen any more
 }
 
-/// Several lanes bring slices in any order, so all slices are one segment: none shall wait for the last round of another.
+/// Several lanes bring slices in any order, so all slices are one segment: none shall wait for the last round of another. Within a host one slice is a
+/// segment, so a sum is sent on while it is in the caches. Between hosts enough bytes are under way to hide the delay of a round.
 std::size_t engine::segment() const noexcept {
     if (settings_.lanes > 1) return std::numeric_limits<std::size_t>::max();
     if (settings_.segment > 0) return settings_.segment;
-    return default_segment(who_.hosts);
+    return who_.hosts.count() == 1 ? 1 : 16;
 }
 
 /// Within a host all bytes under way pass through caches that the ranks share; with more than 1 MiB they are fetched from memory again and
@@ -74,11 +71,9 @@ std::size_t engine::past_caches_from() const noexcept {
     return (settings_.cache_bytes > 0 ? settings_.cache_bytes : last_cache_bytes()) / (4 * near);
 }
 
-chooser& engine::chooser_for(bool allocated) noexcept { return allocated ? choose_allocated_ : choose_; }
-
-const algorithm& engine::chosen(collective kind, std::size_t vector_bytes, bool allocated) {
+const algorithm& engine::chosen(collective kind, std::size_t vector_bytes) {
     const std::lock_guard lock(guard_);
-    return chooser_for(allocated).choose(kind, vector_bytes);
+    return choose_.choose(kind, vector_bytes);
 }
 
 operation& engine::issue(const request& what, duration default_deadline, std::uint64_t place) {

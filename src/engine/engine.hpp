@@ -36,7 +36,7 @@ struct engine_settings {
     std::size_t small_bytes = 64 * KiB;  // a vector up to this length uses the small lane
     int lanes = 1;                       // for bulk data between two ranks, at most most_lanes
     cost_model costs;
-    std::vector<tuned> tuning;             // taken whatever they cost, in groups of that size on one host, unless request::allocated
+    std::vector<tuned> tuning;             // taken whatever they cost, in groups of that size on one host
     bool deterministic = false;            // only algorithms that combine in one order and grouping, the forced ones too
     std::vector<const algorithm*> forced;  // taken whatever they cost, where they serve the group
     duration stall_warning{};              // a collective that has waited so long is reported, each rank's own; 0: never
@@ -153,8 +153,8 @@ public:
     std::optional<report> failed() noexcept;
     const engine_identity& who() const noexcept { return who_; }
     const engine_settings& settings() const noexcept { return settings_; }
-    /// Any thread: returns the algorithm that a call would use. `allocated`: for calls that say so.
-    const algorithm& chosen(collective kind, std::size_t vector_bytes, bool allocated = false);
+    /// Any thread: returns the algorithm that a call would use.
+    const algorithm& chosen(collective kind, std::size_t vector_bytes);
     /// Lets algorithms be chosen by other costs from now on. On all ranks between the same two operations, while nothing is under way.
     void reprice(const cost_model& costs);
 
@@ -200,7 +200,6 @@ private:
     struct choice {
         collective kind{};
         bool ordered = false;
-        bool allocated = false;
         rank root = 0;
         std::size_t vector_bytes = 0;
         friend bool operator==(const choice&, const choice&) = default;
@@ -228,7 +227,6 @@ private:
         std::unique_lock<std::mutex> lock_;
     };
 
-    chooser& chooser_for(bool allocated) noexcept;
     prepared& prepare(const request& what);
     operation* begun_like_before(const request& what) noexcept;
     operation& made_of(const request& what);
@@ -317,10 +315,9 @@ private:
     const engine_identity who_;
     engine_settings settings_;
     chooser choose_;
-    chooser choose_allocated_;  // where the memory of all ranks is that of communicator::allocate
     engine_observer* observer_;
 
-    std::mutex guard_;  // over the choosers, the lanes, and everything below but returned_
+    std::mutex guard_;  // over the chooser, the lanes, and everything below but returned_
     cork cork_;         // of all its lanes
     std::uint64_t next_sequence_ = 1;
     /// The places [next, end) are still to be called.

@@ -31,9 +31,9 @@ operation* engine::begun_like_before(const request& what) noexcept {
 
 /// Returns the plan for a call: that of the last call if all that matters is equal, a cached one, or a new one.
 engine::prepared& engine::prepare(const request& what) {
-    const choice asked{what.kind, what.op.ordered(), what.allocated, what.root, vector_bytes(what, who_.size)};
+    const choice asked{what.kind, what.op.ordered(), what.root, vector_bytes(what, who_.size)};
     if (last_choice_.made && last_choice_.asked == asked) return *last_choice_.made;
-    const algorithm& chosen = chooser_for(what.allocated).choose(asked.kind, asked.vector_bytes, asked.ordered);
+    const algorithm& chosen = choose_.choose(asked.kind, asked.vector_bytes, asked.ordered);
     const auto number = static_cast<std::uint8_t>(tutti::number(chosen));
     prepared& found = programs_[{what.kind, number, what.root}];
     if (!found.plan) {

@@ -29,8 +29,6 @@ public:
         use(by.here, number);
         if (by.what == action::copy) use(by.from, number);
     }
-    /// Returns how many steps of the round use the first block of `some`.
-    int here(const blocks& some) noexcept { return of(some)[0].here; }
     /// Returns the step that uses all of `some` next, if it is alone in its round and at most one step of this round uses `some`; else negative.
     int next(const blocks& some) noexcept {
         const block first = of(some)[0];
@@ -71,14 +69,13 @@ private:
 
 }  // namespace
 
-answers::answers(const schedule& plan) : plan_(plan), answer_(plan.steps().size(), -1), together_(answer_) {
+answers::answers(const schedule& plan) : plan_(plan), answer_(plan.steps().size(), -1) {
     block_users users(plan);
     for (int round = plan.rounds() - 1; round >= 0; --round) {
         const auto steps = plan.round(round);
         users.begin_round();
         for (const step& each : steps) users.use(each, static_cast<int>(index(each)));
         for (const step& each : steps) {
-            together_[index(each)] = users.here(each.here);
             const int next = each.what == action::send ? users.next(each.here) : -1;
             if (next < 0) continue;
             const step& found = plan.steps()[static_cast<std::size_t>(next)];
@@ -102,24 +99,6 @@ const step* returning(const schedule& plan, int round, const step& reduced) noex
             if (each.what != action::send && intersect(each.here, reduced.here)) return nullptr;
     }
     return nullptr;
-}
-
-bool merged(const schedule& plan, int round, const step& reduced, rank me, const host_map& hosts) noexcept {
-    const step* parts[most_merged]{};
-    std::size_t count = 0;
-    const auto steps = plan.round(round);
-    for (const step& each : steps) {
-        if (&each != &reduced && !touches(each, reduced)) continue;
-        if (each.what != action::recv_reduce || each.here != reduced.here || hosts.host(each.peer) != hosts.host(me)) return false;
-        if ((&each != &reduced && each.peer == reduced.peer) || count == most_merged) return false;
-        parts[count++] = &each;
-    }
-    const auto lends = [&](const step* part) {
-        const auto sends = [part](const step& each) { return each.what == action::send && each.peer == part->peer; };
-        return std::any_of(steps.begin(), steps.end(), sends) ||
-               returning(plan, round, *part);  // last, because it looks at all rounds that follow
-    };
-    return parts[0] != &reduced && std::all_of(parts, parts + count, lends);
 }
 
 }  // namespace tutti

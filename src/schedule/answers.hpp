@@ -1,8 +1,7 @@
-// Which recvs answer a send, and which recv_reduce steps are combined in one pass. Both follow from the plan alone, so both ends of a transfer
-// know it without a message. Shared memory uses it: the peer of an answered send writes its answer straight into the memory that was lent to it.
+// Which recvs answer a send. That follows from the plan alone, so both ends of a transfer know it without a message. Shared memory uses it:
+// the peer of an answered send writes its answer straight into the memory that was lent to it.
 #pragma once
 
-#include "schedule/host_map.hpp"
 #include "schedule/schedule.hpp"
 
 #include <vector>
@@ -22,15 +21,12 @@ public:
     /// Returns the recv from the same peer into the blocks of `sent`, a send of the plan, if no step uses these blocks between the two, and no
     /// other step of either round does. Null when there is none.
     const step* to(const step& sent) const noexcept;
-    /// Returns how many steps of its round use the first block of `one`, including `one` itself.
-    int together(const step& one) const noexcept { return together_[index(one)]; }
 
 private:
     std::size_t index(const step& one) const noexcept { return static_cast<std::size_t>(&one - plan_.steps().data()); }
 
     const schedule& plan_;
-    std::vector<int> answer_;    // by step; negative: none
-    std::vector<int> together_;  // by step
+    std::vector<int> answer_;  // by step; negative: none
 };
 
 /// Returns the send of a later round that takes the result of `reduced`, a recv_reduce of `round`, back to its peer, if nothing is written to its
@@ -39,10 +35,5 @@ const step* returning(const schedule& plan, int round, const step& reduced) noex
 
 /// The most parts from peers that are summed in one pass; with its own part the rank then sums 16.
 inline constexpr std::size_t most_merged = 15;
-
-/// Returns whether `reduced`, a recv_reduce of `round`, is combined in the pass of an earlier step. That needs three things. Only recv_reduce
-/// steps from different peers of rank `me`'s host touch its blocks in this round. Each of these peers gets something from this rank, in this round
-/// or as the returning result. And `reduced` is not the first of the steps. In shared memory all parts are then lent and combined in one pass.
-bool merged(const schedule& plan, int round, const step& reduced, rank me, const host_map& hosts) noexcept;
 
 }  // namespace tutti

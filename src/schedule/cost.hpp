@@ -5,8 +5,6 @@
 #include "schedule/host_map.hpp"
 #include "schedule/schedule.hpp"
 
-#include <map>
-
 namespace tutti {
 
 /// The counts that algorithm/estimate.hpp turns into seconds, and the tests compare with the formulas of docs/algorithms.md. "Far" is between
@@ -17,34 +15,19 @@ struct cost {
     int far_exchanges = 0;  // of these: with another host
     int steps = 0;
     int messages = 0;   // sends and recvs
-    int sends = 0;      // of these
-    int links = 0;      // peers of the host to which the rank sends
-    int linked = 0;     // messages within the host, times the peers there but one
     int whole = 1;      // blocks of the whole vector: the larger of input and output
     long sent = 0;      // in blocks, as all counts below
     long received = 0;  // including reduced blocks
     long reduced = 0;
-    long merged = 0;  // of these: combined in the pass of an earlier step, where memory is shared (answers.hpp)
     long copied = 0;
-    long answered = 0;                    // sent to a peer of the host that later sends them back into the same memory (answers.hpp)
-    long forwarded = 0;                   // received, reduced or not, and later sent on from where they landed
     long far_sent = 0, far_received = 0;  // to and from other hosts
     long far_serial = 0;                  // the larger of both in each round, since a network card sends and receives at once
     long near() const noexcept { return sent + received - far_sent - far_received; }
-    /// The longest time for which a lane is in use, in exchanges from the first send to its peer up to the last one. Meanwhile the lane carries
-    /// no other segment.
-    int lane_rounds = 0;
-    int far_lane_rounds = 0;  // of these: with another host
-
-    std::map<long, int> lengths;  // from the blocks of a message within the host to the number of sends and recvs of that length
 
     /// Returns the bytes of `blocks` blocks when the whole vector has `vector_bytes`.
     double bytes(long blocks, double vector_bytes) const noexcept { return vector_bytes * static_cast<double>(blocks) / whole; }
     friend bool operator==(const cost&, const cost&) = default;
 };
-
-/// Returns with how many ranks of its host rank `me` exchanges something.
-int peers(const schedule& plan, rank me, const host_map& hosts);
 
 /// Counts rank `me`'s plan.
 cost count(const schedule& plan, rank me = 0, const host_map& hosts = {});

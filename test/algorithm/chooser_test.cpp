@@ -36,51 +36,51 @@ cost_model on_two_cores(cost_model model) {
 
 }  // namespace
 
-TEST_CASE("on two cores the defaults choose what was measured to be fastest over TCP, or what the comment says") {
+TEST_CASE("on two cores the defaults let one rank sum small vectors over TCP, and give all ranks the same work for large ones") {
     const row over_tcp[] = {
         {2, all_reduce, 4, "recursive_doubling"},
         {2, all_reduce, 64 * KiB, "recursive_doubling"},
-        {2, all_reduce, 512 * KiB, "recursive_doubling"},
+        {2, all_reduce, 512 * KiB, "ring"},
         {2, all_reduce, 64 * MiB, "ring"},
-        {4, all_reduce, 4 * KiB, "recursive_doubling"},
+        {4, all_reduce, 4 * KiB, "star"},
         {4, all_reduce, 8 * KiB, "star"},
         {4, all_reduce, 16 * KiB, "star"},
         {4, all_reduce, 48 * KiB, "tree"},
         {4, all_reduce, 65'000, "tree"},
-        {4, all_reduce, 64 * KiB, "halving_once"},
+        {4, all_reduce, 64 * KiB, "tree"},
         {4, all_reduce, 256 * KiB, "halving_once"},
-        {4, all_reduce, 1 * MiB, "halving_once"},
-        {4, all_reduce, 2 * MiB, "ring"},
-        {4, all_reduce, 64 * MiB, "ring"},
+        {4, all_reduce, 1 * MiB, "halving_doubling"},
+        {4, all_reduce, 2 * MiB, "halving_doubling"},
+        {4, all_reduce, 64 * MiB, "halving_doubling"},
         {4, broadcast, 64 * MiB, "tree"},
         {4, all_gather, 64 * KiB, "recursive_doubling"},
-        {4, all_gather, 64 * MiB, "ring"},
+        {4, all_gather, 64 * MiB, "recursive_doubling"},
         {4, reduce_scatter, 512 * KiB, "direct"},
         {4, reduce_scatter, 64 * MiB, "direct"},
-        {4, all_to_all, 64, "bruck"},
+        {4, all_to_all, 64, "direct"},
         {4, gather, 64 * MiB, "direct"},
-        {4, scatter, 4 * KiB, "direct"},  // a tree is a twentieth quicker
-        {4, scatter, 1 * MiB, "direct"},  // and a tenth to a quarter here
+        {4, scatter, 4 * KiB, "direct"},
+        {4, scatter, 1 * MiB, "direct"},
         {8, scatter, 64, "direct"},
         {8, scatter, 64 * KiB, "direct"},
         {8, scatter, 4 * MiB, "direct"},
         {8, all_reduce, 1 * KiB, "star"},
         {8, all_reduce, 64 * KiB, "tree"},
-        {8, all_reduce, 512 * KiB, "tree"},
+        {8, all_reduce, 512 * KiB, "halving_twice"},
     };
     check(over_tcp, on_two_cores({}));
 }
 
-TEST_CASE("on two cores the defaults choose what was measured to be fastest in shared memory") {
+TEST_CASE("on two cores the defaults choose few rounds in shared memory, of which each is a switch of threads") {
     const row in_memory[] = {
         {2, all_reduce, 4, "recursive_doubling"},
         {2, all_reduce, 8 * KiB, "recursive_doubling"},
-        {2, all_reduce, 16 * KiB, "ring"},
+        {2, all_reduce, 16 * KiB, "recursive_doubling"},
         {2, all_reduce, 256 * KiB, "ring"},
         {3, all_reduce, 128 * KiB, "star"},
         {4, all_reduce, 4 * KiB, "star"},
         {4, all_reduce, 32 * KiB, "star"},
-        {4, all_reduce, 64 * KiB, "star"},
+        {4, all_reduce, 64 * KiB, "direct"},
         {4, all_reduce, 128 * KiB, "direct"},
         {4, all_reduce, 64 * MiB, "direct"},
         {4, broadcast, 64 * MiB, "tree"},
@@ -89,70 +89,52 @@ TEST_CASE("on two cores the defaults choose what was measured to be fastest in s
         {4, all_to_all, 64 * KiB, "direct"},
         {4, gather, 64 * KiB, "direct"},
         {4, scatter, 64 * KiB, "direct"},
-        {8, all_reduce, 64 * KiB, "star"},
+        {8, all_reduce, 64 * KiB, "tree"},
         {8, all_reduce, 1 * MiB, "direct"},
-        {8, all_reduce, 16 * MiB, "halving_doubling"},
-        {8, all_gather, 16 * MiB, "ring"},
+        {8, all_reduce, 16 * MiB, "direct"},
+        {8, all_gather, 16 * MiB, "direct"},
         {8, reduce_scatter, 1 * MiB, "direct"},
-        {8, reduce_scatter, 16 * MiB, "ring"},
+        {8, reduce_scatter, 16 * MiB, "direct"},
     };
     check(in_memory, on_two_cores(shared_memory_costs));
-    const row in_the_arena[] = {
-        {2, all_reduce, 8 * KiB, "recursive_doubling"},
-        {2, all_reduce, 64 * MiB, "ring"},
-        {3, all_reduce, 512 * KiB, "star"},
-        {3, all_reduce, 4 * MiB, "halving_doubling"},
-        {4, all_reduce, 128 * KiB, "star"},
-        {4, all_reduce, 256 * KiB, "direct"},
-        {4, all_reduce, 64 * MiB, "direct"},
-        {8, all_reduce, 64 * KiB, "star"},
-        {8, all_reduce, 512 * KiB, "direct"},
-        {8, all_reduce, 64 * MiB, "direct"},
-    };
-    check(in_the_arena, on_two_cores(costs_of_allocated(shared_memory_costs)));
 }
 
-TEST_CASE("where ranks that share memory have a core each, few peers and messages are what counts for vectors that are not large") {
+TEST_CASE("where ranks that share memory have a core each, few messages are what counts for vectors that are not large") {
     cost_model model = shared_memory_costs;
     model.cores = 16;
     const row rows[] = {
-        {2, all_reduce, 64 * KiB, "ring"},
-        {4, all_reduce, 1 * KiB, "recursive_doubling"},
-        {4, all_reduce, 16 * KiB, "halving_once"},
-        {4, all_reduce, 256 * KiB, "direct"},
-        {4, all_gather, 4 * KiB, "recursive_doubling"},
-        {8, all_reduce, 1 * KiB, "recursive_doubling"},
-        {8, all_reduce, 4 * KiB, "halving_once"},
-        {8, all_reduce, 64 * KiB, "halving_twice"},
-        {8, all_reduce, 256 * KiB, "halving_doubling"},
-        {16, all_reduce, 64 * KiB, "halving_doubling"},
+        {2, all_reduce, 64 * KiB, "recursive_doubling"}, {4, all_reduce, 1 * KiB, "recursive_doubling"},
+        {4, all_reduce, 16 * KiB, "halving_once"},       {4, all_reduce, 256 * KiB, "halving_doubling"},
+        {4, all_gather, 4 * KiB, "recursive_doubling"},  {8, all_reduce, 1 * KiB, "recursive_doubling"},
+        {8, all_reduce, 4 * KiB, "halving_once"},        {8, all_reduce, 64 * KiB, "halving_twice"},
+        {8, all_reduce, 256 * KiB, "halving_twice"},     {16, all_reduce, 64 * KiB, "halving_doubling"},
     };
     check(rows, model);
 }
 
-TEST_CASE("where nothing was measured the defaults choose few rounds for small vectors and few bytes for large ones") {
+TEST_CASE("where each rank has a core the defaults choose few rounds for small vectors and few bytes for large ones") {
     const row rows[] = {
         {2, all_reduce, 64 * KiB, "recursive_doubling"},
-        {3, all_reduce, 4, "star"},
+        {3, all_reduce, 4, "recursive_doubling"},
         {4, all_reduce, 64, "recursive_doubling"},
         {4, all_reduce, 256 * KiB, "halving_once"},
-        {4, all_reduce, 1 * MiB, "halving_once"},
-        {4, all_reduce, 64 * MiB, "ring"},
-        {8, all_reduce, 64 * KiB, "halving_once"},
+        {4, all_reduce, 1 * MiB, "halving_doubling"},
+        {4, all_reduce, 64 * MiB, "halving_doubling"},
+        {8, all_reduce, 64 * KiB, "halving_twice"},
         {8, all_reduce, 1 * MiB, "halving_twice"},
         {16, all_reduce, 1 * MiB, "halving_doubling"},
         {8, broadcast, 64, "tree"},
         {33, broadcast, 64 * MiB, "scatter"},
         {8, all_gather, 64, "recursive_doubling"},
-        {8, all_gather, 64 * MiB, "ring"},
-        {8, reduce_scatter, 64, "halving"},
-        {8, reduce_scatter, 64 * MiB, "ring"},
+        {8, all_gather, 64 * MiB, "recursive_doubling"},
+        {8, reduce_scatter, 64, "direct"},
+        {8, reduce_scatter, 64 * MiB, "direct"},
         {33, all_to_all, 64, "bruck"},
         {33, all_to_all, 1 * MiB, "direct"},
         {8, barrier, 0, "dissemination"},
         {8, gather, 64 * MiB, "direct"},
         {64, gather, 64, "tree"},
-        {8, scatter, 1 * MiB, "tree"},
+        {8, scatter, 1 * MiB, "direct"},
         {64, scatter, 64, "tree"},
         {8, scan, 64, "doubling"},
         {8, scan, 64 * MiB, "chain"},
@@ -232,7 +214,7 @@ TEST_CASE("a deterministic choice combines in the one grouping, and is the cheap
     const algorithm* const ring = find(all_reduce, "ring");
     const algorithm* const tree = find(all_reduce, "tree");
     for (const int size : {1, 2, 3, 4, 5, 7, 8, 9, 16, 33, 100}) {
-        chooser choices(size, model, {}, default_slice_bytes, true), usual(size, model);
+        chooser choices(size, model, {}, true), usual(size, model);
         for (const std::size_t bytes : {std::size_t{0}, std::size_t{4}, 48 * KiB, 700 * KiB, 3 * GiB})
             for (int number = 0; number < collective_count; ++number) {
                 const auto kind = static_cast<collective>(number);
@@ -250,26 +232,24 @@ TEST_CASE("a deterministic choice combines in the one grouping, and is the cheap
                               estimate(other, size, model).seconds(static_cast<double>(bytes)) * (1 + 1e-6));
             }
         // Only one of its kind can be forced.
-        CHECK(deterministic(chooser(size, model, {{0, ring}}, default_slice_bytes, true).choose(all_reduce, 4), size));
-        CHECK(&chooser(size, model, {{0, tree}}, default_slice_bytes, true).choose(all_reduce, 3 * GiB) == tree);
+        CHECK(deterministic(chooser(size, model, {{0, ring}}, true).choose(all_reduce, 4), size));
+        CHECK(&chooser(size, model, {{0, tree}}, true).choose(all_reduce, 3 * GiB) == tree);
     }
 }
 
 TEST_CASE("small and large vectors have algorithms of their own in the deterministic mode, too") {
-    const std::pair<int, std::string_view> large[] = {
-        {4, "halving_once"}, {5, "halving_once"}, {8, "halving_twice"}, {33, "halving_doubling"}};
-    for (const auto& [size, expected] : large) {
+    for (const int size : {4, 5, 8, 33}) {
         CAPTURE(size);
-        chooser choices(size, {}, {}, default_slice_bytes, true);
-        CHECK(choices.choose(all_reduce, 4).name != choices.choose(all_reduce, 64 * MiB).name);
-        CHECK(choices.choose(all_reduce, 64 * MiB).name == expected);
+        chooser choices(size, {}, {}, true);
+        CHECK(choices.choose(all_reduce, 4).name == "recursive_doubling");
+        CHECK(choices.choose(all_reduce, 64 * MiB).name == "halving_doubling");
     }
 }
 
 TEST_CASE("a threshold is exact: one byte less is the range before") {
     chooser choices(4);
     const auto& ranges = choices.ranges(collective::all_reduce);
-    REQUIRE(ranges.size() == 4);
+    REQUIRE(ranges.size() == 3);
     CHECK(ranges[0].from_bytes == 0);
     for (std::size_t k = 1; k < ranges.size(); ++k) {
         CHECK(&choices.choose(collective::all_reduce, ranges[k].from_bytes - 1) == ranges[k - 1].choice);
@@ -296,7 +276,6 @@ TEST_CASE("where ranks share hosts and a network is between them, the choice kno
         {4, 8, all_reduce, 16 * KiB, "leaders"},
         {4, 8, all_reduce, 64 * MiB, "halving_doubling"},  // its first partners are neighbours: parts by another name
         {2, 3, all_reduce, 64 * MiB, "parts"},
-        {3, 6, all_reduce, 40'000, "leaders_ring"},
         {4, 8, barrier, 0, "leaders"},
         {4, 8, broadcast, 256 * KiB, "leaders_scatter"},
         {3, 6, broadcast, 64, "leaders"},
@@ -312,15 +291,14 @@ TEST_CASE("where ranks share hosts and a network is between them, the choice kno
         CAPTURE(one.hosts);
         CAPTURE(name(one.kind));
         CAPTURE(one.bytes);
-        CHECK(chooser(one.hosts * one.ranks, {}, {}, default_slice_bytes, false, host_map(numbers)).choose(one.kind, one.bytes).name ==
-              one.expected);
+        CHECK(chooser(one.hosts * one.ranks, {}, {}, false, host_map(numbers)).choose(one.kind, one.bytes).name == one.expected);
     }
 }
 
 TEST_CASE("uneven hosts and ranks in turns are served, one host or ranks alone need no layers") {
     const auto names = [](std::vector<int> numbers) {
         std::vector<std::string_view> all;
-        chooser choices(static_cast<int>(numbers.size()), {}, {}, default_slice_bytes, false, host_map(numbers));
+        chooser choices(static_cast<int>(numbers.size()), {}, {}, false, host_map(numbers));
         for (const collective kind : {all_reduce, broadcast, reduce, all_gather, barrier})
             for (const chooser::range& each : choices.ranges(kind)) all.push_back(each.choice->name);
         return all;
@@ -331,20 +309,22 @@ TEST_CASE("uneven hosts and ranks in turns are served, one host or ranks alone n
     };
     CHECK(layered({0, 0, 0, 0, 1, 1, 1, 2}) > 0);
     CHECK(layered({0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2}) > 0);
+    const std::vector<int> fewer_on_last{0, 0, 0, 1, 1, 1, 2, 2};
+    CHECK(chooser(8, {}, {}, false, host_map(fewer_on_last)).choose(all_reduce, 64 * MiB).name == "leaders_ring");
     CHECK(layered({4, 4, 4, 4}) == 0);
     CHECK(layered({1, 2, 3, 4}) == 0);
     const algorithm* const parts = find(all_reduce, "parts");
     const std::vector<int> even{0, 0, 1, 1}, uneven{0, 0, 0, 1};
-    CHECK(&chooser(4, {}, {{0, parts}}, default_slice_bytes, false, host_map(even)).choose(all_reduce, 4) == parts);
-    CHECK(&chooser(4, {}, {{0, parts}}, default_slice_bytes, false, host_map(uneven)).choose(all_reduce, 4) != parts);
+    CHECK(&chooser(4, {}, {{0, parts}}, false, host_map(even)).choose(all_reduce, 4) == parts);
+    CHECK(&chooser(4, {}, {{0, parts}}, false, host_map(uneven)).choose(all_reduce, 4) != parts);
 }
 
 TEST_CASE("large groups are counted at their ends only, and hardly anything is missed there") {
     const int size = 100;
     cost_model rounds_only, bytes_only;
     rounds_only.round = bytes_only.moved_byte = 1;
-    rounds_only.moved_byte = rounds_only.message = rounds_only.reduced_byte = rounds_only.spread_byte = 0;
-    bytes_only.round = bytes_only.message = bytes_only.reduced_byte = bytes_only.spread_byte = 0;
+    rounds_only.moved_byte = rounds_only.message = rounds_only.reduced_byte = 0;
+    bytes_only.round = bytes_only.message = bytes_only.reduced_byte = 0;
     for (const algorithm& entry : catalogue()) {
         if (!serves(entry, size)) continue;
         int rounds = 0;
@@ -357,8 +337,9 @@ TEST_CASE("large groups are counted at their ends only, and hardly anything is m
         if (entry.hops) rounds = std::max(rounds, entry.hops(size));
         CAPTURE(entry.name);
         CHECK(estimate(entry, size, rounds_only).seconds(0) == rounds);
-        const double found = estimate(entry, size, bytes_only).seconds(1);
-        CHECK(found <= bytes * (1 + 1e-12));
+        constexpr double many = 0x1p60;  // so the first slice, which passes all hops, hardly counts
+        const double found = estimate(entry, size, bytes_only).seconds(many) / many;
+        CHECK(found <= bytes * (1 + 1e-9));
         CHECK(found >= bytes * 0.9);  // who is just beyond the ends of a scan has one partner more than those there
     }
 }

@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 fit_costs, build = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
-TRUE = "round=3e-5,message=1.2e-5,moved_byte=1e-9,reduced_byte=4.3e-11,spread_byte=6e-10,cores=2"
+TRUE = "round=3e-6,message=9e-6,moved_byte=3e-11,reduced_byte=4e-10,cores=2"
 
 
 def rows_of(ranks, transport="tcp"):
@@ -43,14 +43,14 @@ with tempfile.TemporaryDirectory() as folder:
         expect(0.4 < float(fitted[name]) / float(value) < 2.5, f"{name} is {fitted[name]}, expected about {value}")
 
     path.with_name("shm.json").write_text(json.dumps(list(rows_of(4, "shm"))))
-    done = run(path.with_name("shm.json"), "--costs", "shm,cores=2,spread_byte=0")
-    expect(done.returncode == 0 and "spread_byte=0," in done.stdout.splitlines()[-1], f"what is nothing does not stay nothing: {done.stdout}{done.stderr}")
+    done = run(path.with_name("shm.json"), "--costs", "shm,cores=2,message=0")
+    expect(done.returncode == 0 and "message=0," in done.stdout.splitlines()[-1], f"what is nothing does not stay nothing: {done.stdout}{done.stderr}")
 
     unfitted = run(path, "--costs", TRUE, "--no-fit")
     expect("largest loss 0%" in unfitted.stdout, f"the true costs lose something: {unfitted.stdout}")
     # The fit is not perfect; what was quickest, by name, loses nothing.
     tuning = path.with_name("tuning.txt")
-    wrong = "round=1e-7,cores=2"
+    wrong = "round=1e-4,message=1e-7,cores=2"
     for most in (5, 15):
         written = run(path, "--costs", wrong, "--no-fit", "--loss", most / 100, "--write-tuning", tuning)
         expect(written.returncode == 0 and re.search(r"^tcp all_reduce 4: \d+ \w+, ", tuning.read_text(), re.M), f"no tuning: {written.stderr}{tuning.read_text()}")

@@ -26,15 +26,6 @@ const step* answer_of(const schedule& plan, int round, const step& sent) {
     return found;
 }
 
-int users_of(const schedule& plan, int round, const step& one) {
-    const auto used = [&one](const blocks& some) {
-        return some.where == one.here.where && some.first <= one.here.first && one.here.first < some.first + some.count;
-    };
-    int users = 0;
-    for (const step& each : plan.round(round)) users += used(each.here) || (each.what == action::copy && used(each.from));
-    return users;
-}
-
 /// Of few blocks and two peers, and with many sends that are answered.
 schedule random_plan(std::mt19937_64& random) {
     const auto below = [&random](int end) { return static_cast<int>(random() % static_cast<unsigned>(end)); };
@@ -70,7 +61,6 @@ TEST_CASE("found in one pass they are those of the definition") {
         const answers all(plan);
         for (int round = 0; round < plan.rounds(); ++round)
             for (const step& each : plan.round(round)) {
-                REQUIRE(all.together(each) == users_of(plan, round, each));
                 const step* const expected = each.what == action::send ? answer_of(plan, round, each) : nullptr;
                 REQUIRE(all.to(each) == expected);
                 answered += expected != nullptr;

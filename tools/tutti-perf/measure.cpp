@@ -60,9 +60,9 @@ struct alone {
     }
 };
 
-std::string_view algorithm_of(const subject& what, std::uint64_t bytes, bool arena, engine& inside) {
+std::string_view algorithm_of(const subject& what, std::uint64_t bytes, engine& inside) {
     if (!what.kind) return "messages";
-    return inside.chosen(*what.kind, *what.kind == collective::all_to_all_v ? 0 : bytes, arena).name;  // no rank knows all its counts
+    return inside.chosen(*what.kind, *what.kind == collective::all_to_all_v ? 0 : bytes).name;  // no rank knows all its counts
 }
 
 row row_of(const options& given, const trial& what, int size) {
@@ -117,7 +117,7 @@ task<row> measure_work(communicator& world, const options& given, trial& what, W
     row made = row_of(given, what, world.size());
     if (given.check) made.wrong = co_await count_wrong(world, what, work);
     made.times = co_await measured(world, work, given, what.bytes());
-    made.algorithm = algorithm_of(*given.what, what.bytes(), given.arena, inside);
+    made.algorithm = algorithm_of(*given.what, what.bytes(), inside);
     made.transport = used_transport(world);
     co_return made;
 }

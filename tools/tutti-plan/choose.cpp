@@ -26,15 +26,9 @@ std::pair<std::size_t, std::size_t> range_in(const std::string& text) {
     return range;
 }
 
-std::size_t slice_in(const std::string& text) {
-    const double bytes = bytes_in("--slice", text);
-    if (bytes < 1) throw bad_input("--slice takes one byte or more");
-    return static_cast<std::size_t>(bytes);
-}
-
 /// Returns the tuning of the transport whose costs are given, that of shared memory by default.
 std::vector<chooser::range> tuning_given(const choose_options& given, const host_map& hosts) {
-    if (given.tuning.empty() || given.allocated) return {};
+    if (given.tuning.empty()) return {};
     const auto text = tuning_text(given.tuning);
     if (!text) throw bad_input("--tuning " + text.failure().details().cause);
     const bool shared = given.costs.empty() || given.costs.starts_with("shm");
@@ -57,17 +51,15 @@ void print_costs(std::size_t bytes, const std::vector<candidate>& all, const alg
 void choose(const choose_options& given) {
     const collective kind = collective_named(given.kind);
     const auto [first, last] = kind == collective::barrier ? std::pair<std::size_t, std::size_t>{} : range_in(given.bytes);
-    const cost_model known = costs_given(given.costs), costs = given.allocated ? costs_of_allocated(known) : known;
-    const std::size_t slice_bytes = slice_in(given.slice);
+    const cost_model costs = costs_given(given.costs);
     const host_map hosts = hosts_given(given.hosts, given.size);
-    chooser choices(given.size, costs, tuning_given(given, hosts), slice_bytes, given.deterministic, hosts);
+    chooser choices(given.size, costs, tuning_given(given, hosts), given.deterministic, hosts);
     std::vector<candidate> all;
     for (const algorithm& entry : catalogue())
         if (entry.kind == kind && serves(entry, given.size, hosts) && (!given.deterministic || deterministic(entry, given.size)))
-            all.push_back({&entry, estimate(entry, given.size, costs, slice_bytes, hosts)});
+            all.push_back({&entry, estimate(entry, given.size, costs, hosts)});
 
-    fmt::print("{}{}, {}, slices of {}; costs: {}\n", given.deterministic ? "deterministic " : "", given.kind,
-               ranks_text(given.size, hosts), size_text(static_cast<double>(slice_bytes)),
+    fmt::print("{}{}, {}; costs: {}\n", given.deterministic ? "deterministic " : "", given.kind, ranks_text(given.size, hosts),
                to_string(costs));
     std::vector<std::size_t> points{first};
     for (const chooser::range& next : choices.ranges(kind)) {

@@ -10,9 +10,7 @@ struct choose_options {
     int size = 4;
     std::string bytes = "4..1GiB";
     std::string costs, hosts, tuning;
-    std::string slice = "512KiB";
     bool deterministic = false;
-    bool allocated = false;
 };
 
 void choose(const choose_options& given);

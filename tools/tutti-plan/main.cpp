@@ -131,7 +131,7 @@ void costs(const options& given) {
     const auto bytes = static_cast<std::size_t>(kind == collective::barrier ? 0 : bytes_in("--bytes", given.bytes));
     const cost_model costs = costs_given(given.costs);
     const host_map hosts = hosts_given(given.hosts, given.size);
-    chooser choices(given.size, costs, {}, default_slice_bytes, false, hosts);
+    chooser choices(given.size, costs, {}, false, hosts);
     const algorithm& choice = choices.choose(kind, bytes);
     fmt::print("{} of {} bytes, {}; each number is the largest of any rank\n", given.kind, bytes, ranks_text(given.size, hosts));
     const bool between = hosts.count() > 1;
@@ -149,7 +149,7 @@ void costs(const options& given) {
             reduced = std::max(reduced, mine.bytes(mine.reduced, static_cast<double>(bytes)));
             far = std::max(far, mine.bytes(mine.far_sent, static_cast<double>(bytes)));
         }
-        const estimate takes(entry, given.size, costs, default_slice_bytes, hosts);
+        const estimate takes(entry, given.size, costs, hosts);
         fmt::print("{:<19} {:>7} {:>9} {:>14.0f} {:>14.0f} {:>14.2f}{}{}\n", entry.name, rounds, messages, sent, reduced,
                    takes.seconds(static_cast<double>(bytes)) * 1e6, between ? fmt::format("  {:>19.0f}", far) : "",
                    &entry == &choice ? "  chosen" : "");
@@ -168,9 +168,7 @@ void add_choose(CLI::App& app, choose_options& given) {
     choosing->add_option("--costs", given.costs, costs_help);
     choosing->add_option("--hosts", given.hosts, hosts_help);
     choosing->add_option("--tuning", given.tuning, "a file that tools/fit-costs --write-tuning wrote, whose choice comes first");
-    choosing->add_option("--slice", given.slice, "bytes of a slice")->capture_default_str();
     choosing->add_flag("--deterministic", given.deterministic, "only algorithms that combine in one order and grouping");
-    choosing->add_flag("--allocated", given.allocated, "where all memory comes from communicator::allocate");
     choosing->callback([&] { choose(given); });
 }
 
