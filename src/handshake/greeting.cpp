@@ -66,7 +66,9 @@ task<result<hello>> hear_hello(link& over) {
     auto came = co_await recv_all(over, bytes);
     if (!came) co_return came.failure();
     auto heard = decode_hello(bytes);
-    if (!heard) co_return failure(error::protocol_error, "this is not a peer of the same version");
+    if (const auto other = other_version(bytes))
+        co_return failure(error::unsupported, fmt::format("it is another build of Tutti: its hellos have version {}, yours {}", wire_version, *other));
+    if (!heard) co_return failure(error::protocol_error, "these bytes are no hello");
     co_return std::move(*heard);
 }
 

@@ -25,7 +25,8 @@ task<result<std::unique_ptr<link>>> greet(std::unique_ptr<link> over, std::strin
 /// Returns that failure, for this reason.
 failure not_opened(const hello& who, const std::string& address, const failure& reason);
 
-/// Returns the hello of the rank that opened `over`; error::protocol_error for bytes that are no hello of this version.
+/// Returns the hello of the rank that opened `over`. Fails with error::unsupported, in words for that rank, if it has another version, and
+/// with error::protocol_error for bytes that are no hello.
 task<result<hello>> hear_hello(link& over);
 task<result<>> send_reply(link& over, reply what);
 

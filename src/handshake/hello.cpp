@@ -7,7 +7,6 @@ namespace {
 
 constexpr std::uint32_t hello_magic = 0x48545554;  // "TUTH"
 constexpr std::uint32_t reply_magic = 0x52545554;  // "TUTR"
-constexpr std::uint16_t wire_version = 4;  // of hello and reply; frames have a version of their own
 
 }  // namespace
 
@@ -15,7 +14,7 @@ std::array<std::byte, hello_bytes> encode(const hello& what) noexcept {
     std::array<std::byte, hello_bytes> bytes{};
     byte_writer out(bytes);
     out.put(hello_magic);
-    out.put(wire_version);
+    out.put(static_cast<std::uint16_t>(wire_version));
     out.put(static_cast<std::uint8_t>(what.lane.kind));
     out.put(static_cast<std::uint8_t>(what.lane.index));
     out.put(what.job);
@@ -26,6 +25,13 @@ std::array<std::byte, hello_bytes> encode(const hello& what) noexcept {
     out.put(what.size);
     out.put(what.process);
     return bytes;
+}
+
+std::optional<int> other_version(const std::array<std::byte, hello_bytes>& bytes) noexcept {
+    byte_reader in(bytes);
+    if (in.take<std::uint32_t>() != hello_magic) return std::nullopt;
+    const int version = in.take<std::uint16_t>();
+    return version == wire_version ? std::nullopt : std::optional(version);
 }
 
 std::optional<hello> decode_hello(const std::array<std::byte, hello_bytes>& bytes) noexcept {

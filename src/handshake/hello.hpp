@@ -44,6 +44,10 @@ inline constexpr std::size_t hello_bytes = 64;   // 48 in use, the rest zero
 inline constexpr std::size_t reply_bytes = 256;  // 7, and the text of a refusal
 
 std::array<std::byte, hello_bytes> encode(const hello& what) noexcept;
+/// Returns the version in a hello of another version than this one; nothing for a hello of this one, and for other bytes.
+std::optional<int> other_version(const std::array<std::byte, hello_bytes>& bytes) noexcept;
+inline constexpr int wire_version = 4;  // of hello and reply; frames have a version of their own
+
 /// Returns nothing for bytes of another version or program. The ranks and the size are not checked here, but in group::answer_hello.
 std::optional<hello> decode_hello(const std::array<std::byte, hello_bytes>& bytes) noexcept;
 std::array<std::byte, reply_bytes> encode(const reply& what) noexcept;

@@ -88,6 +88,10 @@ task<> link_acceptor::greet(std::unique_ptr<link> over) {
 task<> link_acceptor::listen_and_answer(std::unique_ptr<link>& over) {
     auto heard = co_await with_deadline(hear_hello(*over), handshake_);
     if (!heard && out_of_descriptors(heard.failure().code())) exhausted(heard.failure().code());
+    if (!heard && heard.failure().code() == error::unsupported) {
+        const reply no{answer::refused, heard.failure().details().cause};
+        (co_await with_deadline(send_reply(*over, no), handshake_)).value();
+    }
     const hello who = std::move(heard).value();
     reply what{answer::refused, fmt::format("this is another job than yours")};
     link_destination* group = nullptr;

@@ -139,3 +139,23 @@ TEST_CASE("who says nothing, or something else, costs a link and nothing more") 
     CHECK(run(at.loop, admit(at, from(3))) == "welcome");
     at.door.remove(at.group);
 }
+
+TEST_CASE("a rank of another build is refused with both versions") {
+    const auto call = [](house& at) -> task<std::string> {
+        auto made = co_await at.theirs.connect(at.mine.address(), at.loop.now() + 60s);
+        const std::unique_ptr<tutti::link> over = std::move(made).value();
+        auto bytes = encode(from(3));
+        bytes[4] = std::byte{99};  // the version
+        (co_await send_all(*over, bytes)).value();
+        std::array<std::byte, reply_bytes> answered{};
+        (co_await recv_all(*over, answered)).value();
+        const auto heard = decode_reply(answered);
+        co_return heard && heard->what == answer::refused ? heard->why : "no refusal";
+    };
+    house at;
+    at.door.expect(job);
+    at.door.add(at.group);
+    CHECK(run(at.loop, call(at)) == "it is another build of Tutti: its hellos have version 4, yours 99");
+    CHECK(at.door.turned_away() == 1);
+    at.door.remove(at.group);
+}
