@@ -35,18 +35,19 @@ estimate::estimate(const algorithm& entry, int size, const cost_model& model, co
     latencies take{model.round, model.far_round};
     for (std::size_t number = 0; number < found.size(); ++number)
         if (shares_cores(ranks_on(number, size, hosts), model)) take.near = std::max(model.round, thread_switch);
-    int rounds = 0;
+    int rounds = 0, near_rounds = 0;
     for (rank me = 0; me < size; ++me) {
         if (!at_an_end(me, size, hosts)) continue;
         plans.push_back(entry.build({me, size, 0, &hosts}));
         const cost one = count(plans.back(), me, hosts);
         found[static_cast<std::size_t>(hosts.host(me))].push_back(one);
         rounds = std::max(rounds, one.exchanges);
+        near_rounds = std::max(near_rounds, one.exchanges - one.far_exchanges);
         latency_ = std::max(latency_, (one.exchanges - one.far_exchanges) * take.near + one.far_exchanges * take.far);
     }
     const double hops = entry.hops ? entry.hops(size) : rounds;
     if (rounds > 0) further_hops_ = std::max(0.0, hops / rounds - 1);
-    latency_ = size <= most_counted ? chain_seconds(plans, take, hosts) : latency_ * (1 + further_hops_);
+    latency_ = size <= most_counted ? std::max(chain_seconds(plans, take, hosts), near_rounds * take.near) : latency_ * (1 + further_hops_);
     for (std::size_t number = 0; number < found.size(); ++number)
         if (!found[number].empty()) add_host(model, take.near, found[number], ranks_on(number, size, hosts));
     alone_ = model.cores > 0 ? 1 - 1 / model.cores : 0;

@@ -18,9 +18,10 @@ inline constexpr std::size_t default_slice_bytes = 512 * KiB;
 ///
 ///     rounds x round + messages x message + bytes x moved_byte + reduced bytes x reduced_byte
 ///
-/// The rounds are those of the longest chain of messages through the plans of all ranks. The rest is that of the busiest rank, or the bytes of all
-/// ranks of the busiest host, which share its network card. Where a host has more ranks than cores, its ranks take as long as all their work, divided
-/// by the cores, and the part of the chain and the busiest rank's work for which the other cores may have nothing to do (Graham 1966).
+/// The rounds are those of the longest chain of messages through the plans of all ranks, or a rank's own within its host if it has more. The rest
+/// is that of the busiest rank, or the bytes of all ranks of the busiest host, which share its network card. Where a host has more ranks than cores,
+/// its ranks take as long as all their work, divided by the cores, and the part of the chain and the busiest rank's work for which the other cores
+/// may have nothing to do (Graham 1966).
 ///
 /// Only a chain through all ranks (algorithm::hops) also takes the time in which the first slice passes the ranks behind the busiest one. In groups
 /// of more than `most_counted` ranks only those at both ends, and on the hosts of the first and the last rank, are counted, because they play every

@@ -115,7 +115,7 @@ TEST_CASE("where ranks that share memory have a core each, few messages are what
 TEST_CASE("where each rank has a core the defaults choose few rounds for small vectors and few bytes for large ones") {
     const row rows[] = {
         {2, all_reduce, 64 * KiB, "recursive_doubling"},
-        {3, all_reduce, 4, "recursive_doubling"},
+        {3, all_reduce, 4, "star"},
         {4, all_reduce, 64, "recursive_doubling"},
         {4, all_reduce, 256 * KiB, "halving_once"},
         {4, all_reduce, 1 * MiB, "halving_doubling"},
