@@ -74,7 +74,7 @@ struct reducer_stats {
 ///
 /// Memory. If a parameter has memory of its own, ready() copies it to its bucket, and finish() copies the average back after the whole step
 /// has succeeded; until then the memory is unchanged. A parameter without memory lives in the bucket and is never copied; after a failure
-/// its content is indeterminate. The reducer's memory starts as zeros.
+/// its content is indeterminate. The constructor allocates the memory of all buckets, as much as all gradients take; it starts as zeros.
 ///
 /// Order. The communicator belongs to the reducer from the first ready() of a step to the end of its finish(), and until the first agree()
 /// or finish() has ended. Other collectives use another communicator (communicator::split).

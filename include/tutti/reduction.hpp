@@ -81,8 +81,9 @@ private:
 ///
 /// The function is `T(const T& left, const T& right)`, or `void(std::span<const T> left, std::span<T> inout)`. The second form sets each
 /// inout[i] to left[i] op inout[i], and gets arbitrary pieces of a vector. The function is called as const, on the thread that makes
-/// progress, and on several such threads if contexts share it. It must not call the communicator, which waits for it. If it throws, the
-/// communicator fails on all ranks with error::aborted, naming the rank and what().
+/// progress, which may be the caller's own while it waits, and on several such threads if contexts share it. The communicator's lock is held
+/// meanwhile, so it is quick and does not call the communicator. If it throws, the communicator fails on all ranks with error::aborted,
+/// naming the rank and what().
 ///
 /// `identity` is a neutral element, on both sides. Only exclusive_scan needs it, for rank 0.
 ///

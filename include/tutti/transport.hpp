@@ -19,7 +19,7 @@ class near_link;
 /// The result of an attempt to send or receive. No bytes and no code: the link would have to wait.
 struct moved {
     std::size_t bytes = 0;
-    std::error_code code;  // error::peer_died at the end of the stream, a system error otherwise; sticky
+    std::error_code code;  // error::peer_died at the end of the stream, a system error otherwise; sticky. No verdict: the group judges
 };
 
 /// One FIFO duplex byte stream between two ranks. It never blocks. It has one owner and is used on its loop only. Each direction fails on
@@ -41,6 +41,8 @@ public:
     virtual std::size_t window() const noexcept { return std::numeric_limits<std::size_t>::max(); }
     /// Tells the link that parallel links share its load: bytes that it cannot carry at once are better left to them.
     virtual void share() noexcept {}
+    /// Returns whether the system, or the other side, has all bytes that try_send took. If this process keeps some, they are lost with it.
+    virtual bool handed_over() const noexcept { return true; }
     /// Returns the sent bytes that have not reached the other side yet, as far as is known.
     virtual std::size_t under_way() const noexcept { return 0; }
     /// Ends the stream and forgets both watchers, even if they are posted; bytes already sent still arrive. The destructor closes too.

@@ -1,4 +1,5 @@
 // Brings messages and receives together: the receives that wait for a message, and the messages that wait for a receive.
+// Collectives are matched by their order, in port.cpp.
 #pragma once
 
 #include "engine/posted.hpp"

@@ -201,7 +201,7 @@ void port::resume_if(bool due) noexcept {
     }
 }
 
-/// Answers a lane that asks where a frame shall land: see `expected`, `unexpected` and `land` for the branches.
+/// Answers a lane that asks where a frame shall land: see `expected`, `without_receiver` and `land` for the branches.
 landing port::arrived(port_lane& on, const frame& head, std::vector<std::span<std::byte>>& runs) noexcept {
     if (head.kind == frame_kind::goodbye && head.payload_bytes == 0) return landing::here;
     if (head.kind != frame_kind::data)
@@ -210,7 +210,7 @@ landing port::arrived(port_lane& on, const frame& head, std::vector<std::span<st
         return refuse(error::protocol_error,
                       fmt::format("rank {} sent a frame of epoch {}, this is epoch {}", peer_, head.epoch, owner_.who_.epoch));
     recv_channel* const whose = receiver_of(head.sequence);
-    const auto taken = whose ? expected(on, *whose, head, runs) : unexpected(head);
+    const auto taken = whose ? expected(on, *whose, head, runs) : without_receiver(head);
     on.parked = taken == landing::park;
     on.due = on.parked && whose;
     if (on.due) parked_ = true;

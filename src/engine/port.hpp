@@ -103,7 +103,7 @@ private:
     template <class Visit>
     static void each_together(const cursor& at, Visit visit) noexcept;
     landing meet(port_lane& on) noexcept;
-    landing unexpected(const frame& head) noexcept;
+    landing without_receiver(const frame& head) noexcept;
     bool combined(port_lane& on) noexcept;
     landing disagreed(const descriptor& mine, const frame& head) noexcept;
     landing miscounted(const operation& of, const frame& head, std::size_t bytes) noexcept;

@@ -13,7 +13,7 @@ namespace tutti {
 ///     one lane, and an earlier operation still waits here            mismatch: the peer has left that one out
 ///     its operation has not begun                                    park
 ///     else                                                           protocol error: the plan has no such frame
-landing port::unexpected(const frame& head) noexcept {
+landing port::without_receiver(const frame& head) noexcept {
     recv_channel* front = receivers_.first;
     const bool begun = owner_.has_begun(kind_, head.sequence);
     if (begun && owner_.remembers(head.sequence)) {

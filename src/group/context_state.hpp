@@ -80,8 +80,6 @@ public:
     bool own_network() const noexcept { return own_network_; }
     link_acceptor& acceptor() noexcept { return *acceptor_; }
     class shared_links& shared_links() noexcept { return *shared_links_; }
-    /// Returns whether the shared links, if any, have taken all that their streams have sent.
-    bool flushed() const noexcept { return !shared_links_ || shared_links_->flushed(); }
     /// Sends a notice to the user: something works, but not as well as it might.
     void tell(const std::string& sentence) const;
     background& work() noexcept { return work_; }

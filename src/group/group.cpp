@@ -108,24 +108,26 @@ void group::wanted(rank peer, lane_kind kind) noexcept {
     if (passage_to(peer, kind) == passage::none) work_.start(dial_all(peer, kind));
 }
 
+/// A spread lane needs a link that can move to another loop.
+bool group::may_stream(lane_id which) const noexcept { return who_.is_child && (which.kind != lane_kind::bulk || who_.settings.lanes == 1); }
+
 /// The control lane of a child, which every child has, is a stream of a shared link: it costs no descriptor and needs no new connection. Its
-/// other lanes are links of their own, which are faster, for as long as there are descriptors in plenty. A spread lane needs a link that
-/// can move to another loop.
+/// other lanes are links of their own, which are faster, for as long as there are descriptors in plenty.
 bool group::takes_stream(lane_id which) const noexcept {
-    if (!who_.is_child) return false;
-    if (which == lane_kind::control) return true;
-    return !(which.kind == lane_kind::bulk && who_.settings.lanes > 1) && descriptors_are_scarce();
+    return may_stream(which) && (which == lane_kind::control || descriptors_are_scarce());
 }
 
-/// Opens the link, or the stream, of one lane. The limits are those of open_link.
+/// Opens the link, or the stream, of one lane. A stream it is also where a link fails for a lack of descriptors, here or at the peer. The
+/// limits are those of open_link.
 task<result<std::unique_ptr<link>>> group::open(rank peer, lane_id which, time_point connected, time_point answered) {
     const std::string address = who_.addresses[static_cast<std::size_t>(peer)];
     const hello who = hello_to(peer, which);
     if (!takes_stream(which)) {
         auto opening = open_link(context_->network({}), address, who, connected, answered);
-        co_return co_await std::move(opening);
+        auto made = co_await std::move(opening);
+        if (made || !out_of_descriptors(made.failure().code()) || !may_stream(which)) co_return made;
     }
-    auto opening = context_->shared_links().open(who, who_.addresses[static_cast<std::size_t>(who_.me)], address, connected);
+    auto opening = context_->shared_links().open(who, who_.addresses[static_cast<std::size_t>(who_.me)], address, connected, answered);
     auto stream = co_await std::move(opening);
     if (!stream) co_return stream;
     auto greeting = greet(std::move(*stream), address, who, answered);

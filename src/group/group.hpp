@@ -110,6 +110,7 @@ private:
 
     std::uint64_t id() const noexcept override { return who_.id; }
     reply answer_hello(const hello& from) override;
+    bool takes_stream(const hello& from) const noexcept override { return takes_stream(from.lane); }
     void take_link(const hello& from, std::unique_ptr<link> over) override;
     void exhausted(std::error_code why) noexcept override { fail_everywhere(without_descriptor("a link that another rank opens", why)); }
 
@@ -140,6 +141,7 @@ private:
     }
     void monitor_failed(report why) noexcept override { fail_everywhere(std::move(why)); }
 
+    bool may_stream(lane_id which) const noexcept;
     bool takes_stream(lane_id which) const noexcept;
     task<result<std::unique_ptr<link>>> open(rank peer, lane_id which, time_point connected, time_point answered);
     task<> dial_all(rank peer, lane_kind kind);

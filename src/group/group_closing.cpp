@@ -27,8 +27,7 @@ task<> group::until_all_left(time_point limit) {
             co_return;
         }
     }
-    const auto flushed = [this] { return control_.flushed() && context_->flushed(); };
-    while (!flushed() && context_->loop().now() < limit) co_await sleep_for(idle_poll);  // goodbyes passed on
+    while (!control_.flushed() && context_->loop().now() < limit) co_await sleep_for(idle_poll);  // goodbyes passed on
 }
 
 future<> group::start_close(duration within) {

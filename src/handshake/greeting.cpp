@@ -52,6 +52,11 @@ task<result<std::unique_ptr<link>>> greet(std::unique_ptr<link> over, std::strin
             co_return std::move(over);
         } else if (said->what == answer::crossed) {
             co_return std::unique_ptr<link>();
+        } else if (said->what == answer::stream) {
+            report few;
+            few.code = std::make_error_code(std::errc::too_many_files_open);
+            few.cause = "it has few descriptors left, and takes a stream instead";
+            why = failure(std::move(few));
         } else {
             why = failure(error::refused, fmt::format("it refused: {}", said->why));
         }
@@ -67,7 +72,7 @@ task<result<hello>> hear_hello(link& over) {
     if (!came) co_return came.failure();
     auto heard = decode_hello(bytes);
     if (const auto other = other_version(bytes))
-        co_return failure(error::unsupported, fmt::format("it is another build of Tutti: its hellos have version {}, yours {}", wire_version, *other));
+        co_return failure(error::unsupported, fmt::format("it is another build of Tutti: it speaks version {} on the wire, you speak {}", wire_version, *other));
     if (!heard) co_return failure(error::protocol_error, "these bytes are no hello");
     co_return std::move(*heard);
 }

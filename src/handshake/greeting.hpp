@@ -20,6 +20,8 @@ inline task<result<std::unique_ptr<link>>> open_link(transport& network, std::st
     return open_link(network, std::move(address), std::move(who), deadline, deadline);
 }
 
+/// A peer that has few descriptors left answers `stream`, and the code is then std::errc::too_many_files_open.
+///
 /// Does the same over a link, or a stream of a shared link, that is there already.
 task<result<std::unique_ptr<link>>> greet(std::unique_ptr<link> over, std::string address, hello who, time_point answered);
 /// Returns that failure, for this reason.

@@ -14,7 +14,7 @@ std::array<std::byte, hello_bytes> encode(const hello& what) noexcept {
     std::array<std::byte, hello_bytes> bytes{};
     byte_writer out(bytes);
     out.put(hello_magic);
-    out.put(static_cast<std::uint16_t>(wire_version));
+    out.put(std::uint16_t{wire_version});
     out.put(static_cast<std::uint8_t>(what.lane.kind));
     out.put(static_cast<std::uint8_t>(what.lane.index));
     out.put(what.job);
@@ -65,7 +65,7 @@ std::optional<reply> decode_reply(const std::array<std::byte, reply_bytes>& byte
     byte_reader in(bytes);
     if (in.take<std::uint32_t>() != reply_magic) return std::nullopt;
     const auto what = in.take<std::uint8_t>();
-    if (what < 1 || what > 3) return std::nullopt;
+    if (what < 1 || what > 4) return std::nullopt;
     const std::string_view why = in.take_text();
     if (in.failed()) return std::nullopt;
     return reply{static_cast<answer>(what), std::string(why)};

@@ -5,6 +5,7 @@
 #include <tutti/types.hpp>
 
 #include "engine/lane_id.hpp"
+#include "transport/frame.hpp"
 
 #include <array>
 #include <cstddef>
@@ -33,6 +34,7 @@ enum class answer : std::uint8_t {
     welcome = 1,
     crossed,  // both ranks opened this lane at once: the link of the lower rank counts, so close this one
     refused,  // for the reason in reply::why
+    stream,   // the process has few descriptors left: open a stream of a shared link instead
 };
 
 struct reply {
@@ -46,7 +48,6 @@ inline constexpr std::size_t reply_bytes = 256;  // 7, and the text of a refusal
 std::array<std::byte, hello_bytes> encode(const hello& what) noexcept;
 /// Returns the version in a hello of another version than this one; nothing for a hello of this one, and for other bytes.
 std::optional<int> other_version(const std::array<std::byte, hello_bytes>& bytes) noexcept;
-inline constexpr int wire_version = 4;  // of hello and reply; frames have a version of their own
 
 /// Returns nothing for bytes of another version or program. The ranks and the size are not checked here, but in group::answer_hello.
 std::optional<hello> decode_hello(const std::array<std::byte, hello_bytes>& bytes) noexcept;

@@ -32,13 +32,16 @@ void link_acceptor::remove(link_destination& group) noexcept {
     if (find(group.id()) != &group) return;
     groups_.erase(group.id());
     ended_.push_back(group.id());
-    if (ended_.size() > ended_limit) ended_.pop_front();
+    ended_ids_.insert(group.id());
+    if (ended_.size() <= ended_limit) return;
+    ended_ids_.erase(ended_.front());
+    ended_.pop_front();
 }
 
 /// Returns whether a hello waits in vain for its group. A peer opens lanes for data only when the group has formed, so the group has been
 /// here. A group that has ended does not come again, because no two have the same id.
 bool link_acceptor::is_over(const hello& who) const noexcept {
-    return who.lane != lane_kind::control || std::find(ended_.begin(), ended_.end(), who.group) != ended_.end();
+    return who.lane != lane_kind::control || ended_ids_.contains(who.group);
 }
 
 link_destination* link_acceptor::find(std::uint64_t id) noexcept {
@@ -56,7 +59,7 @@ task<> link_acceptor::serve() {
             continue;
         }
         ++half_open_;
-        work_.start(greet_link(std::move(*next)));
+        work_.start(greet_one_link(std::move(*next)));
         while (half_open_ >= half_open_limit) co_await room_.wait();  // further peers wait in the system's queue
         co_await yield();                                             // other work of the loop goes on while many peers come at once
     }
@@ -69,23 +72,39 @@ void link_acceptor::exhausted(std::error_code why) noexcept {
         if (groups_.contains(id)) each->exhausted(why);
 }
 
-task<> link_acceptor::greet_link(std::unique_ptr<link> over) {
-    auto greeting = greet(std::move(over));
+task<> link_acceptor::greet_one_link(std::unique_ptr<link> over) {
+    auto greeting = greet(std::move(over), false);
     co_await std::move(greeting);
     --half_open_;
     room_.notify_all();
 }
 
+void link_acceptor::greet_stream(std::unique_ptr<link> over) {
+    if (streams_ >= stream_limit) {
+        ++turned_away_;
+        return;
+    }
+    ++streams_;
+    work_.start(greet_one_stream(std::move(over)));
+}
+
+task<> link_acceptor::greet_one_stream(std::unique_ptr<link> over) {
+    auto greeting = greet(std::move(over), true);
+    co_await std::move(greeting);
+    --streams_;
+}
+
 /// A stranger or a silent peer costs one link and a count, not the acceptor.
-task<> link_acceptor::greet(std::unique_ptr<link> over) {
+task<> link_acceptor::greet(std::unique_ptr<link> over, bool is_stream) {
     try {
-        co_await listen_and_answer(over);
+        auto answering = listen_and_answer(over, is_stream);
+        co_await std::move(answering);
     } catch (const failure&) {
         ++turned_away_;
     }
 }
 
-task<> link_acceptor::listen_and_answer(std::unique_ptr<link>& over) {
+task<> link_acceptor::listen_and_answer(std::unique_ptr<link>& over, bool is_stream) {
     auto heard = co_await with_deadline(hear_hello(*over), handshake_);
     if (!heard && out_of_descriptors(heard.failure().code())) exhausted(heard.failure().code());
     if (!heard && heard.failure().code() == error::unsupported) {
@@ -105,7 +124,8 @@ task<> link_acceptor::listen_and_answer(std::unique_ptr<link>& over) {
                 if (why.code() != error::timed_out) throw;
             }
         }
-        if (group) what = group->answer_hello(who);
+        if (group && !is_stream && group->takes_stream(who)) what = {answer::stream, {}};
+        else if (group) what = group->answer_hello(who);
         else what.why = "no such communicator here";
     }
     const bool welcome = what.what == answer::welcome;

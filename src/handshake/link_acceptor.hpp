@@ -12,6 +12,7 @@
 #include <memory>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace tutti {
 
@@ -21,6 +22,8 @@ public:
     virtual std::uint64_t id() const noexcept = 0;
     /// Decides about a hello that names this communicator.
     virtual reply answer_hello(const hello& who) = 0;
+    /// Returns whether that lane is to be a stream of a shared link, not a link that costs a descriptor.
+    virtual bool takes_stream(const hello& who) const noexcept { return static_cast<void>(who), false; }
     /// Takes the link, after answer_hello() has welcomed its hello and the welcome has been sent.
     virtual void take_link(const hello& who, std::unique_ptr<link> over) = 0;
     /// This process has no descriptor left for a link that a peer opens; the peer may belong to any communicator.
@@ -36,6 +39,7 @@ protected:
 class link_acceptor final {
 public:
     static constexpr std::size_t half_open_limit = 256;  // links in their handshake: bounds the descriptors that strangers can take
+    static constexpr std::size_t stream_limit = 16'384;  // streams in their handshake: bounds the memory; further ones are closed
 
     /// `handshake` limits the time to send a hello and a reply; `patience` the time that a hello waits for its group to be formed here.
     link_acceptor(event_loop& loop, transport& network, duration handshake, duration patience);
@@ -45,16 +49,17 @@ public:
     void add(link_destination& group);
     void remove(link_destination& group) noexcept;
     /// Takes a stream that a peer has opened over a shared link: it begins with a hello, too, and costs no descriptor.
-    void greet_stream(std::unique_ptr<link> over) { work_.start(greet(std::move(over))); }
+    void greet_stream(std::unique_ptr<link> over);
     std::size_t half_open() const noexcept { return half_open_; }
     std::size_t turned_away() const noexcept { return turned_away_; }
 
 private:
     task<> serve();
     void exhausted(std::error_code why) noexcept;
-    task<> greet_link(std::unique_ptr<link> over);
-    task<> greet(std::unique_ptr<link> over);
-    task<> listen_and_answer(std::unique_ptr<link>& over);
+    task<> greet_one_link(std::unique_ptr<link> over);
+    task<> greet_one_stream(std::unique_ptr<link> over);
+    task<> greet(std::unique_ptr<link> over, bool is_stream);
+    task<> listen_and_answer(std::unique_ptr<link>& over, bool is_stream);
     link_destination* find(std::uint64_t id) noexcept;
     bool is_over(const hello& who) const noexcept;
 
@@ -64,10 +69,12 @@ private:
     const duration patience_;
     std::set<std::uint64_t> jobs_;
     std::unordered_map<std::uint64_t, link_destination*> groups_;
-    std::deque<std::uint64_t> ended_;  // ids of the groups that ended last
+    std::deque<std::uint64_t> ended_;  // ids of the groups that ended last, in that order
+    std::unordered_set<std::uint64_t> ended_ids_;
     condition changed_;  // a group was added
     condition room_;     // half_open_ fell
     std::size_t half_open_ = 0;
+    std::size_t streams_ = 0;
     std::size_t turned_away_ = 0;
     background work_;
 };

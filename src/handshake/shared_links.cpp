@@ -6,7 +6,6 @@
 #include <tutti/sleep.hpp>
 #include <tutti/when_all.hpp>
 
-#include <algorithm>
 
 namespace tutti {
 namespace {
@@ -16,67 +15,52 @@ constexpr duration crossing_patience = std::chrono::milliseconds(200);  // the p
 
 }  // namespace
 
-shared_links::shared_links(event_loop& loop, transport& network, link_acceptor& acceptor) : loop_(loop), network_(network), acceptor_(acceptor) {
+shared_links::shared_links(event_loop& loop, transport& network, link_acceptor& acceptor) : loop_(loop), network_(network), acceptor_(acceptor), work_(loop) {
     acceptor_.add(*this);
 }
 
 shared_links::~shared_links() {
+    work_.clear();
     acceptor_.remove(*this);
     for (const auto& each : links_) each->close();
 }
 
 std::uint64_t shared_links::id() const noexcept { return destination; }
 
-bool shared_links::flushed() const noexcept {
-    return std::all_of(links_.begin(), links_.end(), [](const auto& each) { return each->flushed(); });
-}
-
-/// Marks the process as dialled while it lives. The task that dials may be destroyed where it waits; another one then dials.
-class shared_links::call {
-public:
-    call(shared_links& from, peer& to, std::uint64_t mine) : from_(from), to_(to) {
-        to_.dialling = true;
-        to_.mine = mine;
-    }
-    call(const call&) = delete;
-    call& operator=(const call&) = delete;
-    ~call() {
-        to_.dialling = false;
-        from_.changed_.notify_all();
-    }
-
-private:
-    shared_links& from_;
-    peer& to_;
-};
-
-task<result<std::unique_ptr<link>>> shared_links::open(hello who, std::string mine, std::string address, time_point deadline) {
+task<result<std::unique_ptr<link>>> shared_links::open(hello who, std::string mine, std::string address, time_point connected,
+                                                       time_point answered) {
     peer& at = peers_[digest_of(address)];
     while (!at.over) {
-        if (loop_.now() >= deadline) co_return not_opened(who, address, failure(error::timed_out, "no link between the two processes came in time"));
-        if (at.dialling) {
-            co_await until_changed(deadline);
-        } else {
-            auto dialling = dial(at, who, digest_of(mine), address, deadline);
-            if (const auto dialled = co_await std::move(dialling); !dialled) co_return dialled.failure();
+        const bool tells_why = at.dialling && at.until <= connected;  // the call has ended by then
+        if (loop_.now() >= connected && !tells_why)
+            co_return not_opened(who, address, failure(error::timed_out, "no link between the two processes came in time"));
+        if (!at.dialling) {
+            at.dialling = true;
+            at.mine = digest_of(mine);
+            at.until = answered;
+            at.why.reset();
+            work_.start(dial(at, who, address));
+            continue;
         }
+        co_await until_changed(tells_why ? no_deadline : connected);
+        if (!at.over && !at.dialling && at.why) co_return *at.why;
     }
     co_return at.over->open();
 }
 
-/// Returns with a link, or without one if the peer's own call was to count, and did not come.
-task<result<>> shared_links::dial(peer& at, hello who, std::uint64_t mine, std::string address, time_point deadline) {
-    const call under_way(*this, at, mine);
+/// Ends with a link, with a reason, or with neither if the peer's own call was to count, and did not come.
+task<> shared_links::dial(peer& at, hello who, std::string address) {
     who.group = destination;
-    who.process = mine;
+    who.process = at.mine;
     who.lane = lane_kind::control;
     const std::uint64_t process = digest_of(address);
-    auto made = co_await open_link(network_, std::move(address), who, deadline);
-    if (!made) co_return made.failure();
-    if (*made) keep(process, std::move(*made), shared_link::side::dialled);
-    const time_point limit = std::min(deadline, later(loop_.now(), crossing_patience));
-    while (!at.over && loop_.now() < limit) co_await until_changed(limit);
-    co_return result<>();
+    auto made = co_await open_link(network_, std::move(address), who, at.until);
+    if (!made) at.why = made.failure();
+    else if (*made) keep(process, std::move(*made), shared_link::side::dialled);
+    const time_point limit = later(loop_.now(), crossing_patience);
+    while (made && !at.over && loop_.now() < limit) co_await until_changed(limit);
+    at.dialling = false;
+    changed_.notify_all();
 }
 
 task<> shared_links::until_changed(time_point limit) {

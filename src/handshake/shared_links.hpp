@@ -2,6 +2,7 @@
 #pragma once
 
 #include "handshake/link_acceptor.hpp"
+#include "runtime/background.hpp"
 #include "transport/shared_link.hpp"
 
 #include <tutti/event.hpp>
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,16 +21,15 @@ namespace tutti {
 /// loop. A shared link stays until its process ends or loses it; the next stream then dials again.
 ///
 /// If two processes dial each other at once, the call of the one with the lower digest counts. A later call is welcome, too: the peer has
-/// lost the link, or was started again.
+/// lost the link, or was started again. So a second link may remain, if two calls miss each other.
 class shared_links final : private link_destination, private shared_link_owner {
 public:
     shared_links(event_loop& loop, transport& network, link_acceptor& acceptor);
     ~shared_links();
 
-    /// Opens a stream to the process at `address`, from the one at `mine`, for the two ranks that `who` names. A failure names both.
-    task<result<std::unique_ptr<link>>> open(hello who, std::string mine, std::string address, time_point deadline);
-    /// Returns whether the links have taken all that the streams have sent.
-    bool flushed() const noexcept;
+    /// Opens a stream to the process at `address`, from the one at `mine`, for the two ranks that `who` names. A failure names both. Waits
+    /// for the shared link until `connected`; the call that dials it goes on until `answered`, for other streams, too.
+    task<result<std::unique_ptr<link>>> open(hello who, std::string mine, std::string address, time_point connected, time_point answered);
     /// Returns how many links there are.
     std::size_t count() const noexcept { return links_.size(); }
 
@@ -37,7 +38,9 @@ private:
     struct peer {
         std::shared_ptr<shared_link> over;  // null when there is none
         bool dialling = false;
-        std::uint64_t mine = 0;  // while dialling: the digest that this process gives for itself
+        std::uint64_t mine = 0;      // while dialling: the digest that this process gives for itself
+        time_point until;            // the same: when the call ends
+        std::optional<failure> why;  // the last call failed
     };
 
     std::uint64_t id() const noexcept override;
@@ -47,9 +50,8 @@ private:
     void opened(std::unique_ptr<link> stream) override { acceptor_.greet_stream(std::move(stream)); }
     void ended(shared_link& which) noexcept override;
 
-    class call;
     void keep(std::uint64_t process, std::unique_ptr<link> over, shared_link::side which);
-    task<result<>> dial(peer& at, hello who, std::uint64_t mine, std::string address, time_point deadline);
+    task<> dial(peer& at, hello who, std::string address);
     task<> until_changed(time_point limit);
 
     event_loop& loop_;
@@ -58,6 +60,7 @@ private:
     std::map<std::uint64_t, peer> peers_;              // by the digest of the address
     std::vector<std::shared_ptr<shared_link>> links_;  // all
     condition changed_;                                // a link has come, or a call has ended
+    background work_;
 };
 
 }  // namespace tutti

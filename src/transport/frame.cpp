@@ -10,7 +10,6 @@ namespace {
 // The wire, in bytes:   0 magic   4 version   5 label, low   6 kind   7 references   8 epoch   12 index   16 sequence   24 slice   28 root
 //                      32 payload   38 label, high   40 count  48 digest   56 collective   57 type   58 operator   59 algorithm   60 opaque bytes
 constexpr std::uint32_t magic = 0x49545554;  // "TUTI" in memory
-constexpr std::uint8_t wire_version = 6;     // a frame of another version is no frame
 // The high bits of byte 7; the low ones count the references.
 constexpr std::uint8_t answered_bit = 0x80, in_place_bit = 0x40, allocated_bit = 0x20;
 // No address space is larger, so the upper 16 bits of the length are free for the label.

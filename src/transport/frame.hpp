@@ -12,6 +12,10 @@
 
 namespace tutti {
 
+/// The version of everything that ranks send each other over links. It travels in hellos, so that another build is refused in words, and in
+/// frames, which are no frames if it differs.
+inline constexpr std::uint8_t wire_version = 7;
+
 enum class frame_kind : std::uint8_t {
     data = 1,
     abort,    // payload: the cause, and the rank that failed first

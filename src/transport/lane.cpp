@@ -108,7 +108,7 @@ void lane::send(outgoing& what) noexcept {
 }
 
 void lane::flush() noexcept {
-    if (flushed() || pumping_ || waiting_writable_) return;
+    if (!queues() || pumping_ || waiting_writable_) return;
     if (spread_) wake();
     else if (!cork_ || !cork_->keep(*this)) pump_send();
 }

@@ -163,7 +163,7 @@ public:
     /// Sends what can be sent at once, and closes.
     void part() noexcept;
     /// Returns whether every queued byte is with the kernel or with the peer, or lies in staging buffers for it.
-    bool flushed() const noexcept { return first_ == nullptr && lent_first_ == nullptr; }
+    bool flushed() const noexcept { return !queues() && link_->handed_over(); }
     /// Returns whether the peer shares memory with this process.
     bool near() const noexcept { return near_ != nullptr; }
 
@@ -226,6 +226,7 @@ private:
         return call();
     }
 
+    bool queues() const noexcept { return first_ != nullptr || lent_first_ != nullptr; }
     void readable() noexcept;
     void writable() noexcept;
     void repaid() noexcept;

@@ -32,6 +32,7 @@ public:
         if (code_) return {0, code_};
         const moved done = over_->send(number_, parts, credit_);
         credit_ -= done.bytes;
+        if (done.bytes > 0) sent_until_ = over_->kept_until_;
         return done;
     }
     moved try_recv(std::span<const std::span<std::byte>> parts) noexcept override {
@@ -70,6 +71,7 @@ public:
         over_->expect(soon);
     }
     std::size_t window() const noexcept override { return over_->window_; }
+    bool handed_over() const noexcept override { return over_->ended() || over_->gone_until_ >= sent_until_; }
     void close() noexcept override {
         if (std::exchange(closed_, true)) return;
         if (std::exchange(expecting_, false)) over_->expect(false);
@@ -98,9 +100,9 @@ public:
         reader_.wake();
         return true;
     }
-    /// Returns false for more credit than the window.
+    /// Returns false for no credit, or for more than the window.
     bool take_credit(std::size_t bytes) noexcept {
-        if (bytes > window_bytes - credit_) return false;
+        if (bytes == 0 || bytes > window_bytes - credit_) return false;
         if (std::exchange(credit_, credit_ + bytes) == 0 && writer_.waits()) over_->wait_for_room(*this);
         return true;
     }
@@ -118,6 +120,7 @@ private:
     watcher reader_;
     watcher writer_;
     std::size_t credit_ = window_bytes;
+    std::uint64_t sent_until_ = 0;    // a place in the backlog's bytes, behind the last record
     std::size_t owed_ = 0;            // taken, and not yet credited to the sender
     std::vector<std::byte> arrived_;  // of which the first taken_ are taken
     std::size_t taken_ = 0;
@@ -152,7 +155,12 @@ std::unique_ptr<link> shared_link::open() {
 }
 
 void shared_link::close() noexcept {
-    if (!ended()) finish(error::closed);
+    if (ended()) return;
+    if (!backlog_.empty()) {  // there may be room by now
+        const std::span<const std::byte> rest = std::span(backlog_).subspan(gone_);
+        static_cast<void>(over_->try_send(std::span(&rest, 1)));
+    }
+    finish(error::closed);
 }
 
 /// The link has ended, or has brought what no peer of this version sends.
@@ -211,7 +219,7 @@ moved shared_link::send(std::uint64_t number, std::span<const std::span<const st
     for (const auto& run : runs_) {
         const std::size_t skipped = std::min(gone, run.size());
         gone -= skipped;
-        backlog_.insert(backlog_.end(), run.begin() + static_cast<std::ptrdiff_t>(skipped), run.end());
+        keep(run.subspan(skipped));
     }
     pump_send();
     return {bytes, {}};
@@ -224,9 +232,13 @@ bool shared_link::has_room(std::size_t bytes) const noexcept {
 
 void shared_link::say(const header& what) noexcept {
     if (ended()) return;
-    const auto bytes = encode(what);
-    backlog_.insert(backlog_.end(), bytes.begin(), bytes.end());
+    keep(encode(what));
     pump_send();
+}
+
+void shared_link::keep(std::span<const std::byte> bytes) noexcept {
+    backlog_.insert(backlog_.end(), bytes.begin(), bytes.end());
+    kept_until_ += bytes.size();
 }
 
 void shared_link::pump_send() noexcept {
@@ -235,10 +247,12 @@ void shared_link::pump_send() noexcept {
         const auto [sent, code] = over_->try_send(std::span(&rest, 1));
         if (code) return lose(code);
         gone_ += sent;
-        if (gone_ == backlog_.size()) {
-            backlog_.clear();
+        gone_until_ += sent;
+        if (gone_ == backlog_.size() || gone_ >= backlog_bytes) {
+            backlog_.erase(backlog_.begin(), backlog_.begin() + static_cast<std::ptrdiff_t>(gone_));
             gone_ = 0;
-        } else if (sent == 0) {
+        }
+        if (sent == 0) {
             waiting_writable_ = true;
             over_->when_writable(writable_);
         }
@@ -249,12 +263,16 @@ void shared_link::writable() noexcept {
     const auto self = shared_from_this();
     waiting_writable_ = false;
     pump_send();
-    if (!ended() && !waiting_writable_) next_writer();
+    if (!ended() && !waiting_writable_) call_next_writer();
 }
 
 void shared_link::wait_for_room(stream& who) noexcept {
     writers_.push_back(&who);
-    if (!waiting_writable_ && !std::exchange(turning_, true)) loop_.post(next_writer_);
+    if (!waiting_writable_) call_next_writer();
+}
+
+void shared_link::call_next_writer() noexcept {
+    if (!writers_.empty() && !std::exchange(turning_, true)) loop_.post(next_writer_);
 }
 
 /// Streams take turns: each that waits is called once, and waits again behind the others if it has more.
@@ -264,9 +282,7 @@ void shared_link::next_writer() noexcept {
     stream& next = *writers_.front();
     writers_.pop_front();
     next.room();
-    if (writers_.empty()) return;
-    turning_ = true;
-    loop_.post(next_writer_);
+    call_next_writer();
 }
 
 void shared_link::forget(stream& who) noexcept {

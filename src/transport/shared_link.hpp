@@ -59,8 +59,6 @@ public:
     void start() noexcept;
     /// Opens a stream, over which bytes can be sent at once.
     std::unique_ptr<link> open();
-    /// Returns whether the link has taken all bytes that its streams have.
-    bool flushed() const noexcept { return backlog_.empty(); }
     bool ended() const noexcept { return over_ == nullptr; }
     /// Ends the link and all streams. Bytes that it has not taken are lost. The owner hears nothing of it.
     void close() noexcept;
@@ -80,7 +78,9 @@ private:
     moved send(std::uint64_t number, std::span<const std::span<const std::byte>> parts, std::size_t limit) noexcept;
     void say(const header& what) noexcept;
     bool has_room(std::size_t bytes) const noexcept;
+    void keep(std::span<const std::byte> bytes) noexcept;
     void wait_for_room(stream& who) noexcept;
+    void call_next_writer() noexcept;
     void forget(stream& who) noexcept;
     void expect(bool soon) noexcept;
     void pump_send() noexcept;
@@ -105,6 +105,8 @@ private:
 
     std::vector<std::byte> backlog_;  // records that the link has not taken; the first gone_ bytes it has
     std::size_t gone_ = 0;
+    std::uint64_t kept_until_ = 0;  // bytes that have ever come to the backlog
+    std::uint64_t gone_until_ = 0;  // and that have left it
     bool waiting_writable_ = false;
     std::deque<stream*> writers_;  // wait for room, in this order
     bool turning_ = false;         // next_writer is posted

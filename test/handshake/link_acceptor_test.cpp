@@ -155,7 +155,7 @@ TEST_CASE("a rank of another build is refused with both versions") {
     house at;
     at.door.expect(job);
     at.door.add(at.group);
-    CHECK(run(at.loop, call(at)) == "it is another build of Tutti: its hellos have version 4, yours 99");
+    CHECK(run(at.loop, call(at)) == "it is another build of Tutti: it speaks version 7 on the wire, you speak 99");
     CHECK(at.door.turned_away() == 1);
     at.door.remove(at.group);
 }

@@ -63,7 +63,7 @@ hello call_of(rank who) {
 /// Opens a stream and introduces itself; returns null with the cause in `why` if that fails.
 task<std::unique_ptr<tutti::link>> open_stream(processes& all, process& mine, process& theirs, rank who, std::string& why) {
     const time_point limit = all.loop.now() + 10s;
-    auto stream = co_await mine.links->open(call_of(who), mine.at.address(), theirs.at.address(), limit);
+    auto stream = co_await mine.links->open(call_of(who), mine.at.address(), theirs.at.address(), limit, limit);
     if (stream) stream = co_await greet(std::move(*stream), theirs.at.address(), call_of(who), limit);
     if (!stream) {
         why = stream.failure().what();
@@ -125,7 +125,7 @@ TEST_CASE("a stream to a process that is not there fails at its limit, and names
     CHECK(says(why, all.other.at.address()));
 }
 
-TEST_CASE("a call that is given up leaves the next one free to dial") {
+TEST_CASE("a stream that is given up leaves the call for the next one") {
     processes all;
     std::string why;
     {

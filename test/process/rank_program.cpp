@@ -191,8 +191,8 @@ task<> children(communicator& world) {
     const float ranks = static_cast<float>(world.size());
     std::vector<float> held(1 << 20, 1);
     future<> holding;
-    if (world.rank() != 1) holding = all[0]->all_reduce(held, sum);
     for (int each = 1; each < count; ++each) {
+        if (each == count / 2 && world.rank() != 1) holding = all[0]->all_reduce(held, sum);  // its lanes are streams by now
         communicator& child = *all[static_cast<std::size_t>(each)];
         std::vector<float> data(each % 20 == 0 ? 1 << 18 : 100, static_cast<float>(each)), sent(data), came(data.size());
         co_await child.all_reduce(data, sum);

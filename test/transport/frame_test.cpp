@@ -58,7 +58,7 @@ frame random_frame(std::mt19937_64& random) {
 
 TEST_CASE("a frame has these 64 bytes on the wire, whatever the machine") {
     constexpr unsigned char golden[frame_bytes] = {
-        'T',  'U',  'T',  'I',  0x06, 0x83, 0x01, 0x00,  // magic, version, label, kind, references and what goes with them
+        'T',  'U',  'T',  'I',  0x07, 0x83, 0x01, 0x00,  // magic, version, label, kind, references and what goes with them
         0x04, 0x03, 0x02, 0x01, 0x08, 0x07, 0x06, 0x05,  // epoch, round
         0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,  // sequence
         0x24, 0x23, 0x22, 0x21, 0xfe, 0xff, 0xff, 0xff,  // slice, root
