@@ -37,7 +37,7 @@ std::vector<float> averages(std::size_t bucket, bool deterministic) {
     options.slice_bytes = 4096;
     options.small_bytes = 256;
     options.costs.emplace();
-    options.costs->round = options.costs->message = 1e-7;
+    options.costs->round = options.costs->message = 7e-8;
     run_ranks(
         5, [&](communicator& world) { return average(world, bucket, result); }, options);
     return result;
