@@ -36,12 +36,13 @@ void guest::turn() {
         if (!made_.here()) return;  // a task has forked
         if (!state.timers.empty()) state.fire_timers(loop_->now());
         set_alarm();
-        // An operation that was begun in this turn may have ended at once, which no descriptor shows.
+        // An operation that was begun in this turn may have ended at once, which no descriptor shows. Its handler may start a timer, and
+        // the alarm may ring here: then the soonest date is another than the alarm's, and the next turn looks at it.
         polled = state.poll_io(event_loop::impl::batch) && polled;
     }
     {
         const std::lock_guard lock(state.mutex);
-        if (!polled || !state.local.empty() || !state.remote.empty()) schedule();
+        if (!polled || !state.local.empty() || !state.remote.empty() || state.timers.next() != state.alarm_at) schedule();
     }
     watch();
 }

@@ -40,6 +40,10 @@ namespace {
 
 task<> nap(duration length) { co_await sleep_for(length); }
 
+task<> take_short_naps() {
+    for (int length = 0; length < 3000; ++length) co_await sleep_for(std::chrono::nanoseconds(50 * length));
+}
+
 task<int> answer_after(duration length) {
     co_await sleep_for(length);
     co_return 42;
@@ -153,6 +157,17 @@ TEST_CASE("a guest does nothing until its next date, whatever nearer ones came a
     CHECK(handlers < 10);
     loop.stop_timer(far);
     loop.stop_timer(farther);
+}
+
+TEST_CASE("a guest misses no date, however near it is") {
+    asio::io_context host;
+    event_loop guest{tutti::host(host.get_executor())};
+    bool ended = false;
+    async_run(guest, take_short_naps(), [&](std::exception_ptr) { ended = true; });
+    asio::steady_timer patience(host, 20s);
+    patience.async_wait([&](boost::system::error_code) { host.stop(); });
+    while (!ended && !host.stopped()) host.run_one();
+    CHECK(ended);
 }
 
 TEST_CASE("a guest makes progress on a strand of a pool with several threads") {
