@@ -40,10 +40,6 @@ namespace {
 
 task<> nap(duration length) { co_await sleep_for(length); }
 
-task<> take_short_naps() {
-    for (int length = 0; length < 3000; ++length) co_await sleep_for(std::chrono::nanoseconds(50 * length));
-}
-
 task<int> answer_after(duration length) {
     co_await sleep_for(length);
     co_return 42;
@@ -70,10 +66,6 @@ task<> work_for_a_while(event_loop& mine, int& ran) {
         ++ran;
     }
 }
-
-class never_due final : public detail::timer {
-    void run() noexcept override { FAIL("its date is far"); }
-};
 
 task<> take_some_turns(int count) {
     for (int turn = 0; turn < count; ++turn) co_await yield();
@@ -138,36 +130,6 @@ TEST_CASE("a guest makes progress on the host's io_context, without a thread and
     CHECK(result.get_future().get() == 2);
     CHECK(nursery.running() == 0);
     CHECK_FALSE(loop.here());
-}
-
-TEST_CASE("a guest does nothing until its next date, whatever nearer ones came and went") {
-    asio::io_context context;
-    event_loop loop{host{context.get_executor()}};
-    never_due far, near, farther;
-    const time_point now = loop.now();
-    loop.start_timer(far, now + 1h);
-    context.poll();
-    asio::post(context, [&] {
-        loop.start_timer(near, now + 30min);
-        loop.stop_timer(near);
-        loop.start_timer(farther, now + 2h);
-    });
-    int handlers = 0;
-    while (handlers < 100 && context.poll_one() > 0) ++handlers;
-    CHECK(handlers < 10);
-    loop.stop_timer(far);
-    loop.stop_timer(farther);
-}
-
-TEST_CASE("a guest misses no date, however near it is") {
-    asio::io_context host;
-    event_loop guest{tutti::host(host.get_executor())};
-    bool ended = false;
-    async_run(guest, take_short_naps(), [&](std::exception_ptr) { ended = true; });
-    asio::steady_timer patience(host, 20s);
-    patience.async_wait([&](boost::system::error_code) { host.stop(); });
-    while (!ended && !host.stopped()) host.run_one();
-    CHECK(ended);
 }
 
 TEST_CASE("a guest makes progress on a strand of a pool with several threads") {
