@@ -1,6 +1,5 @@
 #include "communicator/sibling.hpp"
 
-#include "base/bytes.hpp"
 #include "base/descriptors.hpp"
 #include "group/spawn.hpp"
 
@@ -79,11 +78,7 @@ task<std::unique_ptr<communicator>> form_here(std::shared_ptr<context_state> con
 }  // namespace
 
 membership sibling(group& which, std::string_view what) {
-    membership child = which.who();
-    child.name += fmt::format(" {}", what);
-    child.id = digest_of(fmt::format("{}.{}", which.next_child(), what), child.id);
-    child.is_child = true;
-    return child;
+    return child_of(which.who(), fmt::format("{} {}", which.who().name, what), fmt::format("{}.{}", which.next_child(), what));
 }
 
 future<std::unique_ptr<communicator>> form(const std::shared_ptr<context_state>& context, membership who, future<> parent,

@@ -62,11 +62,8 @@ task<std::unique_ptr<communicator>> finish_split(std::shared_ptr<detail::context
 }  // namespace
 
 task<std::unique_ptr<communicator>> communicator::split(std::optional<int> color, int key) {
-    detail::membership child = group_->who();
     const std::string which = fmt::format("{}.{}", group_->next_child(), color.value_or(0));
-    child.name += "/" + which;
-    child.id = digest_of(which, child.id);
-    child.is_child = true;
+    detail::membership child = detail::child_of(group_->who(), fmt::format("{}/{}", group_->who().name, which), which);
     auto said = std::make_unique<choices>();
     said->mine = {color.has_value(), color.value_or(0), key};
     said->all.resize(static_cast<std::size_t>(size()));

@@ -4,7 +4,6 @@
 #include "device/join.hpp"
 #include "group/context_state.hpp"
 
-#include "base/bytes.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -70,21 +69,20 @@ task<made_communicator> split_devices(gpu::device_group& parent, int color, int 
 }
 
 task<made_communicator> shrink_devices(gpu::device_group& parent, std::vector<rank> without) {
-    membership rest = parent.inside.who();
-    rest.name = fmt::format("{} without {}", rest.name, fmt::join(without, ", "));
+    const membership& all = parent.inside.who();
     const std::shared_ptr<int> times(parent.shrunk, &(*parent.shrunk)[without]);
-    rest.id = digest_of(fmt::format("{}.without {}", *times, fmt::join(without, ",")), rest.id);
+    membership rest = tutti::detail::child_of(all, fmt::format("{} without {}", all.name, fmt::join(without, ", ")),
+                                              fmt::format("{}.without {}", *times, fmt::join(without, ",")));
     std::vector<std::string> addresses;
     std::vector<int> hosts;
     for (rank each = 0; each < parent.size(); ++each) {
         if (std::binary_search(without.begin(), without.end(), each)) continue;
         if (each == parent.me()) rest.me = static_cast<rank>(addresses.size());
-        addresses.push_back(rest.addresses[static_cast<std::size_t>(each)]);
-        hosts.push_back(rest.hosts.host(each));
+        addresses.push_back(all.addresses[static_cast<std::size_t>(each)]);
+        hosts.push_back(all.hosts.host(each));
     }
     rest.addresses = std::move(addresses);
     rest.hosts = host_map(hosts);
-    rest.is_child = true;
     device_joining how = how_in(parent);
     if (parent.card) how.born = std::make_shared<gpu::nccl_birth>(how.nccl.table, parent.card->inner());
     if (how.born) how.born->without.assign(without.begin(), without.end());

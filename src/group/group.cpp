@@ -1,5 +1,6 @@
 #include "group/group.hpp"
 
+#include "base/bytes.hpp"
 #include "base/descriptors.hpp"
 #include "group/context_state.hpp"
 #include "group/spawn.hpp"
@@ -20,6 +21,14 @@ engine_settings with_warning(engine_settings all, duration stall_warning) {
 }
 
 }  // namespace
+
+membership child_of(const membership& parent, std::string name, std::string_view which) {
+    membership child = parent;
+    child.name = std::move(name);
+    child.id = digest_of(which, parent.id);
+    child.is_child = true;
+    return child;
+}
 
 group::group(std::shared_ptr<context_state> context, membership who)
     : context_(std::move(context)),

@@ -39,6 +39,10 @@ struct membership {
     bool calibrate = false;              // measure settings.costs when the job has joined
 };
 
+/// Returns the membership of a child that has the ranks of `parent`, with another name. `which` tells the children apart, and is the same on
+/// all ranks.
+membership child_of(const membership& parent, std::string name, std::string_view which);
+
 /// Owns the engine, the control tree and the monitor of one communicator, and connects them: it dials the lanes that the engine wants,
 /// takes the links that the acceptor brings, and carries failures and goodbyes between tree and engine. The public communicator owns the
 /// group, and group_deleter destroys it on the loop. Everything happens on the context's loop, so there is no lock here, except for members

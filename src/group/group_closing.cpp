@@ -4,9 +4,9 @@
 #include "group/group.hpp"
 #include "group/reminder.hpp"
 #include "group/spawn.hpp"
+#include "runtime/notified.hpp"
 
 #include <tutti/sleep.hpp>
-#include <tutti/when_all.hpp>
 
 #include <fmt/format.h>
 
@@ -20,12 +20,7 @@ task<> group::until_idle(time_point limit) {
 
 task<> group::until_all_left(time_point limit) {
     while ((!control_.all_left() || adopting_ > 0) && !failure_) {
-        try {
-            co_await with_deadline(changed_.wait(), limit);
-        } catch (const failure& why) {
-            if (why.code() != error::timed_out) throw;
-            co_return;
-        }
+        if (!co_await notified(changed_, limit)) co_return;
     }
     while (!control_.flushed() && context_->loop().now() < limit) co_await sleep_for(idle_poll);  // goodbyes passed on
 }

@@ -6,9 +6,9 @@
 #include "group/context_state.hpp"
 #include "group/group.hpp"
 #include "group/reminder.hpp"
+#include "runtime/notified.hpp"
 
 #include <tutti/sleep.hpp>
-#include <tutti/when_all.hpp>
 
 #include <fmt/format.h>
 
@@ -63,14 +63,10 @@ failure group::late() const {
 
 task<> group::until_formed(time_point deadline) {
     while (!complete() && !failure_) {
-        try {
-            co_await with_deadline(changed_.wait(), deadline);
-        } catch (const failure& why) {
-            if (why.code() != error::timed_out) throw;
-            const failure mine = late();
-            if (who_.me == 0) control_.spread(mine.details());
-            throw mine;
-        }
+        if (co_await notified(changed_, deadline)) continue;
+        const failure mine = late();
+        if (who_.me == 0) control_.spread(mine.details());
+        throw mine;
     }
 }
 

@@ -1,5 +1,5 @@
-// The first exchange on a link, as coroutines of both sides: open_link and greet for the rank that dials (group::open),
-// hear_hello and send_reply for the rank that accepts (link_acceptor).
+// The first exchange on a link, as coroutines of both sides: open_link and greet for the rank that dials (group::open), hear_hello and
+// send_reply for the rank that accepts (link_acceptor).
 #pragma once
 
 #include "handshake/hello.hpp"
@@ -20,11 +20,10 @@ inline task<result<std::unique_ptr<link>>> open_link(transport& network, std::st
     return open_link(network, std::move(address), std::move(who), deadline, deadline);
 }
 
-/// A peer that has few descriptors left answers `stream`, and the code is then std::errc::too_many_files_open.
-///
-/// Does the same over a link, or a stream of a shared link, that is there already.
+/// Does the same over a link, or a stream of a shared link, that is there already. If the peer answers `stream`, because it has few
+/// descriptors left, the code is std::errc::too_many_files_open.
 task<result<std::unique_ptr<link>>> greet(std::unique_ptr<link> over, std::string address, hello who, time_point answered);
-/// Returns that failure, for this reason.
+/// Returns the failure of both, for that reason.
 failure not_opened(const hello& who, const std::string& address, const failure& reason);
 
 /// Returns the hello of the rank that opened `over`. Fails with error::unsupported, in words for that rank, if it has another version, and

@@ -2,13 +2,12 @@
 
 #include "base/descriptors.hpp"
 #include "handshake/greeting.hpp"
+#include "runtime/notified.hpp"
 
 #include <tutti/sleep.hpp>
 #include <tutti/when_all.hpp>
 
 #include <fmt/format.h>
-
-#include <algorithm>
 
 namespace tutti {
 namespace {
@@ -58,8 +57,7 @@ task<> link_acceptor::serve() {
             co_await sleep_for(std::chrono::milliseconds(10));  // out of descriptors, for example: links may end meanwhile
             continue;
         }
-        ++half_open_;
-        work_.start(greet_one_link(std::move(*next)));
+        begin(std::move(*next), arrival::link);
         while (half_open_ >= half_open_limit) co_await room_.wait();  // further peers wait in the system's queue
         co_await yield();                                             // other work of the loop goes on while many peers come at once
     }
@@ -72,39 +70,29 @@ void link_acceptor::exhausted(std::error_code why) noexcept {
         if (groups_.contains(id)) each->exhausted(why);
 }
 
-task<> link_acceptor::greet_one_link(std::unique_ptr<link> over) {
-    auto greeting = greet(std::move(over), false);
-    co_await std::move(greeting);
-    --half_open_;
-    room_.notify_all();
-}
-
 void link_acceptor::greet_stream(std::unique_ptr<link> over) {
-    if (streams_ >= stream_limit) {
-        ++turned_away_;
-        return;
-    }
-    ++streams_;
-    work_.start(greet_one_stream(std::move(over)));
+    if (streams_ < stream_limit) begin(std::move(over), arrival::stream);
+    else ++turned_away_;
 }
 
-task<> link_acceptor::greet_one_stream(std::unique_ptr<link> over) {
-    auto greeting = greet(std::move(over), true);
-    co_await std::move(greeting);
-    --streams_;
+void link_acceptor::begin(std::unique_ptr<link> over, arrival as) {
+    ++(as == arrival::link ? half_open_ : streams_);
+    work_.start(greet(std::move(over), as));
 }
 
 /// A stranger or a silent peer costs one link and a count, not the acceptor.
-task<> link_acceptor::greet(std::unique_ptr<link> over, bool is_stream) {
+task<> link_acceptor::greet(std::unique_ptr<link> over, arrival as) {
     try {
-        auto answering = listen_and_answer(over, is_stream);
+        auto answering = listen_and_answer(over, as);
         co_await std::move(answering);
     } catch (const failure&) {
         ++turned_away_;
     }
+    --(as == arrival::link ? half_open_ : streams_);
+    room_.notify_all();
 }
 
-task<> link_acceptor::listen_and_answer(std::unique_ptr<link>& over, bool is_stream) {
+task<> link_acceptor::listen_and_answer(std::unique_ptr<link>& over, arrival as) {
     auto heard = co_await with_deadline(hear_hello(*over), handshake_);
     if (!heard && out_of_descriptors(heard.failure().code())) exhausted(heard.failure().code());
     if (!heard && heard.failure().code() == error::unsupported) {
@@ -117,14 +105,8 @@ task<> link_acceptor::listen_and_answer(std::unique_ptr<link>& over, bool is_str
     if (jobs_.contains(who.job)) {
         // The peer may have formed the communicator before this rank.
         const time_point limit = later(loop_.now(), patience_);
-        while (!(group = find(who.group)) && !is_over(who) && loop_.now() < limit) {
-            try {
-                co_await with_deadline(changed_.wait(), limit);
-            } catch (const failure& why) {
-                if (why.code() != error::timed_out) throw;
-            }
-        }
-        if (group && !is_stream && group->takes_stream(who)) what = {answer::stream, {}};
+        while (!(group = find(who.group)) && !is_over(who) && loop_.now() < limit) co_await notified(changed_, limit);
+        if (group && as == arrival::link && group->takes_stream(who)) what = {answer::stream, {}};
         else if (group) what = group->answer_hello(who);
         else what.why = "no such communicator here";
     }

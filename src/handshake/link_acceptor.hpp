@@ -56,10 +56,10 @@ public:
 private:
     task<> serve();
     void exhausted(std::error_code why) noexcept;
-    task<> greet_one_link(std::unique_ptr<link> over);
-    task<> greet_one_stream(std::unique_ptr<link> over);
-    task<> greet(std::unique_ptr<link> over, bool is_stream);
-    task<> listen_and_answer(std::unique_ptr<link>& over, bool is_stream);
+    enum class arrival { link, stream };
+    void begin(std::unique_ptr<tutti::link> over, arrival as);
+    task<> greet(std::unique_ptr<tutti::link> over, arrival as);
+    task<> listen_and_answer(std::unique_ptr<tutti::link>& over, arrival as);
     link_destination* find(std::uint64_t id) noexcept;
     bool is_over(const hello& who) const noexcept;
 
@@ -73,8 +73,8 @@ private:
     std::unordered_set<std::uint64_t> ended_ids_;
     condition changed_;  // a group was added
     condition room_;     // half_open_ fell
-    std::size_t half_open_ = 0;
-    std::size_t streams_ = 0;
+    std::size_t half_open_ = 0;  // links in their handshake
+    std::size_t streams_ = 0;    // streams in theirs
     std::size_t turned_away_ = 0;
     background work_;
 };

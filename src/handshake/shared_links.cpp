@@ -2,20 +2,18 @@
 
 #include "base/bytes.hpp"
 #include "handshake/greeting.hpp"
-
-#include <tutti/sleep.hpp>
-#include <tutti/when_all.hpp>
-
+#include "runtime/notified.hpp"
 
 namespace tutti {
 namespace {
 
-constexpr std::uint64_t destination = digest_of("shared links");               // in the place of a communicator
+constexpr std::uint64_t destination = digest_of("shared links");        // in the place of a communicator
 constexpr duration crossing_patience = std::chrono::milliseconds(200);  // the peer's call may be given up: then this process dials again
 
 }  // namespace
 
-shared_links::shared_links(event_loop& loop, transport& network, link_acceptor& acceptor) : loop_(loop), network_(network), acceptor_(acceptor), work_(loop) {
+shared_links::shared_links(event_loop& loop, transport& network, link_acceptor& acceptor)
+    : loop_(loop), network_(network), acceptor_(acceptor), work_(loop) {
     acceptor_.add(*this);
 }
 
@@ -42,7 +40,7 @@ task<result<std::unique_ptr<link>>> shared_links::open(hello who, std::string mi
             work_.start(dial(at, who, address));
             continue;
         }
-        co_await until_changed(tells_why ? no_deadline : connected);
+        co_await notified(changed_, tells_why ? no_deadline : connected);
         if (!at.over && !at.dialling && at.why) co_return *at.why;
     }
     co_return at.over->open();
@@ -58,17 +56,9 @@ task<> shared_links::dial(peer& at, hello who, std::string address) {
     if (!made) at.why = made.failure();
     else if (*made) keep(process, std::move(*made), shared_link::side::dialled);
     const time_point limit = later(loop_.now(), crossing_patience);
-    while (made && !at.over && loop_.now() < limit) co_await until_changed(limit);
+    while (made && !at.over && loop_.now() < limit) co_await notified(changed_, limit);
     at.dialling = false;
     changed_.notify_all();
-}
-
-task<> shared_links::until_changed(time_point limit) {
-    try {
-        co_await with_deadline(changed_.wait(), limit);
-    } catch (const failure& why) {
-        if (why.code() != error::timed_out) throw;
-    }
 }
 
 reply shared_links::answer_hello(const hello& from) {
@@ -77,7 +67,9 @@ reply shared_links::answer_hello(const hello& from) {
     return {crossing ? answer::crossed : answer::welcome, {}};
 }
 
-void shared_links::take_link(const hello& from, std::unique_ptr<link> over) { keep(from.process, std::move(over), shared_link::side::accepted); }
+void shared_links::take_link(const hello& from, std::unique_ptr<link> over) {
+    keep(from.process, std::move(over), shared_link::side::accepted);
+}
 
 void shared_links::keep(std::uint64_t process, std::unique_ptr<link> over, shared_link::side which) {
     const std::shared_ptr<shared_link> made(new shared_link(loop_, std::move(over), which, *this));

@@ -52,7 +52,6 @@ private:
 
     void keep(std::uint64_t process, std::unique_ptr<link> over, shared_link::side which);
     task<> dial(peer& at, hello who, std::string address);
-    task<> until_changed(time_point limit);
 
     event_loop& loop_;
     transport& network_;

@@ -6,7 +6,6 @@
 #include "transport/watcher.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <utility>
 
@@ -15,7 +14,6 @@ namespace {
 
 constexpr std::size_t read_bytes = 64 * KiB;  // of one call
 constexpr std::size_t turn_bytes = 1 * MiB;   // then the loop's other links have their turn
-constexpr std::size_t kept_capacity = 4 * KiB;  // a stream keeps that much memory between two bursts
 
 }  // namespace
 
@@ -37,19 +35,14 @@ public:
     }
     moved try_recv(std::span<const std::span<std::byte>> parts) noexcept override {
         if (closed_) return {0, code_};
+        if (arrived_.empty()) return {0, code_};
         std::size_t done = 0;
         for (const auto& part : parts) {
-            const std::size_t now = std::min(part.size(), arrived_.size() - taken_);
-            if (now > 0) std::memcpy(part.data(), arrived_.data() + taken_, now);
-            taken_ += now;
-            done += now;
+            const auto now = arrived_.bytes().subspan(done).first(std::min(part.size(), arrived_.size() - done));
+            if (!now.empty()) std::memcpy(part.data(), now.data(), now.size());
+            done += now.size();
         }
-        if (done == 0) return {0, taken_ == arrived_.size() ? code_ : std::error_code()};
-        if (taken_ == arrived_.size()) {
-            arrived_.clear();
-            taken_ = 0;
-            if (arrived_.capacity() > kept_capacity) arrived_.shrink_to_fit();
-        }
+        arrived_.drop(done);
         owed_ += done;
         if (owed_ >= window_bytes / 2 && !code_) over_->say({number_, static_cast<std::uint32_t>(std::exchange(owed_, 0)), record::credit});
         return {done, {}};
@@ -57,7 +50,7 @@ public:
     void when_readable(detail::runnable& work) noexcept override {
         if (closed_) return;
         reader_.expect(work);
-        if (taken_ < arrived_.size() || code_) reader_.wake();
+        if (!arrived_.empty() || code_) reader_.wake();
     }
     void when_writable(detail::runnable& work) noexcept override {
         if (closed_) return;
@@ -81,7 +74,6 @@ public:
         reader_.forget();
         writer_.forget();
         arrived_ = {};
-        taken_ = 0;
         if (!over_->ended()) over_->say({number_, 0, record::end});
         code_ = error::closed;
     }
@@ -91,12 +83,8 @@ public:
     std::uint64_t number() const noexcept { return number_; }
     /// Returns false for bytes beyond the window.
     bool arrive(std::span<const std::byte> bytes) noexcept {
-        if (arrived_.size() - taken_ + owed_ + bytes.size() > window_bytes) return false;
-        if (taken_ > 0 && arrived_.size() + bytes.size() > arrived_.capacity()) {
-            arrived_.erase(arrived_.begin(), arrived_.begin() + static_cast<std::ptrdiff_t>(taken_));
-            taken_ = 0;
-        }
-        arrived_.insert(arrived_.end(), bytes.begin(), bytes.end());
+        if (arrived_.size() + owed_ + bytes.size() > window_bytes) return false;
+        arrived_.put(bytes);
         reader_.wake();
         return true;
     }
@@ -122,8 +110,7 @@ private:
     std::size_t credit_ = window_bytes;
     std::uint64_t sent_until_ = 0;    // a place in the backlog's bytes, behind the last record
     std::size_t owed_ = 0;            // taken, and not yet credited to the sender
-    std::vector<std::byte> arrived_;  // of which the first taken_ are taken
-    std::size_t taken_ = 0;
+    growing_byte_queue arrived_;
     std::error_code code_;  // the peer has closed the stream, or the shared link has ended; what has arrived is still read
     bool closed_ = false;
     bool expecting_ = false;
@@ -157,7 +144,7 @@ std::unique_ptr<link> shared_link::open() {
 void shared_link::close() noexcept {
     if (ended()) return;
     if (!backlog_.empty()) {  // there may be room by now
-        const std::span<const std::byte> rest = std::span(backlog_).subspan(gone_);
+        const auto rest = backlog_.bytes();
         static_cast<void>(over_->try_send(std::span(&rest, 1)));
     }
     finish(error::closed);
@@ -178,7 +165,7 @@ void shared_link::finish(std::error_code why) noexcept {
     recv_turn_.forget();
     over_->close();
     over_.reset();
-    backlog_.clear();
+    backlog_ = {};
     writers_.clear();
     for (const auto& [number, each] : streams_) each->end(why);
 }
@@ -227,7 +214,7 @@ moved shared_link::send(std::uint64_t number, std::span<const std::span<const st
 
 /// A short record is copied behind others that wait, a long one leaves from its own memory.
 bool shared_link::has_room(std::size_t bytes) const noexcept {
-    return backlog_.empty() || backlog_.size() - gone_ + header_bytes + bytes <= backlog_bytes;
+    return backlog_.empty() || backlog_.size() + header_bytes + bytes <= backlog_bytes;
 }
 
 void shared_link::say(const header& what) noexcept {
@@ -237,21 +224,17 @@ void shared_link::say(const header& what) noexcept {
 }
 
 void shared_link::keep(std::span<const std::byte> bytes) noexcept {
-    backlog_.insert(backlog_.end(), bytes.begin(), bytes.end());
+    backlog_.put(bytes);
     kept_until_ += bytes.size();
 }
 
 void shared_link::pump_send() noexcept {
     while (!backlog_.empty() && !waiting_writable_) {
-        const std::span<const std::byte> rest = std::span(backlog_).subspan(gone_);
+        const auto rest = backlog_.bytes();
         const auto [sent, code] = over_->try_send(std::span(&rest, 1));
         if (code) return lose(code);
-        gone_ += sent;
+        backlog_.drop(sent);
         gone_until_ += sent;
-        if (gone_ == backlog_.size() || gone_ >= backlog_bytes) {
-            backlog_.erase(backlog_.begin(), backlog_.begin() + static_cast<std::ptrdiff_t>(gone_));
-            gone_ = 0;
-        }
         if (sent == 0) {
             waiting_writable_ = true;
             over_->when_writable(writable_);

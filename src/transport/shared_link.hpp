@@ -2,6 +2,7 @@
 // descriptor. So communicators can be many.
 #pragma once
 
+#include "transport/growing_byte_queue.hpp"
 #include "transport/next_turn.hpp"
 
 #include <tutti/event_loop.hpp>
@@ -103,8 +104,7 @@ private:
     std::unordered_map<std::uint64_t, stream*> streams_;
     int expecting_ = 0;  // streams whose owner expects bytes
 
-    std::vector<std::byte> backlog_;  // records that the link has not taken; the first gone_ bytes it has
-    std::size_t gone_ = 0;
+    growing_byte_queue backlog_;    // records that the link has not taken
     std::uint64_t kept_until_ = 0;  // bytes that have ever come to the backlog
     std::uint64_t gone_until_ = 0;  // and that have left it
     bool waiting_writable_ = false;

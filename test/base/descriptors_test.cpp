@@ -23,3 +23,18 @@ TEST_CASE("the lack of descriptors can be told from other refusals of the system
         CHECK((why.code() == error::system) == (code == EACCES));
     }
 }
+
+TEST_CASE("descriptors are scarce once half of those are open that this process may have") {
+    const int lowest = ::fcntl(0, F_DUPFD, 0);  // that is free, where no lower one is
+    ::close(lowest);
+    rlimit before{};
+    ::getrlimit(RLIMIT_NOFILE, &before);
+    for (const int limit : {2 * lowest, 2 * lowest + 4}) {
+        rlimit now = before;
+        now.rlim_cur = static_cast<rlim_t>(limit);
+        ::setrlimit(RLIMIT_NOFILE, &now);
+        const bool scarce = descriptors_are_scarce();
+        ::setrlimit(RLIMIT_NOFILE, &before);
+        CHECK(scarce == (limit == 2 * lowest));
+    }
+}

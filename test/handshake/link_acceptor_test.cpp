@@ -1,6 +1,8 @@
 #include "handshake/link_acceptor.hpp"
 
 #include "handshake/greeting.hpp"
+#include "open_house.hpp"
+#include "transport/memory_link.hpp"
 #include "transport/memory_transport.hpp"
 #include "transport/stream.hpp"
 
@@ -9,25 +11,11 @@
 
 #include <doctest/doctest.h>
 
-#include <map>
-
 using namespace tutti;
+using namespace tutti::test;
 using namespace std::chrono_literals;
 
 namespace {
-
-constexpr std::uint64_t job = 7;
-
-/// A group that welcomes everybody but rank 13.
-class open_house final : public link_destination {
-public:
-    std::uint64_t id() const noexcept override { return 42; }
-    reply answer_hello(const hello& who) override { return who.from == 13 ? reply{answer::refused, "unlucky"} : reply{}; }
-    void exhausted(std::error_code) noexcept override { FAIL("there are enough descriptors"); }
-    void take_link(const hello& who, std::unique_ptr<tutti::link> over) override { inside[who.from] = std::move(over); }
-
-    std::map<rank, std::unique_ptr<tutti::link>> inside;
-};
 
 struct house {
     event_loop loop{event_loop::virtual_time};
@@ -38,22 +26,11 @@ struct house {
     open_house group;
 };
 
-hello from(rank who, std::uint64_t of_job = job, std::uint64_t group = 42) {
-    hello said;
-    said.job = of_job;
-    said.group = group;
-    said.from = who;
-    said.size = 20;
-    return said;
-}
-
 task<std::string> admit(house& at, hello who) {
     auto opened = co_await open_link(at.theirs, at.mine.address(), who, at.loop.now() + 60s);
     if (!opened) co_return opened.failure().details().cause;
     co_return *opened ? "welcome" : "crossed";
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 
@@ -157,5 +134,21 @@ TEST_CASE("a rank of another build is refused with both versions") {
     at.door.add(at.group);
     CHECK(run(at.loop, call(at)) == "it is another build of Tutti: it speaks version 7 on the wire, you speak 99");
     CHECK(at.door.turned_away() == 1);
+    at.door.remove(at.group);
+}
+
+TEST_CASE("a rank that opens a link where a stream is wanted gets the code of a lack of descriptors, and may open a stream") {
+    house at;
+    at.door.expect(job);
+    at.door.add(at.group);
+    at.group.wants_streams = true;
+    const auto refused = run(at.loop, open_link(at.theirs, at.mine.address(), from(3), at.loop.now() + 60s));
+    REQUIRE_FALSE(refused);
+    CHECK(refused.failure().code() == std::errc::too_many_files_open);
+    CHECK(contains(refused.failure().what(), "it has few descriptors left, and takes a stream instead"));
+    auto pair = make_memory_links({at.loop, "theirs"}, {at.loop, "mine"}, 1000);
+    at.door.greet_stream(std::move(pair.second));
+    CHECK(run(at.loop, greet(std::move(pair.first), at.mine.address(), from(3), at.loop.now() + 60s)));
+    CHECK(at.group.inside[3].size() == 1);
     at.door.remove(at.group);
 }

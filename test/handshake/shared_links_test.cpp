@@ -1,6 +1,7 @@
 #include "handshake/shared_links.hpp"
 
 #include "handshake/greeting.hpp"
+#include "open_house.hpp"
 #include "transport/memory_transport.hpp"
 
 #include <tutti/sleep.hpp>
@@ -13,33 +14,22 @@
 #include <vector>
 
 using namespace tutti;
+using namespace tutti::test;
 using namespace std::chrono_literals;
 
 namespace {
 
-constexpr std::uint64_t our_job = 7;
-
-/// Keeps the streams that are opened to it.
-class lodger final : public link_destination {
-public:
-    std::uint64_t id() const noexcept override { return 42; }
-    reply answer_hello(const hello& who) override { return who.from == 13 ? reply{answer::refused, "unlucky"} : reply{}; }
-    void exhausted(std::error_code) noexcept override { FAIL("there are enough descriptors"); }
-    void take_link(const hello&, std::unique_ptr<tutti::link> over) override { streams.push_back(std::move(over)); }
-
-    std::vector<std::unique_ptr<tutti::link>> streams;
-};
-
 struct process {
-    process(event_loop& loop, memory_network& network) : at(loop, network), door(loop, at, 5s, 20s), links(std::make_unique<shared_links>(loop, at, door)) {
-        door.expect(our_job);
+    process(event_loop& loop, memory_network& network)
+        : at(loop, network), door(loop, at, 5s, 20s), links(std::make_unique<shared_links>(loop, at, door)) {
+        door.expect(job);
         door.add(group);
     }
     ~process() { door.remove(group); }
 
     memory_transport at;
     link_acceptor door;
-    lodger group;
+    open_house group;
     std::unique_ptr<shared_links> links;
 };
 
@@ -50,21 +40,11 @@ struct processes {
     process other{loop, network};
 };
 
-hello call_of(rank who) {
-    hello said;
-    said.job = our_job;
-    said.group = 42;
-    said.from = who;
-    said.to = 1;
-    said.size = 20;
-    return said;
-}
-
 /// Opens a stream and introduces itself; returns null with the cause in `why` if that fails.
 task<std::unique_ptr<tutti::link>> open_stream(processes& all, process& mine, process& theirs, rank who, std::string& why) {
     const time_point limit = all.loop.now() + 10s;
-    auto stream = co_await mine.links->open(call_of(who), mine.at.address(), theirs.at.address(), limit, limit);
-    if (stream) stream = co_await greet(std::move(*stream), theirs.at.address(), call_of(who), limit);
+    auto stream = co_await mine.links->open(from(who), mine.at.address(), theirs.at.address(), limit, limit);
+    if (stream) stream = co_await greet(std::move(*stream), theirs.at.address(), from(who), limit);
     if (!stream) {
         why = stream.failure().what();
         co_return nullptr;
@@ -79,8 +59,6 @@ task<int> a_turn() {
 
 task<> a_moment() { co_await sleep_for(10ms); }
 
-bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 }  // namespace
 
 TEST_CASE("all streams between two processes share one link, whoever opens them, and are greeted like links") {
@@ -93,12 +71,12 @@ TEST_CASE("all streams between two processes share one link, whoever opens them,
         CHECK(streams[streams.size() - 2] != nullptr);
         CHECK(streams.back() != nullptr);
     }
-    CHECK(all.one.group.streams.size() == 20);
-    CHECK(all.other.group.streams.size() == 20);
+    CHECK(all.one.group.inside[3].size() == 20);
+    CHECK(all.other.group.inside[3].size() == 20);
     CHECK(all.one.links->count() == 1);
     CHECK(all.other.links->count() == 1);
     CHECK(run(all.loop, open_stream(all, all.one, all.other, 13, why)) == nullptr);
-    CHECK(says(why, "it refused: unlucky"));
+    CHECK(contains(why, "it refused: unlucky"));
 }
 
 TEST_CASE("two processes that dial each other at once end up with one link") {
@@ -121,8 +99,8 @@ TEST_CASE("a stream to a process that is not there fails at its limit, and names
     std::string why;
     all.other.at.close();
     CHECK(run(all.loop, open_stream(all, all.one, all.other, 3, why)) == nullptr);
-    CHECK(says(why, "rank 1 could not be reached from rank 3"));
-    CHECK(says(why, all.other.at.address()));
+    CHECK(contains(why, "rank 1 could not be reached from rank 3"));
+    CHECK(contains(why, all.other.at.address()));
 }
 
 TEST_CASE("a stream that is given up leaves the call for the next one") {
@@ -139,7 +117,7 @@ TEST_CASE("after a process has lost its links, the next stream dials again") {
     processes all;
     std::string why;
     const auto first = run(all.loop, open_stream(all, all.one, all.other, 3, why));
-    all.other.group.streams.clear();
+    all.other.group.inside.clear();
     all.other.links.reset();
     all.other.links = std::make_unique<shared_links>(all.loop, all.other.at, all.other.door);
     run(all.loop, a_moment());

@@ -69,11 +69,13 @@ TEST_CASE("a rank that runs out of descriptors is named on all ranks, with its l
 }
 
 TEST_CASE("a rank has several times as many communicators as descriptors, and none of them holds up another") {
-    for (const char* const transport : {"tcp", "shm"}) {
-        CAPTURE(transport);
-        const outcome all = with_limit(transport, -1, 80, "children");
-        INFO(all.err);
-        CHECK(all.code == 0);
-        CHECK(count(all.out, "done rank") == ranks);
-    }
+    for (const char* const transport : {"tcp", "shm"})
+        for (const int poor : {-1, 0}) {  // one poor rank asks the others for streams
+            CAPTURE(transport);
+            CAPTURE(poor);
+            const outcome all = with_limit(transport, poor, 80, "children");
+            INFO(all.err);
+            CHECK(all.code == 0);
+            CHECK(count(all.out, "done rank") == ranks);
+        }
 }

@@ -6,9 +6,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tutti::test {
@@ -85,6 +87,35 @@ void check_way(two_processes& of, link& from, link& to, std::size_t count, std::
     CHECK(receiver.received() == random_bytes(count, seed));
 }
 
+/// A link that takes bytes when the test lets it, and says so out of the test's call, not from the loop.
+class gate final : public link {
+public:
+    moved try_send(std::span<const std::span<const std::byte>> parts) noexcept override {
+        std::size_t taken = 0;
+        for (const auto& part : parts) {
+            const std::size_t now = std::min(part.size(), room_);
+            room_ -= now;
+            taken += now;
+        }
+        return {taken, {}};
+    }
+    moved try_recv(std::span<const std::span<std::byte>>) noexcept override { return {}; }
+    void when_readable(detail::runnable&) noexcept override {}
+    void when_writable(detail::runnable& work) noexcept override { work_ = &work; }
+    void close() noexcept override { work_ = nullptr; }
+    std::string peer() const override { return "gate"; }
+
+    bool waits() const noexcept { return work_ != nullptr; }
+    void open(std::size_t bytes) {
+        room_ += bytes;
+        if (auto* const work = std::exchange(work_, nullptr)) work->run();
+    }
+
+private:
+    std::size_t room_ = 0;
+    detail::runnable* work_ = nullptr;
+};
+
 /// Bytes in the form of a record.
 bytes record(std::uint64_t number, std::uint32_t length, unsigned kind) {
     bytes made(16);
@@ -130,6 +161,27 @@ TEST_CASE("streams that send as much as they can take turns") {
     for (const auto& each : receivers) CHECK(each->received() == random_bytes(count, 3));
 }
 
+TEST_CASE("a link that can be written while a stream's turn is already posted gives that turn once") {
+    event_loop loop{event_loop::virtual_time};
+    keeper owner;
+    auto made = std::make_unique<gate>();
+    gate& line = *made;
+    const auto shared = std::make_shared<shared_link>(loop, std::move(made), shared_link::side::dialled, owner);
+    const auto one = shared->open(), two = shared->open();
+    pump first{*one, random_bytes(300'000, 5), 0, [] {}}, second{*two, random_bytes(300'000, 6), 0, [] {}};
+    first.start_sending();
+    second.start_sending();
+    REQUIRE(line.waits());
+    line.open(2 * shared_link::backlog_bytes);  // posts a turn, and a turn in the link's own call
+    line.open(2 * shared_link::backlog_bytes);
+    run(loop, a_while());
+    line.open(1 * MiB);
+    run(loop, a_while());
+    CHECK(first.sent_bytes() == shared_link::window_bytes);
+    CHECK(second.sent_bytes() == shared_link::window_bytes);
+    shared->close();
+}
+
 TEST_CASE("a stream that closes leaves the others and the link alone, and its number is not used again") {
     two_processes of;
     const auto stays = of.open();
@@ -171,6 +223,11 @@ TEST_CASE("records that no peer of this version sends end the link with protocol
         {"an unknown kind", record(1, 0, 9)},
         {"a stream with a number of the other side", record(2, 0, 1)},
         {"more bytes than a record may have", record(1, shared_link::record_bytes + 1, 2)},
+        {"credit for nothing", [] {
+             bytes all = record(1, 0, 1), credit = record(1, 0, 3);
+             all.insert(all.end(), credit.begin(), credit.end());
+             return all;
+         }()},
         {"more credit than the window", [] {
              bytes both = record(1, 0, 1), credit = record(1, 1, 3);
              both.insert(both.end(), credit.begin(), credit.end());
