@@ -9,8 +9,9 @@
 
 namespace tutti {
 
-/// The choice of algorithms for one group. Each engine owns one and asks it with its guard held; only one thread may use a chooser at a time. It works out the ranges of a collective at the first question, because that takes milliseconds with hundreds
-/// of ranks and a program calls few collectives. Later questions are a short search. A chooser measures nothing and never changes its answer.
+/// The choice of algorithms for one group. Each engine owns one and asks it with its guard held; only one thread may use a chooser at a time.
+/// It works out the ranges of a collective at the first question, because that takes milliseconds with hundreds of ranks and a program calls
+/// few collectives. Later questions are a short search. A chooser measures nothing and never changes its answer.
 class chooser {
 public:
     struct range {

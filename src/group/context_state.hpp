@@ -42,9 +42,9 @@ private:
 
 class group;
 
-/// Owns the progress loop and its thread (or borrows a user's loop), the transport, the link acceptor, the shared links and the arena. `context` makes it and
-/// stops it; every group holds it by a shared_ptr. join, split and spawn reach its loop by send(). Members below "On the
-/// loop" are used there only. It never blocks on a peer: stop() waits for the loop's current turn only.
+/// Owns the progress loop and its thread (or borrows a user's loop), the transport, the link acceptor, the shared links and the arena.
+/// `context` makes it and stops it; every group holds it by a shared_ptr. join, split and spawn reach its loop by send(). Members below "On
+/// the loop" are used there only. It never blocks on a peer: stop() waits for the loop's current turn only.
 class [[gnu::visibility("hidden")]] context_state : public std::enable_shared_from_this<context_state> {
 public:
     explicit context_state(context_options options);

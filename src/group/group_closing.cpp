@@ -20,7 +20,9 @@ task<> group::until_idle(time_point limit) {
 
 task<> group::until_all_left(time_point limit) {
     while ((!control_.all_left() || adopting_ > 0) && !failure_) {
-        if (!co_await notified(changed_, limit)) co_return;
+        auto waiting = notified(changed_, limit);
+        const bool told = co_await std::move(waiting);
+        if (!told) co_return;
     }
     while (!control_.flushed() && context_->loop().now() < limit) co_await sleep_for(idle_poll);  // goodbyes passed on
 }

@@ -63,7 +63,9 @@ failure group::late() const {
 
 task<> group::until_formed(time_point deadline) {
     while (!complete() && !failure_) {
-        if (co_await notified(changed_, deadline)) continue;
+        auto waiting = notified(changed_, deadline);
+        const bool told = co_await std::move(waiting);
+        if (told) continue;
         const failure mine = late();
         if (who_.me == 0) control_.spread(mine.details());
         throw mine;

@@ -6,7 +6,8 @@
 
 namespace tutti {
 
-/// Returns whether `changed` was notified before `limit`. The condition outlives the task.
+/// Returns whether `changed` was notified before `limit`. The condition outlives the task. A test of the result stands in a statement of its
+/// own: g++ 12 makes wrong code of a co_await in a condition here.
 inline task<bool> notified(condition& changed, time_point limit) {
     try {
         co_await with_deadline(changed.wait(), limit);
