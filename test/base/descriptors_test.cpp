@@ -2,6 +2,7 @@
 #include "base/refused_by_system.hpp"
 
 #include "support/descriptors.hpp"
+#include "support/sanitizers.hpp"
 
 #include <doctest/doctest.h>
 

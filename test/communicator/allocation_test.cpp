@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+namespace allocation_test {
+
 using namespace tutti;
 using test::run_ranks;
 
@@ -114,3 +116,5 @@ TEST_CASE("over sockets and shared memory operations allocate nothing either, bu
         CHECK(fewest < 100);
     }
 }
+
+}  // namespace allocation_test

@@ -5,6 +5,8 @@
 
 #include <array>
 
+namespace arguments_test {
+
 using namespace tutti;
 using test::run_ranks;
 
@@ -316,3 +318,5 @@ TEST_CASE("every function of a closed communicator fails at once with closed") {
 TEST_CASE("every function of a failed communicator fails at once with its first cause") { run_ranks(2, call_when_aborted); }
 
 TEST_CASE("empty buffers need no memory") { run_ranks(3, use_nothing); }
+
+}  // namespace arguments_test

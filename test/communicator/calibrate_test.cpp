@@ -5,10 +5,13 @@
 #include "communicator/rehearsal.hpp"
 #include "group/context_state.hpp"
 #include "support/ranks.hpp"
+#include "support/sanitizers.hpp"
 #include "transport/simulated_transport.hpp"
 #include "transport/tcp_link.hpp"
 
 #include <doctest/doctest.h>
+
+namespace calibrate_test {
 
 using namespace tutti;
 using doctest::Approx;
@@ -235,7 +238,7 @@ TEST_CASE("measured over a network that is known, costs are that network's, on a
     }
 }
 
-TEST_CASE("what is faster than it was thought has quicker rounds and calls; what is slower waits longer only") {
+TEST_CASE("what is faster than it was thought has quicker rounds and calls; what is slower waits longer only" * doctest::skip(test::sanitizer_wants_threads)) {
     const cost_model thought;
     const auto found = [&](duration latency) {
         line_options line;
@@ -251,7 +254,7 @@ TEST_CASE("what is faster than it was thought has quicker rounds and calls; what
     CHECK(fast.message == Approx(factor * thought.message));
 }
 
-TEST_CASE("where ranks share cores, a round that takes longer than a switch of threads is measured") {
+TEST_CASE("where ranks share cores, a round that takes longer than a switch of threads is measured" * doctest::skip(test::sanitizer_wants_threads)) {
     cost_model thought = shared_memory_costs;
     thought.cores = 2;
     line_options line;
@@ -300,7 +303,7 @@ TEST_CASE("a slower network is measured as slower, and what only another rank as
     CHECK(usual.costs[3] == cost_model{});
 }
 
-TEST_CASE("measuring takes less than 50 ms over a network of 10 Gbit/s") {
+TEST_CASE("measuring takes less than 50 ms over a network of 10 Gbit/s" * doctest::skip(test::sanitized)) {
     for (const auto& [size, latency] : {std::pair(2, 1), std::pair(2, 50), std::pair(3, 20), std::pair(8, 50)}) {
         CAPTURE(size);
         CAPTURE(latency);
@@ -342,3 +345,5 @@ TEST_CASE("costs that are none are refused before anything is sent") {
             "costs are not negative, seconds at most a million, and cores 0 or at least 1; these are round="));
     }
 }
+
+}  // namespace calibrate_test

@@ -11,6 +11,8 @@
 #include <span>
 #include <thread>
 
+namespace checking_test {
+
 using namespace tutti;
 using namespace tutti::test;
 
@@ -315,3 +317,5 @@ TEST_CASE("a call that is cancelled, or dropped with its task, ends as without i
         check_each(told, error::cancelled, drops ? "its future was dropped before the end" : "it was cancelled");
     }
 }
+
+}  // namespace checking_test

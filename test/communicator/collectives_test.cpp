@@ -1,9 +1,12 @@
 #include "communicator/rehearsal.hpp"
 #include "support/ranks.hpp"
+#include "support/sanitizers.hpp"
 
 #include <tutti/sleep.hpp>
 
 #include <numeric>
+
+namespace collectives_test {
 
 using namespace tutti;
 using test::programme;
@@ -83,7 +86,7 @@ task<> run_ahead(communicator& world) {
 
 }  // namespace
 
-TEST_CASE("every collective gives the serial result for every type and operator, in place or not") {
+TEST_CASE("every collective gives the serial result for every type and operator, in place or not" * doctest::skip(test::sanitizer_wants_threads)) {
     for (const int size : {1, 2, 3, 4, 5, 7, 8}) {
         const programme all = everything(size);
         for (const std::size_t slice_bytes : {std::size_t{64}, 256 * KiB}) {
@@ -94,7 +97,7 @@ TEST_CASE("every collective gives the serial result for every type and operator,
     }
 }
 
-TEST_CASE("large vectors travel in many slices") {
+TEST_CASE("large vectors travel in many slices" * doctest::skip(test::sanitizer_wants_threads)) {
     for (const int size : {2, 5, 8}) {
         CAPTURE(size);
         const programme all = test::mixed(size, {50'021}, 0);
@@ -126,3 +129,5 @@ TEST_CASE("no rank leaves a barrier before all have come") {
     };
     run_ranks(5, [&](communicator& world) { return meet(world, inside); });
 }
+
+}  // namespace collectives_test

@@ -11,6 +11,8 @@
 #include <random>
 #include <string>
 
+namespace control_test {
+
 using namespace tutti;
 using namespace std::chrono_literals;
 using test::among;
@@ -330,3 +332,5 @@ TEST_CASE("a rank that cannot be reached from its parent is told apart from thos
         CHECK(endings[static_cast<std::size_t>(me)].find("rank 0 could not be reached") != std::string::npos);
     }
 }
+
+}  // namespace control_test

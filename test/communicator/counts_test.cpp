@@ -7,6 +7,8 @@
 
 #include <string>
 
+namespace counts_test {
+
 using namespace tutti;
 using test::run_ranks;
 
@@ -243,3 +245,5 @@ TEST_CASE("lists of counts that differ are a mismatch, also when their sums do n
 }
 
 TEST_CASE("a list of counts may change as soon as the call has returned") { run_ranks(3, forget_lists); }
+
+}  // namespace counts_test

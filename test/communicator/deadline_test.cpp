@@ -8,6 +8,8 @@
 #include <array>
 #include <string>
 
+namespace deadline_test {
+
 using namespace tutti;
 using namespace std::chrono_literals;
 using test::run_ranks;
@@ -151,3 +153,5 @@ TEST_CASE("every operation ends in its time when a peer never comes, by its own 
             CHECK(told);
         }
 }
+
+}  // namespace deadline_test

@@ -1,6 +1,7 @@
 // A rank is lost in any phase of a collective: all others hear of it soon, at about the same time, and blame nobody else.
 #include "runtime/background.hpp"
 #include "support/ranks.hpp"
+#include "support/sanitizers.hpp"
 #include "transport/simulated_transport.hpp"
 
 #include <tutti/sleep.hpp>
@@ -8,6 +9,8 @@
 #include <doctest/doctest.h>
 
 #include <optional>
+
+namespace death_test {
 
 using namespace tutti;
 using namespace std::chrono_literals;
@@ -38,7 +41,7 @@ task<> kill_at(simulated_network& network, rank victim, time_point when) {
 
 }  // namespace
 
-TEST_CASE("a rank that is lost in any phase is named by all others within a second, at about the same time") {
+TEST_CASE("a rank that is lost in any phase is named by all others within a second, at about the same time" * doctest::skip(test::sanitizer_wants_threads)) {
     for (const int size : {2, 3, 4, 8})
         for (rank victim = 0; victim < size; ++victim)
             for (const auto& [after, lanes] : {std::pair(20ms, 1), {23ms, 4}, {31ms, 1}, {47ms, 2}}) {
@@ -73,3 +76,5 @@ TEST_CASE("a rank that is lost in any phase is named by all others within a seco
                 CHECK(last - first < 500ms);
             }
 }
+
+}  // namespace death_test

@@ -3,6 +3,7 @@
 
 #include "support/oracle.hpp"
 #include "support/ranks.hpp"
+#include "support/sanitizers.hpp"
 #include "support/scattered.hpp"
 
 #include <doctest/doctest.h>
@@ -10,6 +11,8 @@
 #include <bit>
 #include <cmath>
 #include <random>
+
+namespace deterministic_test {
 
 using namespace tutti;
 using test::byte_vector;
@@ -246,7 +249,7 @@ bool mode_of(const std::function<bool(rank)>& deterministic) {
 
 }  // namespace
 
-TEST_CASE("every element is combined as documented, fused or alone, in lists, buckets and slices, by every reduction") {
+TEST_CASE("every element is combined as documented, fused or alone, in lists, buckets and slices, by every reduction" * doctest::skip(test::sanitizer_wants_threads)) {
     for (const int size : {1, 2, 3, 4, 5, 6, 7, 8})
         for (const row& what : rows) {
             CAPTURE(size);
@@ -258,7 +261,7 @@ TEST_CASE("every element is combined as documented, fused or alone, in lists, bu
         }
 }
 
-TEST_CASE("slices and lanes change no bit") {
+TEST_CASE("slices and lanes change no bit" * doctest::skip(test::sanitizer_wants_threads)) {
     const row what{data_type::bf16, sum, 9001};
     const answer right(what, 7);
     for (const std::size_t slice_bytes : {std::size_t{64}, std::size_t{1000}, 256 * KiB})
@@ -277,3 +280,5 @@ TEST_CASE("rank 0 decides about the mode, and children inherit it") {
     CHECK(mode_of([](rank me) { return me == 0; }));
     CHECK_FALSE(mode_of([](rank me) { return me != 0; }));
 }
+
+}  // namespace deterministic_test

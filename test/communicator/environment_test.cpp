@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+namespace environment_test {
+
 using namespace tutti;
 
 namespace {
@@ -154,3 +156,5 @@ TEST_CASE("unknown variables of this process are told to whom the options say") 
     REQUIRE(with_environment(options));
     CHECK(heard == std::vector<std::string>{"TUTTI_HOTS is set, which means nothing to Tutti; perhaps TUTTI_HOST is meant"});
 }
+
+}  // namespace environment_test

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+namespace family_test {
+
 using namespace tutti;
 
 namespace {
@@ -66,3 +68,5 @@ TEST_CASE("children send, receive, sum lists and meet beside their parent, over 
     test::run_over_each(4, work_beside_children);
     test::run_over({"auto, two hosts", transport_kind::automatic}, 4, work_beside_children, 2);
 }
+
+}  // namespace family_test

@@ -11,6 +11,8 @@
 #include <string>
 #include <utility>
 
+namespace group_test {
+
 using namespace tutti;
 using namespace std::chrono_literals;
 using test::run_ranks;
@@ -372,3 +374,5 @@ TEST_CASE("a communicator that is dropped with operations under way aborts them 
     run(loop, when_all(std::move(all)));
     CHECK(told == 2);
 }
+
+}  // namespace group_test

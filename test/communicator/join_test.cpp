@@ -11,6 +11,8 @@
 #include <string>
 #include <utility>
 
+namespace join_test {
+
 using namespace tutti;
 using namespace std::chrono_literals;
 using test::world_of;
@@ -357,3 +359,5 @@ TEST_CASE("a watch and a barrier that watches, called in the turn in which every
         [&](context&, world who) { return end_with_all(all.homes[static_cast<std::size_t>(who.me)], who, memory_store(table), ended); });
     CHECK(ended == 2 * ranks);
 }
+
+}  // namespace join_test

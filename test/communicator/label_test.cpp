@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+namespace label_test {
+
 using namespace tutti;
 using namespace tutti::test;
 
@@ -66,3 +68,5 @@ TEST_CASE("the same over every transport") {
         }
     }
 }
+
+}  // namespace label_test

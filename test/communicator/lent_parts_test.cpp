@@ -9,6 +9,8 @@
 #include <random>
 #include <thread>
 
+namespace lent_parts_test {
+
 using namespace tutti;
 
 namespace {
@@ -137,3 +139,5 @@ TEST_CASE("nobody writes to the memory of a rank that has given up, though other
             run_in_memory(4, algorithm, [&](communicator& world) { return leave_in_the_middle(world, apart, called, told); });
         }
 }
+
+}  // namespace lent_parts_test

@@ -1,5 +1,6 @@
 #include "support/allocations.hpp"
 #include "support/ranks.hpp"
+#include "support/sanitizers.hpp"
 #include "support/scattered.hpp"
 
 #include <doctest/doctest.h>
@@ -7,6 +8,8 @@
 #include <array>
 #include <deque>
 #include <random>
+
+namespace list_test {
 
 using namespace tutti;
 using test::run_ranks;
@@ -139,7 +142,7 @@ task<> count_allocations(communicator& world, std::size_t& most) {
 
 }  // namespace
 
-TEST_CASE("a list of buffers is combined like one vector, on any number of ranks") {
+TEST_CASE("a list of buffers is combined like one vector, on any number of ranks" * doctest::skip(test::sanitizer_wants_threads)) {
     for (const int size : {1, 2, 3, 4, 5, 7, 8}) {
         const auto all = programme(size);
         for (const std::size_t slice_bytes : {std::size_t{64}, 256 * KiB})
@@ -168,3 +171,5 @@ TEST_CASE("after warm-up lists allocate nothing, on any rank" * doctest::skip(!t
     run_ranks(4, [&](communicator& world) { return count_allocations(world, most); });
     CHECK(most == 0);
 }
+
+}  // namespace list_test

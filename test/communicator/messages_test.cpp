@@ -1,4 +1,5 @@
 #include "support/ranks.hpp"
+#include "support/sanitizers.hpp"
 #include "support/seeds.hpp"
 
 #include "runtime/background.hpp"
@@ -13,6 +14,8 @@
 #include <map>
 #include <numeric>
 #include <random>
+
+namespace messages_test {
 
 using namespace tutti;
 using namespace std::chrono_literals;
@@ -321,7 +324,7 @@ TEST_CASE("a server answers whoever asks") {
     CHECK(served == 100);
 }
 
-TEST_CASE("messages of random tags, lengths and times arrive in their order over every simulated network") {
+TEST_CASE("messages of random tags, lengths and times arrive in their order over every simulated network" * doctest::skip(test::sanitizer_wants_threads)) {
     for (std::uint64_t seed = 0; seed < test::seeds(20); ++seed) {
         CAPTURE(seed);
         std::mt19937_64 random{seed};
@@ -380,3 +383,5 @@ TEST_CASE("a rank that dies is named to everybody who waits for a message from a
         }
     }
 }
+
+}  // namespace messages_test

@@ -12,6 +12,8 @@
 #include <deque>
 #include <string>
 
+namespace monitor_test {
+
 using namespace tutti;
 using namespace std::chrono_literals;
 using test::run_ranks;
@@ -264,3 +266,5 @@ TEST_CASE("a rank 0 that says nothing is named, a little later") {
         loop, 2, [&network](event_loop& on) { return std::make_unique<simulated_transport>(on, network); },
         [&network](communicator& world) { return wait_for_silent_hub(world, network); });
 }
+
+}  // namespace monitor_test

@@ -1,5 +1,6 @@
 // Monitored barriers among ranks some of which leave without waiting for each other, or do not answer.
 #include "communicator/job.hpp"
+#include "support/sanitizers.hpp"
 
 #include <tutti/sleep.hpp>
 
@@ -10,6 +11,8 @@
 #include <optional>
 #include <random>
 #include <string>
+
+namespace monitor_tree_test {
 
 using namespace tutti;
 using namespace std::chrono_literals;
@@ -245,7 +248,7 @@ TEST_CASE("ranks that come to a monitored barrier and leave at once let the othe
     }
 }
 
-TEST_CASE("a barrier that is over stays over, though a rank with a new parent says once more that it came") {
+TEST_CASE("a barrier that is over stays over, though a rank with a new parent says once more that it came" * doctest::skip(test::sanitizer_wants_threads)) {
     line_options line;
     line.latency = 1ms;
     line.bytes_per_second = 1e6;
@@ -331,7 +334,7 @@ TEST_CASE("barriers and goodbyes of many ranks may be heard in one turn") {
     }
 }
 
-TEST_CASE("a rank that comes and leaves at once has come, in whatever turn another one comes") {
+TEST_CASE("a rank that comes and leaves at once has come, in whatever turn another one comes" * doctest::skip(test::sanitizer_wants_threads)) {
     for (int one = 0; one < 40; ++one)
         for (int other = 0; other < 40; ++other) {
             CAPTURE(one);
@@ -341,3 +344,5 @@ TEST_CASE("a rank that comes and leaves at once has come, in whatever turn anoth
             });
         }
 }
+
+}  // namespace monitor_tree_test

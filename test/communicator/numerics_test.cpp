@@ -1,5 +1,6 @@
 // What docs/numerics.md says of NaN, infinities, zeros and rounding, seen by a caller: the same bits on all ranks, by whatever algorithm.
 #include "support/ranks.hpp"
+#include "support/sanitizers.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,6 +9,8 @@
 #include <complex>
 #include <cstring>
 #include <limits>
+
+namespace numerics_test {
 
 using namespace tutti;
 using test::run_ranks;
@@ -160,8 +163,9 @@ context_options mode(bool deterministic) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("NaN is never lost and always canonical, infinities and zeros are IEEE's, whoever brings them", T, float, double,
-                   float16, bfloat16) {
+TEST_CASE_TEMPLATE("NaN is never lost and always canonical, infinities and zeros are IEEE's, whoever brings them" *
+                       doctest::skip(test::sanitizer_wants_threads),
+                   T, float, double, float16, bfloat16) {
     for (const int size : {2, 3, 4, 5})
         for (const bool deterministic : {false, true}) {
             CAPTURE(size);
@@ -177,3 +181,5 @@ TEST_CASE_TEMPLATE("one rank alone combines nothing and keeps every bit of a NaN
 TEST_CASE("the examples of the numerics page are true") { run_ranks(2, bring_examples); }
 
 TEST_CASE("a call like the last one, but for the sign of a zero, is another") { run_ranks(2, scale_by_zeros); }
+
+}  // namespace numerics_test

@@ -1,6 +1,7 @@
 // Types and operators as users see them: operators of their own, structs, bool, complex numbers, and what is refused.
 #include "support/failures.hpp"
 #include "support/rank_threads.hpp"
+#include "support/sanitizers.hpp"
 
 #include <tutti/communicator.hpp>
 #include <tutti/persistent.hpp>
@@ -12,6 +13,8 @@
 #include <numeric>
 #include <stdexcept>
 #include <vector>
+
+namespace operators_test {
 
 using namespace tutti;
 using test::run_ranks;
@@ -319,7 +322,7 @@ task<> disagree_about_size(communicator& world, test::failures& all) {
 
 }  // namespace
 
-TEST_CASE("a user's operator that does not commute combines in the order of ranks, in every reducing call") {
+TEST_CASE("a user's operator that does not commute combines in the order of ranks, in every reducing call" * doctest::skip(test::sanitizer_wants_threads)) {
     for (const custom_op<line>* op : {&composition, &composition_of_spans})
         for (const int size : {1, 2, 3, 4, 5, 8, 9}) {
             CAPTURE(size);
@@ -383,3 +386,5 @@ TEST_CASE("ranks whose elements differ in size disagree, and say so") {
         all, error::mismatch,
         "rank 1 called broadcast opaque(16 bytes) count 4 root 0 where rank 0 called broadcast opaque(8 bytes) count 4 root 0");
 }
+
+}  // namespace operators_test

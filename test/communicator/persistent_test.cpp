@@ -4,6 +4,7 @@
 #include "communicator/rehearsal.hpp"
 #include "support/allocations.hpp"
 #include "support/ranks.hpp"
+#include "support/sanitizers.hpp"
 #include "support/scattered.hpp"
 
 #include <algorithm>
@@ -11,6 +12,8 @@
 #include <new>
 #include <numeric>
 #include <random>
+
+namespace persistent_test {
 
 using namespace tutti;
 using test::part;
@@ -263,7 +266,7 @@ task<> count_allocations(communicator& world, std::size_t& most) {
 
 }  // namespace
 
-TEST_CASE("every collective may be made once and started often") {
+TEST_CASE("every collective may be made once and started often" * doctest::skip(test::sanitizer_wants_threads)) {
     for (const int size : {1, 2, 3, 4, 5, 7, 8}) {
         const programme all = test::mixed(size, {0, 1, 100, 3001}, size);
         for (const bool at_once : {false, true}) {
@@ -303,7 +306,9 @@ TEST_CASE("after warm-up starts allocate nothing, on any rank" * doctest::skip(!
     CHECK(most == 0);
 }
 
-TEST_CASE("calls that are kept apart match whatever the order in which ranks start them") {
+TEST_CASE("calls that are kept apart match whatever the order in which ranks start them" * doctest::skip(test::sanitizer_wants_threads)) {
     for (const int size : {1, 2, 3, 5}) run_ranks(size, start_in_own_order, slices_of(1024));
     test::run_over_each(3, start_in_own_order);
 }
+
+}  // namespace persistent_test

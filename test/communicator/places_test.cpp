@@ -12,6 +12,8 @@
 
 #include <numeric>
 
+namespace places_test {
+
 using namespace tutti;
 using namespace tutti::test;
 
@@ -252,3 +254,5 @@ TEST_CASE("places are for collectives of their communicator that are called once
         co_await child->close();
     });
 }
+
+}  // namespace places_test

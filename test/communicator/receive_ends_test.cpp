@@ -17,6 +17,8 @@
 #include <random>
 #include <string>
 
+namespace receive_ends_test {
+
 using namespace tutti;
 using namespace std::chrono_literals;
 using test::run_ranks;
@@ -258,3 +260,5 @@ TEST_CASE("the same in memory, and over every transport, from ordinary memory an
     CHECK(early > 0);
     CHECK(well > 0);
 }
+
+}  // namespace receive_ends_test

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+namespace reminder_test {
+
 using namespace tutti;
 using namespace std::chrono_literals;
 
@@ -118,3 +120,5 @@ TEST_CASE("ranks that join say whom they wait for") {
     CHECK(heard == std::vector<std::string>{"rank 0: join has waited 10 s for rank 2",
                                             "rank 1: join has waited 10 s for rank 0, which has not said who the members are"});
 }
+
+}  // namespace reminder_test

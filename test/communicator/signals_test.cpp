@@ -7,6 +7,8 @@
 
 #include <doctest/doctest.h>
 
+namespace signals_test {
+
 using namespace tutti;
 
 namespace {
@@ -35,3 +37,5 @@ TEST_CASE("no thread that the library starts takes a signal of the process: not 
     CHECK(masks.size() >= before + 3);  // that of the name may be ending, and a sanitizer may have one, too
     for (const std::uint64_t each : masks) CHECK(test::takes_none(each));
 }
+
+}  // namespace signals_test

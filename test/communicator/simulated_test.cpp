@@ -4,6 +4,8 @@
 #include "support/seeds.hpp"
 #include "transport/simulated_transport.hpp"
 
+namespace simulated_test {
+
 using namespace tutti;
 using test::programme;
 
@@ -140,3 +142,5 @@ TEST_CASE("a network that moves one byte at a time is slow, and right") {
                     [&](communicator& world) { return test::rehearse(world, all); }, options);
     CHECK(loop.now() - begun > 1000 * line.latency);
 }
+
+}  // namespace simulated_test

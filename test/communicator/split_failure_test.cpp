@@ -12,6 +12,8 @@
 #include <random>
 #include <string>
 
+namespace split_failure_test {
+
 using namespace tutti;
 using namespace std::chrono_literals;
 using test::job;
@@ -211,3 +213,5 @@ TEST_CASE("a child forms though its parent is closed or dropped meanwhile") {
         CHECK(met == 4);
     }
 }
+
+}  // namespace split_failure_test

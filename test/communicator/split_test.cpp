@@ -6,6 +6,8 @@
 #include <chrono>
 #include <thread>
 
+namespace split_test {
+
 using namespace tutti;
 using test::programme;
 using test::run_ranks;
@@ -184,3 +186,5 @@ TEST_CASE("a child outlives its parent") {
 }
 
 TEST_CASE("a child's failure is its own") { run_ranks(3, fail_a_child); }
+
+}  // namespace split_test

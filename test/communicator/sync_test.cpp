@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+namespace sync_test {
+
 using namespace tutti;
 using namespace tutti::test;
 
@@ -145,3 +147,5 @@ TEST_CASE("a sync of a closed communicator is told so") {
         CHECK(ended.failure().code() == error::closed);
     });
 }
+
+}  // namespace sync_test

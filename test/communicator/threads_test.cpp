@@ -11,6 +11,8 @@
 #include <random>
 #include <thread>
 
+namespace threads_test {
+
 using namespace tutti;
 using namespace std::chrono_literals;
 
@@ -231,3 +233,5 @@ TEST_CASE("a context that finds no memory for its threads is not made, ends thos
     }
     CHECK(times > 1);
 }
+
+}  // namespace threads_test

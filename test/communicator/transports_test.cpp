@@ -11,6 +11,8 @@
 #include <random>
 #include <thread>
 
+namespace transports_test {
+
 using namespace tutti;
 using test::programme;
 using test::run_over;
@@ -371,3 +373,5 @@ TEST_CASE("ranks may be guests of one loop, over a transport of their own and wi
         loop, 3, [](event_loop&) { return std::unique_ptr<transport>(); },
         [&all](communicator& world) { return test::rehearse(world, all); });
 }
+
+}  // namespace transports_test

@@ -5,6 +5,8 @@
 
 #include <stdexcept>
 
+namespace untyped_op_test {
+
 using namespace tutti;
 using test::programme;
 using test::run_ranks;
@@ -153,3 +155,5 @@ TEST_CASE("elements that the operator is not made for are refused before anythin
     });
     run_ranks(1, [](communicator& world) { return misuse(world, "the elements are not aligned for operator 'addition'", false); });
 }
+
+}  // namespace untyped_op_test

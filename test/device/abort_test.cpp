@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+namespace abort_test {
+
 using namespace tutti;
 using namespace std::chrono_literals;
 using test::device_rank;
@@ -74,3 +76,5 @@ TEST_CASE("aborts of two communicators that wait for each other's operations ret
         test::run_threads(machine, 2, {}, {}, test::own_device, [behind](device_rank& here, context&) { return abort_two(here, behind); });
     }
 }
+
+}  // namespace abort_test

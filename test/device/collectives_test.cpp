@@ -3,6 +3,8 @@
 
 #include <string>
 
+namespace collectives_test {
+
 using namespace tutti;
 using test::device_call;
 using test::device_rank;
@@ -156,3 +158,5 @@ TEST_CASE("small floats are moved where devices cannot compute with them, and su
     stage.run([&](device_rank& here) { return move_small_floats(here, refused[here.me]); });
     for (const error each : refused) CHECK(each == error::unsupported);
 }
+
+}  // namespace collectives_test

@@ -9,6 +9,8 @@
 #include <functional>
 #include <string>
 
+namespace failure_test {
+
 using namespace tutti;
 using namespace std::chrono_literals;
 using test::device_rank;
@@ -348,3 +350,5 @@ TEST_CASE("where NCCL is insisted on, a rank without it is named with its reason
         CHECK(contains(refusal(stage, error::device_failed), "cuMemAlloc"));
     }
 }
+
+}  // namespace failure_test

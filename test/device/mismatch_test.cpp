@@ -7,6 +7,8 @@
 #include <functional>
 #include <string>
 
+namespace mismatch_test {
+
 using namespace tutti;
 using namespace std::chrono_literals;
 using test::device_rank;
@@ -169,3 +171,5 @@ TEST_CASE("ranks that call the same and take long are not taken for others") {
     device_stage stage(3);
     stage.run(take_long);
 }
+
+}  // namespace mismatch_test

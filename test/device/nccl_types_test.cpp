@@ -5,6 +5,8 @@
 
 #include <string>
 
+namespace nccl_types_test {
+
 using namespace tutti;
 using namespace tutti::gpu;
 
@@ -60,3 +62,5 @@ TEST_CASE("everything can be moved, as bytes where NCCL has no type for it") {
         CHECK(moved_as(type, bytes).each == bytes);
     }
 }
+
+}  // namespace nccl_types_test

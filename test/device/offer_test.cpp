@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+namespace offer_test {
+
 using namespace tutti;
 using test::device_rank;
 using test::device_stage;
@@ -143,3 +145,5 @@ TEST_CASE("a chunk is of whole pages, and neither so small that ranks have no ro
         CHECK(made.bytes() == 64 * each.made);
     }
 }
+
+}  // namespace offer_test

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <string>
 
+namespace operation_test {
+
 using namespace tutti;
 using namespace std::chrono_literals;
 using test::device_rank;
@@ -387,3 +389,5 @@ TEST_CASE("what is called while a communicator waits to be closed is done before
         CHECK(closed == 2);
     }
 }
+
+}  // namespace operation_test

@@ -4,6 +4,8 @@
 
 #include <optional>
 
+namespace over_test {
+
 using namespace tutti;
 using test::device_rank;
 using test::device_stage;
@@ -102,3 +104,5 @@ TEST_CASE("who has given up being ordered may destroy the stream at once") {
     stage.run(lose_the_stream);
     CHECK(stage.machine.calls("cuStreamWaitEvent") == 0);
 }
+
+}  // namespace over_test

@@ -9,6 +9,8 @@
 #include <numeric>
 #include <string>
 
+namespace parts_test {
+
 using namespace tutti;
 using namespace std::chrono_literals;
 using test::device_rank;
@@ -279,3 +281,5 @@ TEST_CASE("who is to be left out is another rank of the group") {
     device_stage stage(2);
     stage.run(leave_out_wrongly);
 }
+
+}  // namespace parts_test

@@ -10,6 +10,8 @@
 #include <functional>
 #include <memory>
 
+namespace reducer_failure_test {
+
 using namespace tutti;
 using namespace std::chrono_literals;
 using test::device_gradients;
@@ -280,3 +282,5 @@ TEST_CASE("parameters that cannot be right are refused by name, and no rank wait
         for (const rank other : {0, 2}) CHECK(test::says(*told[static_cast<std::size_t>(other)], "rank 1 made no reducer: "));
     }
 }
+
+}  // namespace reducer_failure_test

@@ -11,6 +11,8 @@
 #include <optional>
 #include <string>
 
+namespace reducer_test {
+
 using namespace tutti;
 using namespace std::chrono_literals;
 using test::device_gradients;
@@ -356,3 +358,5 @@ TEST_CASE("after some first ones a step on devices allocates nothing" * doctest:
     stage.run([&](device_rank& here) { return count_allocations(here, stage, counted); });
     CHECK(counted == 0);
 }
+
+}  // namespace reducer_test

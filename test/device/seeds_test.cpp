@@ -10,6 +10,8 @@
 #include <random>
 #include <string>
 
+namespace seeds_test {
+
 using namespace tutti;
 using namespace std::chrono_literals;
 using test::device_rank;
@@ -239,3 +241,5 @@ TEST_CASE("random programs of all ranks have right results, or end on all of the
     }
     CHECK(struck > 0);
 }
+
+}  // namespace seeds_test

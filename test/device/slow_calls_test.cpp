@@ -8,6 +8,8 @@
 #include <string>
 #include <thread>
 
+namespace slow_calls_test {
+
 using namespace tutti;
 using namespace std::chrono_literals;
 using test::device_rank;
@@ -170,3 +172,5 @@ TEST_CASE("where the device's thread asks for operations, questions that take lo
 TEST_CASE("nor does giving back to the driver what it may take long to take") {
     for (const char* entry_point : {"cuMemFree", "cuMemFreeHost", "cuStreamDestroy"}) check(entry_point, let_go);
 }
+
+}  // namespace slow_calls_test

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 
+namespace staged_collectives_test {
+
 using namespace tutti;
 using test::device_call;
 using test::device_rank;
@@ -103,3 +105,5 @@ TEST_CASE("every operation through the host gives what a serial computation give
         stage.run([&list](device_rank& here) { return test::all_of(here, list); });
     }
 }
+
+}  // namespace staged_collectives_test

@@ -1,6 +1,8 @@
 // Messages that go through the host, on ranks of which some have no device.
 #include "device/ranks.hpp"
 
+namespace staged_exchange_test {
+
 using namespace tutti;
 using test::device_rank;
 using test::device_stage;
@@ -75,3 +77,5 @@ TEST_CASE("messages of any number and length reach their ranks, whatever order t
             stage.run(body);
         }
 }
+
+}  // namespace staged_exchange_test

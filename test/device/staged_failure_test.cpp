@@ -11,6 +11,8 @@
 #include <functional>
 #include <string>
 
+namespace staged_failure_test {
+
 using namespace tutti;
 using namespace std::chrono_literals;
 using test::device_rank;
@@ -231,3 +233,5 @@ TEST_CASE("a rank without a device that gets no memory for chunks says so on all
     test::check_each(told, error::system, "rank 1: the host has no 34603008 bytes of memory");
     CHECK(stage.loop.now() - begun < 1s);
 }
+
+}  // namespace staged_failure_test

@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <string>
 
+namespace staged_operation_test {
+
 using namespace tutti;
 using namespace std::chrono_literals;
 using test::device_rank;
@@ -314,3 +316,5 @@ TEST_CASE("after some first ones an operation through the host allocates nothing
     stage.run([&](device_rank& here) { return count_allocations(here, stage, counted); });
     CHECK(counted == 0);
 }
+
+}  // namespace staged_operation_test

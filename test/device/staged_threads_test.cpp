@@ -5,6 +5,8 @@
 #include <atomic>
 #include <string>
 
+namespace staged_threads_test {
+
 using namespace tutti;
 using namespace std::chrono_literals;
 using test::device_rank;
@@ -105,3 +107,5 @@ TEST_CASE("whatever copy does not return, timers go on, and whoever waits is tol
         CHECK(gpu::stuck::count() == kept);
     }
 }
+
+}  // namespace staged_threads_test

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+namespace threads_test {
+
 using namespace tutti;
 using namespace std::chrono_literals;
 using test::device_rank;
@@ -215,3 +217,5 @@ TEST_CASE("whatever call does not return, timers go on, and whoever waits is tol
                           [&](device_rank& here, context& home) { return meet_obstacle(here, home, each, through); });
     }
 }
+
+}  // namespace threads_test

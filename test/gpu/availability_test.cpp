@@ -6,6 +6,8 @@
 
 #include <string>
 
+namespace availability_test {
+
 using namespace tutti;
 using namespace tutti::gpu;
 
@@ -50,3 +52,5 @@ TEST_CASE("availability says why there are no devices") {
 TEST_CASE("a build without device memory says that and nothing else") {
     CHECK(to_string(availability_report()) == "built without CUDA and NCCL: memory of devices is not supported\n");
 }
+
+}  // namespace availability_test

@@ -9,6 +9,8 @@
 #include <numeric>
 #include <optional>
 
+namespace copy_test {
+
 using namespace tutti;
 using namespace tutti::test;
 using namespace std::chrono_literals;
@@ -95,3 +97,5 @@ TEST_CASE("a copy that the driver refuses fails with its words; no copy and no w
     CHECK(on.wait(outside).failure().code() == error::unsupported);
     CHECK(stage.machine.end_capture(on.handle()) == CUDA_SUCCESS);
 }
+
+}  // namespace copy_test

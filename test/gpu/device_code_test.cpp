@@ -15,6 +15,8 @@ namespace device_images {
 extern const tutti::gpu::device_image kernels;
 }
 
+namespace device_code_test {
+
 using namespace tutti;
 using namespace tutti::test;
 using namespace std::chrono_literals;
@@ -165,3 +167,5 @@ TEST_CASE("what the build embeds is a fatbin, or nothing where there is no nvcc"
     CHECK(text.find("scaled_numbers") != text.npos);
     CHECK(text.find(".target sm_90") != text.npos);  // for devices to come
 }
+
+}  // namespace device_code_test

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+namespace device_engine_test {
+
 using namespace tutti;
 using namespace std::chrono_literals;
 
@@ -116,3 +118,5 @@ TEST_CASE("what nobody waits for any more has its own deadline only") {
     on.pass(300s);
     CHECK(cause_of(one) == "rank 3: barrier #1, not yet enqueued without a device, has not ended for 300.0 s");
 }
+
+}  // namespace device_engine_test

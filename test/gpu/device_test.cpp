@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+namespace device_test {
+
 using namespace tutti;
 using namespace tutti::test;
 using namespace std::chrono_literals;
@@ -109,3 +111,5 @@ TEST_CASE("with threads of its own a device is closed when its last handle is, a
         CHECK(on.record());
     }
 }
+
+}  // namespace device_test

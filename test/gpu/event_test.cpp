@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+namespace event_test {
+
 using namespace tutti;
 using namespace tutti::test;
 using namespace std::chrono_literals;
@@ -118,3 +120,5 @@ TEST_CASE("a million events and no more may be out at once") {
     CHECK(pool.clear() == 1);
     CHECK(made == 1);
 }
+
+}  // namespace event_test

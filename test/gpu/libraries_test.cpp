@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+namespace libraries_test {
+
 using namespace tutti;
 using namespace tutti::gpu;
 
@@ -116,3 +118,5 @@ TEST_CASE("a library that another part of the program has loaded is used, and th
     CHECK(found.from.origin == "loaded before by another part of the program");
     ::dlclose(before);
 }
+
+}  // namespace libraries_test

@@ -16,6 +16,8 @@
 #include <thread>
 #include <vector>
 
+namespace lifecycle_test {
+
 using namespace tutti;
 using namespace tutti::test;
 using namespace std::chrono_literals;
@@ -257,3 +259,5 @@ TEST_CASE("whichever call of the driver's takes long, the timers of the loop tha
         CHECK(machine.own_calls(each.entry_point) == 0);
     }
 }
+
+}  // namespace lifecycle_test

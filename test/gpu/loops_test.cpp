@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+namespace loops_test {
+
 using namespace tutti;
 using namespace tutti::test;
 using namespace std::chrono_literals;
@@ -132,3 +134,5 @@ TEST_CASE("in every mode a capture goes on in another thread while a hundred pie
         other.join();
     }
 }
+
+}  // namespace loops_test

@@ -12,6 +12,8 @@
 #include <optional>
 #include <thread>
 
+namespace memory_test {
+
 using namespace tutti;
 using namespace tutti::test;
 using namespace std::chrono_literals;
@@ -107,3 +109,5 @@ TEST_CASE("memory that cannot be had is a failure with the driver's words") {
     CHECK(gpu::pinned_buffer<float>::allocate(stage.device(), too_many).failure().code() == error::invalid_argument);
     CHECK_FALSE(stage.device().fault());
 }
+
+}  // namespace memory_test

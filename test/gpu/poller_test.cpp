@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+namespace poller_test {
+
 using namespace tutti;
 using namespace tutti::test;
 using namespace std::chrono_literals;
@@ -248,3 +250,5 @@ TEST_CASE("a capture on another thread is not broken by questions") {
         CHECK(captured.record().has_value());
     }
 }
+
+}  // namespace poller_test

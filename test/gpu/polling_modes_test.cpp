@@ -14,6 +14,8 @@
 #include <random>
 #include <vector>
 
+namespace polling_modes_test {
+
 using namespace tutti;
 using namespace tutti::test;
 using namespace std::chrono_literals;
@@ -211,3 +213,5 @@ TEST_CASE("work of a known kind, or of a stream that always takes as long, is lo
         CHECK(later <= 50us);
     }
 }
+
+}  // namespace polling_modes_test

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <thread>
 
+namespace sim_faults_test {
+
 using namespace tutti;
 using namespace tutti::gpu;
 using namespace std::chrono_literals;
@@ -233,3 +235,5 @@ TEST_CASE("without strictness calls that do not match hang, and nobody is told")
     machine.run();
     CHECK_FALSE(machine.idle());
 }
+
+}  // namespace sim_faults_test

@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <string>
 
+namespace sim_libraries_test {
+
 namespace {
 
 template <class Function>
@@ -60,3 +62,5 @@ TEST_CASE("both libraries speak of one machine, which ends with the program and 
         CHECK(status == (leaks ? 86 : 0));
     }
 }
+
+}  // namespace sim_libraries_test

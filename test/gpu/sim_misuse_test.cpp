@@ -5,6 +5,8 @@
 
 #include <string>
 
+namespace sim_misuse_test {
+
 using namespace tutti;
 using namespace tutti::gpu;
 using namespace std::chrono_literals;
@@ -216,3 +218,5 @@ TEST_CASE("what is not given back is named at the end") {
         CHECK(wrong.find("at the end: " + std::string(each) + " was never given back\n") != std::string::npos);
     cuda.cuCtxSetCurrent(nullptr);
 }
+
+}  // namespace sim_misuse_test

@@ -6,6 +6,8 @@
 #include <string>
 #include <thread>
 
+namespace sim_nccl_misuse_test {
+
 using namespace tutti;
 using namespace tutti::gpu;
 using namespace std::chrono_literals;
@@ -295,3 +297,5 @@ TEST_CASE("a communicator that nobody ends is named at the end") {
     }
     CHECK(machine.end() == "at the end: rank 1 of communicator 0 was never given back\n");
 }
+
+}  // namespace sim_nccl_misuse_test

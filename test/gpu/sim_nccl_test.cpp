@@ -2,6 +2,7 @@
 #include "gpu/sim/checked_machine.hpp"
 #include "support/seeds.hpp"
 
+namespace sim_nccl_test {
 
 using namespace tutti;
 using namespace tutti::gpu;
@@ -193,3 +194,5 @@ TEST_CASE("an older version lacks what it lacked") {
     CHECK((machine.driver().cuMemAllocAsync == nullptr));
     CHECK((machine.driver().cuMemAlloc != nullptr));
 }
+
+}  // namespace sim_nccl_test

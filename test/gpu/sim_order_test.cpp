@@ -6,6 +6,8 @@
 #include <random>
 #include <set>
 
+namespace sim_order_test {
+
 using namespace tutti;
 using namespace tutti::gpu;
 using namespace std::chrono_literals;
@@ -98,3 +100,5 @@ TEST_CASE("one seed is one order, and seeds differ") {
     }
     CHECK(orders.size() > 1);
 }
+
+}  // namespace sim_order_test

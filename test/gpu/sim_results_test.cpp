@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cmath>
 
+namespace sim_results_test {
+
 using namespace tutti;
 using namespace tutti::gpu;
 using test::ranks;
@@ -162,3 +164,5 @@ TEST_CASE("small floats are the numbers they are, and others are rounded to the 
             if (std::isfinite(value)) CHECK(sim::small_float_bits(type, value) == bits);
         }
 }
+
+}  // namespace sim_results_test

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <thread>
 
+namespace sim_streams_test {
+
 using namespace tutti;
 using namespace tutti::gpu;
 using test::device;
@@ -187,3 +189,5 @@ TEST_CASE("what another thread enqueues reaches the loop, however much it is") {
     CHECK(machine.idle());
     CHECK(machine.now() == time_point(10us));
 }
+
+}  // namespace sim_streams_test

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <thread>
 
+namespace sim_threads_test {
+
 using namespace tutti;
 using namespace tutti::gpu;
 using namespace std::chrono_literals;
@@ -137,3 +139,5 @@ TEST_CASE("a fault in the middle of a kernel ends the wait for it") {
     CHECK(on.cuda.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
     other.join();
 }
+
+}  // namespace sim_threads_test

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+namespace stream_test {
+
 using namespace tutti;
 using namespace tutti::test;
 using namespace std::chrono_literals;
@@ -133,3 +135,5 @@ TEST_CASE("what was to be kept is kept until the stream is idle when no event ca
     CHECK(seen.expired());
     CHECK(stage.machine.now() >= time_point(1ms));
 }
+
+}  // namespace stream_test

@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+namespace stuck_test {
+
 using namespace tutti;
 
 TEST_CASE("what is kept lives until it is let go, each thing for itself") {
@@ -55,3 +57,5 @@ TEST_CASE("a wake-up lives until the last one that was expected, also when nobod
     loop.run();
     CHECK(here.times == 1);
 }
+
+}  // namespace stuck_test

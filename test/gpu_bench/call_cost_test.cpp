@@ -3,6 +3,8 @@
 
 #include "device/ranks.hpp"
 
+namespace call_cost_test {
+
 using namespace tutti;
 using namespace gpu_bench;
 
@@ -49,3 +51,5 @@ TEST_CASE("several operations of the library on the stream take no longer than o
         CHECK(rows[i + 1].seconds <= rows[i].seconds);
     }
 }
+
+}  // namespace call_cost_test

@@ -13,6 +13,8 @@
 #include <string>
 #include <thread>
 
+namespace latency_test {
+
 using namespace tutti;
 using namespace gpu_bench;
 using namespace std::chrono_literals;
@@ -265,3 +267,5 @@ TEST_CASE("what the witness saw after the coroutine is told and not counted") {
     CHECK(found.unwitnessed == 7);
     CHECK(found.seconds.most == 0);
 }
+
+}  // namespace latency_test

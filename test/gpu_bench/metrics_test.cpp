@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <random>
 
+namespace metrics_test {
+
 using namespace gpu_bench;
 
 namespace {
@@ -136,3 +138,5 @@ TEST_CASE("JSON is what a reader takes: texts made safe, six digits, and null fo
         CHECK_MESSAGE(count_of(text, piece) == 1, text);
     CHECK(count_of(document(where, std::vector<call_row>()), R"("rows": [])") == 1);
 }
+
+}  // namespace metrics_test

@@ -8,6 +8,8 @@
 
 #include <cstring>
 
+namespace steps_test {
+
 using namespace tutti;
 using namespace gpu_bench;
 using namespace std::chrono_literals;
@@ -145,3 +147,5 @@ TEST_CASE("sums of another step are wrong, every element of them") {
     stage.run([&](test::device_rank& here) { return spoil(here, found); });
     CHECK(found == 3000);
 }
+
+}  // namespace steps_test

@@ -5,6 +5,7 @@
 #include "group/context_state.hpp"
 #include "group/group.hpp"
 #include "support/ranks.hpp"
+#include "support/sanitizers.hpp"
 
 #include <chrono>
 #include <cstdlib>
@@ -101,6 +102,8 @@ TEST_CASE("every algorithm gives the serial result with every type, operator, si
           doctest::timeout(3600)) {
     std::vector<sample_case> cases = asked_for("all") ? test::whole_product() : test::covering_sample();
     if (asked_for("threads")) std::erase_if(cases, [](const sample_case& each) { return each.lane().threads == 1; });
+    std::size_t row = 0;
+    if (test::sanitized && !asked_for("all")) std::erase_if(cases, [&](const sample_case&) { return row++ % 5 != 0; });
     CHECK(cases.size() > 0);
     std::stable_sort(cases.begin(), cases.end(),
                      [](const sample_case& one, const sample_case& other) { return one.group() < other.group(); });

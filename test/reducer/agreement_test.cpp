@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace agreement_test {
+
 using namespace tutti;
 using test::run_ranks;
 
@@ -61,3 +63,5 @@ TEST_CASE("lines that differ behind the part that is told are still found") {
     CHECK(told[0].starts_with("rank 0 has zzz"));
     CHECK(told[0].ends_with("zzz and other letters further on"));
 }
+
+}  // namespace agreement_test

@@ -7,6 +7,8 @@
 
 #include <doctest/doctest.h>
 
+namespace bucket_pipeline_test {
+
 using namespace tutti;
 using test::gradients;
 using test::memory;
@@ -113,3 +115,5 @@ TEST_CASE("after warm-up a step allocates nothing" * doctest::skip(!test::counts
     run_ranks(3, [&](communicator& world) { return count_allocations(world, most); });
     CHECK(most == 0);
 }
+
+}  // namespace bucket_pipeline_test

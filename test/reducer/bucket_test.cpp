@@ -7,6 +7,8 @@
 #include <limits>
 #include <string>
 
+namespace bucket_test {
+
 using namespace tutti;
 
 namespace {
@@ -100,3 +102,5 @@ TEST_CASE("a bucket's memory is aligned and begins as zeros") {
     CHECK(reinterpret_cast<std::uintptr_t>(memory.data()) % 64 == 0);
     for (std::size_t index = 0; index < 1000; ++index) REQUIRE(memory.data()[index] == std::byte{0});
 }
+
+}  // namespace bucket_test

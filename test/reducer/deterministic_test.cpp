@@ -7,6 +7,8 @@
 
 #include <random>
 
+namespace deterministic_test {
+
 using namespace tutti;
 using test::run_ranks;
 
@@ -54,3 +56,5 @@ TEST_CASE("gradients have the same averages in buckets of any size, which they h
     }
     CHECK(averages(1024, false) != averages(MiB, false));
 }
+
+}  // namespace deterministic_test

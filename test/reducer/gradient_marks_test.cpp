@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+namespace gradient_marks_test {
+
 using namespace tutti;
 
 TEST_CASE("who is to end the communicator for a complaint may ask what it is") {
@@ -31,3 +33,5 @@ TEST_CASE("who is to end the communicator for a complaint may ask what it is") {
     CHECK(told->code() == error::invalid_argument);
     CHECK(told->details().cause == "there is no parameter 3, only 1");
 }
+
+}  // namespace gradient_marks_test

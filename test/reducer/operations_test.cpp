@@ -22,6 +22,8 @@
 #include <utility>
 #include <vector>
 
+namespace operations_test {
+
 using namespace tutti;
 namespace asio = boost::asio;
 
@@ -152,3 +154,5 @@ task<> keep_cancellers(communicator& world) {
 TEST_CASE("a canceller that is kept holds up no later call, and ends a receive that another task awaits") {
     test::run_ranks(2, keep_cancellers);
 }
+
+}  // namespace operations_test

@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+namespace reducer_failure_test {
+
 using namespace tutti;
 using test::check_each;
 using test::failures;
@@ -105,3 +107,5 @@ TEST_CASE("every bucket can be given a deadline") {
     CHECK(told[0]->code() == error::timed_out);
     CHECK(says(*told[0], "rank 0 waited 1 s in all_reduce"));
 }
+
+}  // namespace reducer_failure_test

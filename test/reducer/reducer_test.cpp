@@ -8,6 +8,8 @@
 
 #include <array>
 
+namespace reducer_test {
+
 using namespace tutti;
 using test::check_each;
 using test::failures;
@@ -363,3 +365,5 @@ TEST_CASE("the checking mode finds no mistake in what a reducer calls for itself
     }, options);
     CHECK(notices == std::vector<std::string>{});
 }
+
+}  // namespace reducer_test

@@ -21,6 +21,8 @@
 #include <random>
 #include <thread>
 
+namespace teardown_test {
+
 using namespace tutti;
 using namespace std::chrono_literals;
 
@@ -159,3 +161,5 @@ TEST_CASE("a guest's program ends whatever it destroys first: host, loop, contex
         else std::shuffle(order.begin(), order.end(), random);
     }
 }
+
+}  // namespace teardown_test

@@ -5,6 +5,7 @@
 #include "rendezvous/tcp_channel.hpp"
 #include "rendezvous/tcp_store_server.hpp"
 #include "support/descriptors.hpp"
+#include "support/sanitizers.hpp"
 
 #include <tutti/when_all.hpp>
 

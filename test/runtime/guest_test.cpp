@@ -9,6 +9,7 @@
 #include "runtime/dependent.hpp"
 #include "runtime/progress_ticket.hpp"
 #include "support/descriptors.hpp"
+#include "support/sanitizers.hpp"
 
 #include <doctest/doctest.h>
 

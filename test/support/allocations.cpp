@@ -1,5 +1,7 @@
 #include "support/allocations.hpp"
 
+#include "support/sanitizers.hpp"
+
 #include <atomic>
 #include <cstdlib>
 #include <limits>
@@ -30,12 +32,7 @@ std::atomic<std::size_t> pages{plenty};
 
 }  // namespace
 
-#if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
-#define TUTTI_COUNTS_NOTHING
-#endif
-#endif
-#ifdef TUTTI_COUNTS_NOTHING
 const bool tutti::test::counts_allocations = false;
 #else
 const bool tutti::test::counts_allocations = true;

@@ -25,18 +25,6 @@ inline std::set<int> inherited_since(const std::set<int>& before) {
     return found;
 }
 
-/// UndefinedBehaviorSanitizer opens descriptors of its own when it looks at an object, and takes it for an error that it cannot. For
-/// `doctest::skip`.
-#if defined(__has_feature)
-#if __has_feature(undefined_behavior_sanitizer)
-inline constexpr bool sanitizer_wants_descriptors = true;
-#else
-inline constexpr bool sanitizer_wants_descriptors = false;
-#endif
-#else
-inline constexpr bool sanitizer_wants_descriptors = false;
-#endif
-
 /// While it lives this process gets no new descriptor.
 class no_descriptors {
 public:

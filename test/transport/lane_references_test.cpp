@@ -1,6 +1,7 @@
 // Frames whose payload the other side reads where it lies: when they count as sent, and what happens to a reference that is none.
 #include "road_of_references.hpp"
 #include "support/descriptors.hpp"
+#include "support/sanitizers.hpp"
 
 #include <doctest/doctest.h>
 

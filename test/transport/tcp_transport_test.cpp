@@ -2,6 +2,7 @@
 
 #include "stage.hpp"
 #include "support/descriptors.hpp"
+#include "support/sanitizers.hpp"
 #include "transport/congestion_control.hpp"
 
 #include <tutti/when_all.hpp>
