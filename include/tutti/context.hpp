@@ -20,7 +20,7 @@ class context_state;
 }
 
 /// Returns `options` with the values that the environment sets. TUTTI_TRANSPORT is auto, tcp or shm; TUTTI_HOST a number;
-/// TUTTI_STALL_WARNING a number of seconds; TUTTI_CHECK 0 or 1; TUTTI_SINGLE_COPY and TUTTI_CACHE numbers of bytes. Three count on rank 0
+/// TUTTI_STALL_WARNING a number of seconds; TUTTI_CHECK 0 or 1; TUTTI_CACHE a number of bytes. Three count on rank 0
 /// only: TUTTI_DETERMINISTIC, 0 or 1; TUTTI_TUNING, the file with `tuning`; and TUTTI_COSTS. That is "measure", or costs as in
 /// "tcp,round=8e-6,cores=2". These start from the defaults of tcp or shm if that is named, else from `costs`, or tcp's. Without `cores`
 /// each rank has its own. Any other value is error::invalid_argument.

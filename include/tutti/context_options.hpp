@@ -37,7 +37,7 @@ struct context_options {
     bool check = false;
 
     /// For experts, as the next two: the wire. All ranks use rank 0's values.
-    std::size_t slice_bytes = 0;         // bytes sent at once, roughly; 0: 512 KiB, or a value that suits how the ranks are connected
+    std::size_t slice_bytes = 0;         // bytes sent at once, roughly; 0: 512 KiB, and half of it for sums in shared memory
     std::size_t small_bytes = 64 * KiB;  // collectives of at most this size use the lane for small ones, not the bulk lanes
     int lanes = 1;  // links for bulk data between two ranks, 1 to 8; several if one stream, or one thread, is slower than the network
 
@@ -57,11 +57,6 @@ struct context_options {
     /// runs on thread i modulo threads; thread 0 does everything else. More threads help only ranks with spare cores and several lanes.
     int threads = 1;
     transport_kind transport = transport_kind::automatic;  // tutti::run takes it from TUTTI_TRANSPORT, if set
-    /// For experts, of this rank alone. From this many bytes on, receivers on this host copy long messages and unreduced blocks straight out
-    /// of this process (process_vm_readv); shorter ones pass through a ring. 0: never. The faster way depends on the processor
-    /// (docs/findings.md). If the system forbids it, the ring is used; see communicator::route. tutti::run takes it from TUTTI_SINGLE_COPY,
-    /// if set.
-    std::size_t single_copy_from = 0;
     /// For experts, of this rank alone. Bytes of the last cache that the ranks of this host share. Results too long to stay there until they
     /// are read are written past it. 0: as the system says, which may be unknown in a virtual machine. tutti::run takes it from TUTTI_CACHE,
     /// if set.

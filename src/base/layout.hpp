@@ -1,5 +1,5 @@
-// The elements of a block, and of a slice of a block. Blocks are neighbouring parts: equal ones, one for each rank, or near-equal ones, or of
-// sizes that the caller gave; slices are near-equal parts of their block. Near-equal parts fill whole packets where the caller asks for that.
+// The elements of a block, and of a slice of a block. Blocks are neighbouring parts, near-equal ones or of sizes that the caller gave; slices
+// are near-equal parts of their block.
 #pragma once
 
 #include <tutti/types.hpp>
@@ -26,19 +26,6 @@ constexpr part part_of(std::size_t count, std::size_t parts, std::size_t index) 
     return {index * base + std::min(index, longer), base + (index < longer ? 1 : 0)};
 }
 
-/// Returns such a part, but as many parts as possible are multiples of `grain`. The last ones are longer then, by at most a quarter of it.
-constexpr part part_of(std::size_t count, std::size_t parts, std::size_t index, std::size_t grain) noexcept {
-    const std::size_t base = count / parts;
-    if (parts == 1 || grain < 4 || base < grain) return part_of(count, parts, index);
-    const std::size_t whole = base - base % grain, rest = count - parts * whole, quarter = grain / 4;
-    const std::size_t longer = (rest + quarter - 1) / quarter;
-    if (longer >= parts) return part_of(count, parts, index);
-    const std::size_t equal = parts - longer;
-    if (index < equal) return {index * whole, whole};
-    const part more = part_of(rest, longer, index - equal);
-    return {index * whole + more.first, whole + more.count};
-}
-
 /// Memory of `count` elements that is cut into `blocks` blocks.
 struct layout {
     std::byte* data = nullptr;
@@ -46,31 +33,23 @@ struct layout {
     std::size_t element_bytes = 1;
     int blocks = 1;
     const std::size_t* starts = nullptr;  // for blocks of given sizes: where each begins, and where the last ends
-    bool equal = false;                   // blocks are equal, because each is a rank's; else near-equal
-    std::size_t grain = 0;                // elements; near-equal parts are multiples of it where they can be; 0: no grain
-    bool backward = false;                // slices are counted from the end of their block
     const pieces* scattered = nullptr;    // where the elements are, if not one behind the other from `data`
 
     part block(int index) const noexcept {
         if (starts) return {starts[index], starts[index + 1] - starts[index]};
-        return part_of(count, static_cast<std::size_t>(blocks), static_cast<std::size_t>(index), equal ? 0 : grain);
+        return part_of(count, static_cast<std::size_t>(blocks), static_cast<std::size_t>(index));
     }
     /// Returns the elements of the longest block.
     std::size_t longest() const noexcept {
-        if (!starts && (equal || grain == 0)) return longest_without_grain();
+        if (!starts) return blocks == 0 ? 0 : block(0).count;
         std::size_t most = 0;
         for (int index = 0; index < blocks; ++index) most = std::max(most, block(index).count);
         return most;
     }
-    /// Returns the same without regard to the grain, which makes some blocks a little longer but does not make more slices.
-    std::size_t longest_without_grain() const noexcept {
-        if (starts) return longest();
-        return blocks == 0 ? 0 : part_of(count, static_cast<std::size_t>(blocks), 0).count;
-    }
     /// Returns slice `index` of `slices` of block `block_index`, counted from the start of the memory.
     part slice(int block_index, std::size_t slices, std::size_t index) const noexcept {
         const part whole = block(block_index);
-        const part inside = part_of(whole.count, slices, backward ? slices - 1 - index : index, grain);
+        const part inside = part_of(whole.count, slices, index);
         return {whole.first + inside.first, inside.count};
     }
     /// Returns where an element lies, for memory in one place.

@@ -23,11 +23,11 @@ namespace {
 
 constexpr std::string_view ours = "TUTTI_";
 /// Read here, by rendezvous/world.cpp and gpu/libraries.cpp. docs/environment.md says what they mean.
-constexpr std::array<std::string_view, 20> known = {
-    "TUTTI_RANK",         "TUTTI_WORLD_SIZE",    "TUTTI_LOCAL_RANK", "TUTTI_LOCAL_WORLD_SIZE", "TUTTI_JOB",  "TUTTI_EPOCH",
-    "TUTTI_STORE",        "TUTTI_STORE_PORT",    "TUTTI_STORE_FD",   "TUTTI_TRANSPORT",        "TUTTI_HOST", "TUTTI_DETERMINISTIC",
-    "TUTTI_COSTS",        "TUTTI_TUNING",        "TUTTI_CACHE",      "TUTTI_SINGLE_COPY",      "TUTTI_CUDA_LIBRARY",
-    "TUTTI_NCCL_LIBRARY", "TUTTI_STALL_WARNING", "TUTTI_CHECK",
+constexpr std::array<std::string_view, 19> known = {
+    "TUTTI_RANK",  "TUTTI_WORLD_SIZE", "TUTTI_LOCAL_RANK", "TUTTI_LOCAL_WORLD_SIZE", "TUTTI_JOB",          "TUTTI_EPOCH",
+    "TUTTI_STORE", "TUTTI_STORE_PORT", "TUTTI_STORE_FD",   "TUTTI_TRANSPORT",        "TUTTI_HOST",         "TUTTI_DETERMINISTIC",
+    "TUTTI_COSTS", "TUTTI_TUNING",     "TUTTI_CACHE",      "TUTTI_CUDA_LIBRARY",     "TUTTI_NCCL_LIBRARY", "TUTTI_STALL_WARNING",
+    "TUTTI_CHECK",
 };
 /// Prefixes of the variables that the tests and their simulator of devices read.
 constexpr std::array<std::string_view, 2> of_tests = {"TUTTI_TEST_", "TUTTI_SIM_"};
@@ -113,7 +113,8 @@ std::vector<std::string> about_unknown_variables(const char* const* entries) {
         if (!name.starts_with(ours) || std::find(known.begin(), known.end(), name) != known.end()) continue;
         if (std::any_of(of_tests.begin(), of_tests.end(), [name](std::string_view prefix) { return name.starts_with(prefix); })) continue;
         const std::string_view meant = meant_by(name);
-        sentences.push_back(fmt::format("{} is set, which means nothing to Tutti{}", name, meant.empty() ? "" : fmt::format("; perhaps {} is meant", meant)));
+        sentences.push_back(fmt::format("{} is set, which means nothing to Tutti{}", name,
+                                        meant.empty() ? "" : fmt::format("; perhaps {} is meant", meant)));
     }
     return sentences;
 }
@@ -128,7 +129,6 @@ result<context_options> with_environment(context_options options) {
     if (!read_seconds("TUTTI_STALL_WARNING", options.stall_warning))
         return failure(error::invalid_argument,
                        fmt::format("TUTTI_STALL_WARNING={} is not a number of seconds from 0 on", std::getenv("TUTTI_STALL_WARNING")));
-    if (!read_number("TUTTI_SINGLE_COPY", options.single_copy_from)) return no_number("TUTTI_SINGLE_COPY");
     if (!read_number("TUTTI_CACHE", options.cache_bytes)) return no_number("TUTTI_CACHE");
     if (!read_costs(options))
         return failure(error::invalid_argument, fmt::format("TUTTI_COSTS={} is not understood; measure is, and {}",

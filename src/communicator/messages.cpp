@@ -1,6 +1,7 @@
 // The calls of a communicator that concern messages.
 #include <tutti/communicator.hpp>
 
+#include "communicator/call.hpp"
 #include "communicator/checking.hpp"
 #include "group/context_state.hpp"
 #include "group/group.hpp"
@@ -38,13 +39,7 @@ complaint check(const message_call& what, int size) {
 
 /// Fails the communicator because of a wrong call: a peer may wait for it.
 void fail_if(detail::group& group, const message_call& what, const complaint& wrong) {
-    if (!wrong) return;
-    report why;
-    why.code = error::invalid_argument;
-    why.root = group.who().me;
-    why.peers = {group.who().me};
-    why.cause = fmt::format("rank {} called {} with a wrong argument: {}", group.who().me, to_string(what), *wrong);
-    group.engine().fail_and_tell(std::move(why));
+    if (wrong) detail::refuse(group, to_string(what), error::invalid_argument, fmt::format(" with a wrong argument: {}", *wrong));
 }
 
 template <class T>

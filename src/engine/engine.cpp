@@ -2,7 +2,6 @@
 
 #include "base/check.hpp"
 #include "base/past_caches.hpp"
-#include "runtime/rough_clock.hpp"
 
 #include <fmt/format.h>
 
@@ -10,9 +9,6 @@
 #include <numeric>
 
 namespace tutti {
-
-/// From this deadline on a call's start is read from the rough clock, which is cheaper: the deadline may fire a tick of it early.
-static constexpr duration rough_from = std::chrono::seconds(1);
 
 /// Bytes kept back while operations begin: beside the sending of more, a system call does not count.
 static constexpr std::size_t most_kept = 64 * KiB;
@@ -103,10 +99,10 @@ engine::issuing::~issuing() {
 /// Gives an operation its place in the order. Starts it at once if it is small and alone, and this thread may drive the loop: to wake the
 /// loop would cost more. Otherwise the loop starts it.
 void engine::issuing::enter(operation& made, std::uint64_t place) noexcept {
-    made.started = made.asked.deadline < rough_from ? of_.loop_.now() : roughly_now(of_.loop_);
+    made.started = of_.loop_.now();
     made.patience = first_patience;
     made.warning = of_.settings_.stall_warning;
-    made.take_place(of_.take_place(place));
+    made.sequence = of_.take_place(place);
     made.issued = ++of_.issued_;
     of_.remember(made);
     // Not with a user's operator, which must not run inside of the user's own call.

@@ -29,7 +29,6 @@ namespace tutti {
 struct engine_settings {
     std::size_t slice_bytes = default_slice_bytes;  // a transfer travels in pieces of about this size
     std::size_t reduced_slice_bytes = 0;            // the same where it is reduced and not request::allocated; 0: slice_bytes
-    std::size_t packet_bytes = 0;                   // pieces and near-equal blocks are multiples of it where they can be; 0: of one element
     std::size_t segment = 0;                        // slices that go through all rounds before the next ones do; 0: as engine::segment says
     std::size_t most_under_way = 0;                 // bytes for `admission`, each rank's own; 0: as engine::most_under_way says
     std::size_t cache_bytes = 0;         // of the last cache that the ranks of a host share, each rank's own; 0: as the system says

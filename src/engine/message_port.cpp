@@ -120,7 +120,6 @@ void message_port::carry() noexcept {
         each.load = next;
         each.head.slice = static_cast<std::uint32_t>(next->slice++);
         each.head.payload_bytes = slice_bytes(next->asked.bytes(), each.head.slice);
-        each.copied_bytes = next->asked.bytes();
         if (next->slice * owner_.slice_bytes() < next->asked.bytes()) ready_.push(*next);
         give_to_lane(each, frame_kind::data, next->number);
     }

@@ -24,8 +24,7 @@ const message_settings& messenger::limits() const noexcept { return engine_.sett
 std::size_t messenger::most_offers() const noexcept { return engine_.settings().pending_limit; }
 std::size_t messenger::slice_bytes() const noexcept {
     constexpr std::size_t most = std::size_t{1} << 60;  // so that a few of them can be added
-    const std::size_t asked = std::min(engine_.settings().slice_bytes, most), packet = engine_.settings().packet_bytes;
-    return packet == 0 || asked < packet ? asked : asked - asked % packet;
+    return std::min(engine_.settings().slice_bytes, most);
 }
 rank messenger::me() const noexcept { return engine_.who().me; }
 std::uint32_t messenger::epoch() const noexcept { return engine_.who().epoch; }

@@ -75,11 +75,10 @@ void operation::plan(std::shared_ptr<const program> plan, rank me, int size, con
     plan_ = std::move(plan);
     me_ = me;
     size_ = size;
-    grain_ = how.packet_bytes / std::max<std::size_t>(asked.element_bytes(), 1);
     place_memory();
 
     std::size_t longest = 0;
-    for (const layout& each : spaces_) longest = std::max(longest, each.longest_without_grain() * each.element_bytes);
+    for (const layout& each : spaces_) longest = std::max(longest, each.longest() * each.element_bytes);
     const std::size_t elements = longest / std::max<std::size_t>(asked.element_bytes(), 1);
     longest *= static_cast<std::size_t>(plan_->largest_transfer());
     // With given sizes the longest transfer is not largest_transfer() times the longest block, if that is one among many short ones.

@@ -69,7 +69,6 @@ public:
 struct cutting {
     std::size_t slice_bytes;
     std::size_t segment;           // slices that go through all rounds before the next ones do
-    std::size_t packet_bytes;      // near-equal parts are multiples of it where they can be; 0: of one element
     std::size_t past_caches_from;  // bytes of a result from which on it has left the caches before it is read
 };
 
@@ -95,14 +94,7 @@ public:
     void again();
     void plan(std::shared_ptr<const program> plan, rank me, int size, const cutting& how);
 
-    /// Gives the operation its place in the order. Every second one goes through its memory from the end: the one before has left that end
-    /// in the caches.
-    void take_place(std::uint64_t reserved) noexcept {
-        sequence = reserved;
-        for (layout& each : spaces_) each.backward = reserved % 2 == 0;
-    }
-
-    std::uint64_t sequence = 0;
+    std::uint64_t sequence = 0;  // its place in the order
     std::uint64_t issued = 0;  // its number among this rank's collectives by time of call; places may have been reserved before
     std::uint32_t epoch = 0;
     descriptor what;
@@ -266,7 +258,6 @@ private:
     bool laid_out_ = false;  // the memory below is complete, and belongs to plan_
     rank me_ = 0;
     int size_ = 1;
-    std::size_t grain_ = 0;                  // cutting::packet_bytes in elements
     layout spaces_[3];                       // by `space`
     std::vector<buffer> list_;               // of the request
     std::vector<buffer> input_list_;         // of the request

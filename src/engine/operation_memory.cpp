@@ -25,11 +25,11 @@ std::byte* operation::scratch(std::size_t bytes) {
 layout operation::one_space(bool whole, std::byte* data, int blocks, std::span<const std::size_t> counts,
                             std::vector<std::size_t>& starts) const {
     const std::size_t element = asked.element_bytes();
-    if (counts.empty()) return {data, asked.count * (whole ? static_cast<std::size_t>(size_) : 1), element, blocks, nullptr, whole, grain_};
-    if (!whole) return {data, counts[static_cast<std::size_t>(me_)], element, blocks, nullptr, false, grain_};
+    if (counts.empty()) return {data, asked.count * (whole ? static_cast<std::size_t>(size_) : 1), element, blocks};
+    if (!whole) return {data, counts[static_cast<std::size_t>(me_)], element, blocks};
     starts.assign(1, 0);
     for (const std::size_t count : counts) starts.push_back(starts.back() + count);
-    return {data, starts.back(), element, blocks, starts.data(), false, grain_};
+    return {data, starts.back(), element, blocks, starts.data()};
 }
 
 void operation::place_memory() {
@@ -55,7 +55,7 @@ void operation::place_memory() {
     const bool scales_input = scales() && input.blocks > 0;
     const std::size_t own_blocks = blocks + (needs_copy ? asked.count : 0);
     std::byte* own = scratch((own_blocks + (scales_input ? input.count : 0)) * element);
-    spaces_[static_cast<int>(space::scratch)] = {own, blocks, element, shape.scratch, like_input ? input.starts : nullptr, true, grain_};
+    spaces_[static_cast<int>(space::scratch)] = {own, blocks, element, shape.scratch, like_input ? input.starts : nullptr};
     if (scales_input) {
         input.data = own + own_blocks * element;
         input.scattered = nullptr;

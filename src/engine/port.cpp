@@ -114,9 +114,6 @@ void port::describe(outgoing& made, send_channel& from, const cursor& at, std::u
     made.soon_written = of.writes_soon();
     made.summed = of.plan().sums_together(at.round());
     made.answer_beyond = of.answer_beyond(at.step());
-    // Single copies serve only transfers without a reduction or a root. With a root a ring is as quick: both sides copy once, at the same
-    // time.
-    made.copied_bytes = reduces(of.asked.kind) || has_root(of.asked.kind) ? 0 : bytes * of.slices();
     made.answer = of.answer_of(at.step(), at.slice());
     made.into.count = 0;
     if (!from.references.empty()) made.into = from.take_reference(index);

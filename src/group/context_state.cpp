@@ -16,9 +16,7 @@ namespace {
 std::unique_ptr<transport> open_network(event_loop& loop, const std::string& address, const context_options& options,
                                         const std::shared_ptr<arena>& mine) {
     const auto tell = told_by(options);
-    const auto listen_near = [&] {
-        return shm_transport::listen(loop, mine, options.host, options.single_copy_from > 0 ? options.single_copy_from : no_single_copy);
-    };
+    const auto listen_near = [&] { return shm_transport::listen(loop, mine, options.host); };
     if (options.transport == transport_kind::shm) return std::move(listen_near()).value();
     if (address.empty())
         throw failure(

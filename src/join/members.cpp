@@ -3,7 +3,7 @@
 #include "group/context_state.hpp"
 
 #include "algorithm/cost_text.hpp"
-#include "transport/tcp_link.hpp"
+#include "transport/shm_transport.hpp"
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@ using detail::membership;
 
 bool share_memory(const membership& all) {
     return std::all_of(all.addresses.begin(), all.addresses.end(),
-                       [](const auto& address) { return address.find("shm3:") != std::string::npos; });
+                       [](const auto& address) { return address.find(shm_scheme) != std::string::npos; });
 }
 
 /// Returns the name that a tuning has for the transport within a host.
@@ -31,19 +31,6 @@ cost_model usual_costs(const membership& all, const detail::context_state& conte
     cost_model costs = share_memory(all) ? shared_memory_costs : cost_model{};
     costs.cores = cores.count();
     return costs;
-}
-
-/// Returns whether ranks of one host are connected by TCP.
-bool loops_back(const membership& all, const detail::context_state& context) {
-    return static_cast<std::size_t>(all.hosts.count()) < all.addresses.size() && context.own_network() && !share_memory(all);
-}
-
-/// Returns the slice where the user gives none. When two ranks of a host use sockets, the system copies into memory that the receiver has
-/// just read; the longer a rank sends before it receives, the less of that memory is still in the receiver's cache. So two ranks take long
-/// slices. More ranks need their caches for more blocks.
-std::size_t usual_slice_bytes(const membership& all, const detail::context_state& context) {
-    const bool sockets_of_two = all.addresses.size() == 2 && loops_back(all, context);
-    return sockets_of_two && all.settings.lanes == 1 ? 2 * default_slice_bytes : default_slice_bytes;
 }
 
 /// Returns the slice of reductions. In shared memory, an operand is copied to where its peer can read it, unless it lies there. With half
@@ -68,8 +55,7 @@ bool read_list(std::string_view text, membership& into) {
         return true;
     };
     engine_settings& told = into.settings;
-    if (!number(told.slice_bytes) || !number(told.reduced_slice_bytes) || !number(told.packet_bytes) || !number(told.small_bytes))
-        return false;
+    if (!number(told.slice_bytes) || !number(told.reduced_slice_bytes) || !number(told.small_bytes)) return false;
     if (!number(told.lanes) || told.slice_bytes == 0 || told.lanes < 1 || told.lanes > most_lanes) return false;
     const auto yes_or_no = [](char digit) { return digit == '0' || digit == '1'; };
     if (rest.size() < 3 || !yes_or_no(rest[0]) || !yes_or_no(rest[1]) || rest[2] != ' ') return false;
@@ -116,18 +102,16 @@ void choose_settings(membership& all, const detail::context_state& context, cons
     all.settings.costs = usual_costs(all, context, cores);
     all.settings.tuning = tuning_in(context.options().tuning, transport_name(all)).value();
     if (context.options().slice_bytes == 0) {
-        all.settings.slice_bytes = usual_slice_bytes(all, context);
+        all.settings.slice_bytes = default_slice_bytes;
         all.settings.reduced_slice_bytes = usual_reduced_slice_bytes(all, context);
     }
-    if (loops_back(all, context)) all.settings.packet_bytes = loopback_packet_bytes;
 }
 
 std::string write_members(const addressees& to, const membership& all) {
     std::string text = first_line(to);
-    text +=
-        fmt::format("{} {} {} {} {} {}{} {} {}\n", all.settings.slice_bytes, all.settings.reduced_slice_bytes, all.settings.packet_bytes,
-                    all.settings.small_bytes, all.settings.lanes, int{all.calibrate}, int{all.settings.deterministic},
-                    to_string(all.settings.costs), to_string(all.settings.tuning, transport_name(all)));
+    text += fmt::format("{} {} {} {} {}{} {} {}\n", all.settings.slice_bytes, all.settings.reduced_slice_bytes, all.settings.small_bytes,
+                        all.settings.lanes, int{all.calibrate}, int{all.settings.deterministic}, to_string(all.settings.costs),
+                        to_string(all.settings.tuning, transport_name(all)));
     for (std::size_t each = 0; each < all.addresses.size(); ++each)
         text += fmt::format("{} {}\n", all.hosts.host(static_cast<rank>(each)), all.addresses[each]);
     return text;

@@ -35,9 +35,8 @@ struct remote_reference {
 class outgoing {
 public:
     frame head;
-    bool soon_written = false;     // the payload's memory will be written again while it is in the caches
-    bool summed = false;           // the receiver adds it up with payloads of other ranks for the same blocks, as far as this rank can tell
-    std::size_t copied_bytes = 0;  // length of the whole transfer, where the receiver only copies it; else 0
+    bool soon_written = false;  // the payload's memory will be written again while it is in the caches
+    bool summed = false;        // the receiver adds it up with payloads of other ranks for the same blocks, as far as this rank can tell
     /// Index of the frame by which the peer brings back what belongs into the payload's memory, or `answer_beyond` bytes further on. No
     /// step writes there until then.
     std::optional<std::uint32_t> answer;
@@ -168,7 +167,7 @@ public:
     bool near() const noexcept { return near_ != nullptr; }
 
     /// Returns what the peer has lent for the frame that the owner is asked about, or that is parked. Empty when the payload comes in
-    /// another way, as it does for a single copy (`fetches_`).
+    /// another way.
     std::span<const std::span<std::byte>> lent() const noexcept {
         if (state_ != state::parked || head_.references == 0) return {};
         return lent_;
@@ -257,7 +256,6 @@ private:
     bool take_references() noexcept;
     bool take_lent(std::size_t& budget) noexcept;
     bool read_lent(bool back) noexcept;
-    std::error_code fetch_lent() noexcept;
     bool read_and_answer() noexcept;
     bool unstage(std::size_t& budget) noexcept;
     bool pass_through(std::size_t& budget) noexcept;
@@ -321,7 +319,6 @@ private:
     std::optional<staging_buffers> staging_buffers_;  // payloads that are to be answered or summed, and cannot be lent
     std::vector<std::span<std::byte>> lent_;          // what the peer has lent for this frame
     std::vector<std::span<std::byte>> answer_runs_;
-    bool fetches_ = false;        // the references are addresses in the peer's process
     remote_reference reference_;  // those references, moved on to where the answer belongs
     bool through_ = false;        // the owner's answer to the present frame
     bool past_caches_ = false;    // the same

@@ -96,23 +96,20 @@ bool lane::answer(const outgoing& what) noexcept {
 /// Chooses how a payload travels that the peer has not lent memory for, by the first line that fits. A payload is lent in its own memory in
 /// at most 4 runs only; with more it counts as not in the arena.
 ///
-///     no single copy, and too short to lend             ring: a copy costs less than the wait until it is given back
-///     no single copy, no answer, written again soon,
-///       own cores                                       ring: lines that a peer only reads stay in its cache and are slow to write
+///     too short to lend                                 ring: a copy costs less than the wait until it is given back
+///     no answer, written again soon, own cores          ring: lines that a peer only reads stay in its cache and are slow to write
 ///     an answer is wanted, but the payload or the
 ///       answer's place is not in the arena              staging buffers, with the answer there; if too few are free, as below
 ///     summed by the peer, shared cores, not in arena    staging buffers; waits for free ones (`stage`)
 ///     in the arena                                      lent where it lies, with the wish for an answer if its place is known
-///     long enough for a single copy                     lent as addresses of this process
 ///     else                                              ring; also less than 128 KiB whose answer has found no place
 ///
 /// An answered payload moves there and back as a whole, so it is not slow to write. On shared cores the next rank to run fills the cache anew.
 void lane::refer(outgoing& what) noexcept {
     staging_awaited_ = false;
-    const bool fetched = what.copied_bytes > 0 && what.copied_bytes >= near_->single_copy_from();
     const bool summed = what.summed && !what.answer && !near_->undisturbed();
     const std::size_t from = what.answer || summed ? answered_from : lent_from;
-    if (!fetched && (what.head.payload_bytes < from || (what.soon_written && !what.answer && near_->undisturbed()))) return;
+    if (what.head.payload_bytes < from || (what.soon_written && !what.answer && near_->undisturbed())) return;
     send_runs_.clear();
     what.gather(send_runs_);
     const std::size_t runs = send_runs_.size();
@@ -125,8 +122,6 @@ void lane::refer(outgoing& what) noexcept {
         what.lends[found] = *where;
         answered = answered && locates_answer(what, send_runs_[found], *where);
     }
-    if (found < runs && few && fetched)
-        for (found = 0, answered = false; found < runs; ++found) what.lends[found] = reference::in_process(send_runs_[found]);
     const bool may_stage = what.answer ? found < runs || !answered : summed && found < runs;
     if (may_stage && stage(what)) answered = what.answer.has_value();
     else if (found == runs && (answered || !what.answer || what.head.payload_bytes >= lent_from))
@@ -238,7 +233,7 @@ bool lane::take_cell_payload(std::size_t& budget) noexcept {
     return state_ != state::ended;
 }
 
-/// references -> parked, when all references of a frame are there. They must be alike, lie in the peer's memory and add up to the payload;
+/// references -> parked, when all references of a frame are there. They must lie in the peer's memory and add up to the payload;
 /// anything else ends the lane. Returns whether they are there.
 bool lane::take_references() noexcept {
     const std::size_t bytes = reference_bytes(head_);
@@ -258,18 +253,17 @@ bool lane::take_references() noexcept {
     for (std::size_t each = 0; head_.answered && each < head_.references; ++each) reference_.parts[each].offset += list[head_.references].bytes;
     std::uint64_t total = 0;
     std::size_t index = 0;
-    fetches_ = list[0].is_in_process();
-    for (; index < head_.references && list[index].is_in_process() == fetches_; ++index) {
-        if (!fetches_) lent_.push_back(near_->borrow(list[index]));
-        if (!fetches_ && lent_.back().size() != list[index].bytes) break;
-        if (!fetches_ && head_.answered) answer_runs_.push_back(near_->borrow(reference_.parts[index]));
-        if (!fetches_ && head_.answered && answer_runs_.back().size() != list[index].bytes) break;
+    for (; index < head_.references; ++index) {
+        lent_.push_back(near_->borrow(list[index]));
+        if (lent_.back().size() != list[index].bytes) break;
+        if (head_.answered) answer_runs_.push_back(near_->borrow(reference_.parts[index]));
+        if (head_.answered && answer_runs_.back().size() != list[index].bytes) break;
         if (list[index].bytes > head_.payload_bytes - total) break;
         total += list[index].bytes;
     }
     state_ = state::parked;
-    if (index == head_.references && total == head_.payload_bytes && !(fetches_ && head_.answered)) return true;
-    const std::error_code trouble = fetches_ ? std::error_code() : near_->trouble();
+    if (index == head_.references && total == head_.payload_bytes) return true;
+    const std::error_code trouble = near_->trouble();
     fail(trouble ? trouble : error::protocol_error);
     return false;
 }
@@ -328,25 +322,17 @@ bool lane::read_and_answer() noexcept {
     return read;
 }
 
-/// Copies a payload out of the peer's process. Only payloads that are copied are lent so, never those that are combined.
-std::error_code lane::fetch_lent() noexcept {
-    return through_ ? make_error_code(error::protocol_error) : near_->fetch(reference_.where(), runs_);
-}
-
 /// Reads a lent payload, hands the owner the remote reference for the answer, and gives it back. Returns false when the lane has ended.
 bool lane::take_lent(std::size_t& budget) noexcept {
     reference_.answered = false;
     const bool at_once = head_.answered && through_ && owner_.answers(head_, reference_.index);
-    const std::error_code wrong = outside([this, at_once] {
-        if (fetches_) return fetch_lent();
-        return (at_once ? read_and_answer() : read_lent(false)) ? std::error_code() : error::protocol_error;
-    });
+    const bool read = outside([this, at_once] { return at_once ? read_and_answer() : read_lent(false); });
     if (state_ == state::ended) return false;
     // Revoked memory may have held other bytes already when it was read. Staging buffers do not: their owner writes to them no more.
     const bool kept = std::all_of(reference_.where().begin(), reference_.where().end(), [](const reference& each) { return each.is_of_link(); });
-    const bool gone = wrong == std::errc::no_such_process || (!kept && (!wrong || fetches_) && near_->revoked());
-    if (wrong || gone) {
-        fail(gone ? make_error_code(error::peer_died) : wrong);
+    const bool gone = read && !kept && near_->revoked();
+    if (!read || gone) {
+        fail(gone ? error::peer_died : error::protocol_error);
         return false;
     }
     if (head_.answered) owner_.lent(head_, reference_);

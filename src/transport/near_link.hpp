@@ -9,27 +9,19 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 
 namespace tutti {
 
-/// Names memory of the sender: in its arena by offset, in the link's own memory (of_link), or anywhere in its process by address
-/// (of_process).
+/// Names memory of the sender by its offset: in its arena, or in the link's own memory (of_link).
 struct reference {
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;
 
-    static reference in_process(std::span<const std::byte> run) noexcept {
-        return {reinterpret_cast<std::uintptr_t>(run.data()) | of_process, run.size()};
-    }
     bool is_of_link() const noexcept { return (offset & of_link) != 0; }
-    bool is_in_process() const noexcept { return (offset & (of_link | of_process)) == of_process; }
-    std::uint64_t address() const noexcept { return offset & ~of_process; }
 
-    static constexpr std::uint64_t of_link = std::uint64_t{1} << 63;     // of the link's own memory
-    static constexpr std::uint64_t of_process = std::uint64_t{1} << 62;  // no address has it
+    static constexpr std::uint64_t of_link = std::uint64_t{1} << 63;
 };
 
 /// Returns the bytes behind the header of a frame whose payload is lent: its references, and one more for the answer's index if one is
@@ -52,8 +44,6 @@ constexpr std::size_t wire_bytes(const frame& head) noexcept { return frame_byte
 constexpr bool fits_cell(const frame& head) noexcept {
     return behind_bytes(head) <= (head.references > 0 ? cell_payload_bytes - inline_cell::first_bytes : cell_payload_bytes);
 }
-
-inline constexpr std::size_t no_single_copy = std::numeric_limits<std::size_t>::max();
 
 /// Returns the memory that `what` names within `memory`; empty when it does not lie there.
 inline std::span<std::byte> part_of(std::span<std::byte> memory, reference what) noexcept {
@@ -90,9 +80,6 @@ public:
     virtual std::span<std::byte> spare() noexcept = 0;
     /// Returns a reference to `run`; none for memory that the peer cannot read.
     virtual std::optional<reference> locate(std::span<const std::byte> run) noexcept = 0;
-    /// Returns from how many bytes on the peer shall copy a transfer out of this process, whatever memory it lies in. `no_single_copy`
-    /// where this side does not want that, or the system forbids it.
-    virtual std::size_t single_copy_from() const noexcept = 0;
     /// Returns how many frames the peer has given back since the beginning.
     virtual std::uint64_t returned() noexcept = 0;
     /// Posts `work` once, when that number differs from `seen`, or the link has ended. One at a time.
@@ -105,8 +92,6 @@ public:
     virtual std::span<std::byte> borrow(reference what) noexcept = 0;
     /// Returns why nothing new comes any more: the peer has gone, or this process could not take what the peer shared.
     virtual std::error_code trouble() const noexcept = 0;
-    /// Copies what `in_process` references name, to runs of as many bytes.
-    virtual std::error_code fetch(std::span<const reference> from, std::span<const std::span<std::byte>> into) noexcept = 0;
     virtual void give_back() noexcept = 0;
     /// Returns false when the peer has revoked its memory. Otherwise a peer that revokes it waits for end_writing.
     virtual bool begin_writing() noexcept = 0;

@@ -3,7 +3,6 @@
 #include "runtime/poll_source.hpp"
 #include "transport/copy_runs.hpp"
 #include "transport/near_link.hpp"
-#include "transport/process_memory.hpp"
 #include "transport/shm_ring.hpp"
 #include "transport/socket_wait.hpp"
 #include "transport/staging_buffers.hpp"
@@ -65,7 +64,7 @@ private:
 
 class shm_link final : public link, private near_link {
 public:
-    shm_link(event_loop& loop, local_protocol::socket socket, std::string peer, std::shared_ptr<arena> mine, std::size_t single_copy_from)
+    shm_link(event_loop& loop, local_protocol::socket socket, std::string peer, std::shared_ptr<arena> mine)
         : socket_(std::move(socket)),
           handle_(socket_.native_handle()),
           wakeups_(loop, socket_, local_protocol::socket::wait_read),
@@ -73,7 +72,6 @@ public:
           writer_(loop, *this, awaited::room),
           lender_(loop, *this, awaited::returns),
           peer_(std::move(peer)),
-          there_(process_at(handle_), single_copy_from),
           mine_(std::move(mine)) {
         writer_.expect(true);
         lender_.expect(true);
@@ -90,7 +88,6 @@ public:
         receiver_.emplace(ring{in_, both->bytes[1 - mine]});
         own_ = both->lent[mine];
         other_ = both->lent[1 - mine];
-        there_.offer(*out_);
     }
     /// Takes what has come through the socket: the memory, wake-ups, the end. Returns whether anything has, and more may come.
     bool hear() noexcept {
@@ -128,7 +125,7 @@ public:
         local_protocol::socket there(io_of(other));
         if (there.assign(local_protocol(), handle.number(), code)) return nullptr;
         handle.release();
-        auto made = std::make_unique<shm_link>(other, std::move(there), peer_, mine_, no_single_copy);  // continue_from has more
+        auto made = std::make_unique<shm_link>(other, std::move(there), peer_, mine_);
         made->continue_from(*this);
         return made;
     }
@@ -149,7 +146,7 @@ public:
         theirs_.reset();
     }
 
-    std::string peer() const override { return peer_ + (single_copy_from() == no_single_copy ? "" : ", single copy"); }
+    std::string peer() const override { return peer_; }
 
     /// Returns whether a wait may end.
     bool may_end(awaited what) noexcept {
@@ -207,7 +204,6 @@ private:
     }
     bool take_cell(frame& head, cell_payload& behind) noexcept override {
         if (!receiver_ || !receiver_->take_cell(head, behind)) return false;
-        there_.look_for_offer(*in_);
         reader_.stir();
         return true;
     }
@@ -225,12 +221,6 @@ private:
         if (!offset || gone_ || !sender_) return std::nullopt;
         if (!arena_sent_) arena_sent_ = send_byte(handle_, arena_comes, &mine_->file());
         return arena_sent_ ? std::optional(reference{*offset, run.size()}) : std::nullopt;
-    }
-    std::size_t single_copy_from() const noexcept override { return out_ ? there_.single_copy_from(*out_) : no_single_copy; }
-    std::error_code fetch(std::span<const reference> from, std::span<const std::span<std::byte>> into) noexcept override {
-        if (const auto why = there_.fetch(from, into)) return why;
-        return hung_up(handle_) ? std::make_error_code(std::errc::no_such_process)
-                                : std::error_code();  // another process may have its number since
     }
     std::uint64_t returned() noexcept override { return out_ ? out_->returned.load() : 0; }
     void when_returned(std::uint64_t seen, detail::runnable& work) noexcept override {
@@ -297,7 +287,6 @@ private:
         other_ = before.other_;
         sender_ = std::exchange(before.sender_, std::nullopt);
         receiver_ = std::exchange(before.receiver_, std::nullopt);
-        there_ = std::move(before.there_);
         given_back_ = before.given_back_;
         seen_ = before.seen_;
         gone_ = before.gone_;
@@ -319,7 +308,6 @@ private:
     }
     void received() noexcept {
         if (receiver_->must_wake()) send_byte(handle_, wake_up);
-        there_.look_for_offer(*in_);
         reader_.stir();
     }
     void heard() noexcept {
@@ -334,7 +322,6 @@ private:
     shm_wait writer_;
     shm_wait lender_;
     const std::string peer_;
-    process_memory there_;
     const std::shared_ptr<arena> mine_;
     bool arena_sent_ = false;
     std::shared_ptr<const mapping> theirs_;  // the other side's arena, once it has lent something
@@ -372,8 +359,7 @@ void shm_wait::look() noexcept {
 
 }  // namespace
 
-result<std::unique_ptr<link>> open_shm_link(event_loop& loop, file_descriptor connected, std::string peer, std::shared_ptr<arena> mine,
-                                            std::size_t single_copy_from) {
+result<std::unique_ptr<link>> open_shm_link(event_loop& loop, file_descriptor connected, std::string peer, std::shared_ptr<arena> mine) {
     auto file = make_shared_file("tutti-link", sizeof(shared_rings));
     if (!file) return file.failure();
     auto memory = mapping::of(*file, mapping::access::write);
@@ -382,17 +368,15 @@ result<std::unique_ptr<link>> open_shm_link(event_loop& loop, file_descriptor co
     if (const auto sent = hand_over(connected.number(), memory_comes, *file); !sent) return sent.failure();
     auto socket = local_socket(loop, std::move(connected));
     if (!socket) return socket.failure();
-    auto made = std::make_unique<shm_link>(loop, std::move(*socket), std::move(peer), std::move(mine), single_copy_from);
+    auto made = std::make_unique<shm_link>(loop, std::move(*socket), std::move(peer), std::move(mine));
     made->attach(std::move(*memory), 0);
     return std::unique_ptr<link>(std::move(made));
 }
 
-std::unique_ptr<link> accept_shm_link(event_loop& loop, local_protocol::socket accepted, std::shared_ptr<arena> mine,
-                                      std::size_t single_copy_from) {
+std::unique_ptr<link> accept_shm_link(event_loop& loop, local_protocol::socket accepted, std::shared_ptr<arena> mine) {
     const int handle = accepted.native_handle();
     if (!same_user(handle)) return nullptr;
-    auto made = std::make_unique<shm_link>(loop, std::move(accepted), fmt::format("shm:process {}", process_at(handle)), std::move(mine),
-                                           single_copy_from);
+    auto made = std::make_unique<shm_link>(loop, std::move(accepted), fmt::format("shm:process {}", process_at(handle)), std::move(mine));
     made->hear();
     return made;
 }

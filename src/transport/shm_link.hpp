@@ -14,11 +14,8 @@
 namespace tutti {
 
 /// Makes the link of the side that connected: it makes the memory and sends it to the peer. Memory of the arena `mine` can be lent.
-/// `single_copy_from`: as near_link says.
-result<std::unique_ptr<link>> open_shm_link(event_loop& loop, file_descriptor connected, std::string peer, std::shared_ptr<arena> mine,
-                                            std::size_t single_copy_from);
+result<std::unique_ptr<link>> open_shm_link(event_loop& loop, file_descriptor connected, std::string peer, std::shared_ptr<arena> mine);
 /// Makes the link of the side that accepted: it works as soon as the memory has come. Null when the peer belongs to another user.
-std::unique_ptr<link> accept_shm_link(event_loop& loop, local_protocol::socket accepted, std::shared_ptr<arena> mine,
-                                      std::size_t single_copy_from);
+std::unique_ptr<link> accept_shm_link(event_loop& loop, local_protocol::socket accepted, std::shared_ptr<arena> mine);
 
 }  // namespace tutti

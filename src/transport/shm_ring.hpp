@@ -34,9 +34,6 @@ struct ring_state {
     alignas(64) std::atomic<std::uint64_t> returned{0};  // by the receiver: how many references it has given back
     alignas(64) std::atomic<std::uint32_t> lender_sleeps{0};
     std::atomic<std::uint32_t> revoked{0};              // by the sender: memory that it has lent must not be used any more
-    std::atomic<std::uint64_t> proof{0};                // by the sender, before anything is sent: the number at
-    std::atomic<std::uint64_t> proof_at{0};             // this address in its process
-    alignas(64) std::atomic<std::uint32_t> fetches{0};  // by the receiver: it has found the number there, and can copy out of that process
     alignas(64) std::atomic<std::uint32_t> writing{0};  // by the receiver: it writes into lent memory
     cell_ring cells;
 };

@@ -9,8 +9,7 @@
 
 namespace tutti {
 
-result<std::unique_ptr<shm_transport>> shm_transport::listen(event_loop& loop, std::shared_ptr<arena> mine, int played,
-                                                             std::size_t single_copy_from) {
+result<std::unique_ptr<shm_transport>> shm_transport::listen(event_loop& loop, std::shared_ptr<arena> mine, int played) {
     auto host = host_identity(played);
     if (!host) return host.failure();
     std::string name;
@@ -22,24 +21,23 @@ result<std::unique_ptr<shm_transport>> shm_transport::listen(event_loop& loop, s
     file->release();
     acceptor.non_blocking(true, code);
     return std::unique_ptr<shm_transport>(
-        new shm_transport(loop, fmt::format("shm3:{}/", *host), std::move(name), std::move(acceptor), std::move(mine), single_copy_from));
+        new shm_transport(loop, fmt::format("{}{}/", shm_scheme, *host), std::move(name), std::move(acceptor), std::move(mine)));
 }
 
 shm_transport::shm_transport(event_loop& loop, std::string here, std::string name, local_protocol::acceptor acceptor,
-                             std::shared_ptr<arena> mine, std::size_t single_copy_from)
+                             std::shared_ptr<arena> mine)
     : loop_(loop),
       here_(std::move(here)),
       address_(here_ + name),
       mine_(std::move(mine)),
-      single_copy_from_(single_copy_from),
       door_(loop, std::move(acceptor),
-            [this](event_loop& on, local_protocol::socket came) { return accept_shm_link(on, std::move(came), mine_, single_copy_from_); }),
+            [this](event_loop& on, local_protocol::socket came) { return accept_shm_link(on, std::move(came), mine_); }),
       entrance_(loop, {&door_}) {}
 
 result<std::unique_ptr<link>> shm_transport::try_connect(const std::string& address) {
     auto connected = connect_locally(std::string_view(address).substr(here_.size()));
     if (!connected) return connected.failure();
-    return open_shm_link(loop_, std::move(*connected), address, mine_, single_copy_from_);
+    return open_shm_link(loop_, std::move(*connected), address, mine_);
 }
 
 task<result<std::unique_ptr<link>>> shm_transport::connect(std::string address, time_point deadline) {

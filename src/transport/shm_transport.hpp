@@ -5,7 +5,6 @@
 #include "transport/connect_retry.hpp"
 #include "transport/listener.hpp"
 #include "transport/local_socket.hpp"
-#include "transport/near_link.hpp"
 
 #include <tutti/event_loop.hpp>
 #include <tutti/transport.hpp>
@@ -16,17 +15,19 @@
 
 namespace tutti {
 
+/// The beginning of all addresses in shared memory: the version of its layout.
+inline constexpr std::string_view shm_scheme = "shm4:";
+
 /// Owns the listening socket. On a loop in real time. It outlives the tasks it made; links may outlive it. Connects processes of one user
 /// only.
 class shm_transport final : public transport {
 public:
-    /// Makes a transport that listens. Its links lend memory of the arena `mine`. `played`: as host_identity says; `single_copy_from`: as
-    /// near_link says. Fails with error::system, and names what is missing.
+    /// Makes a transport that listens. Its links lend memory of the arena `mine`. `played`: as host_identity says. Fails with error::system, and names what is missing.
     static result<std::unique_ptr<shm_transport>> listen(event_loop& loop, std::shared_ptr<arena> mine = std::make_shared<arena>(true),
-                                                         int played = 0, std::size_t single_copy_from = no_single_copy);
+                                                         int played = 0);
     ~shm_transport() override { close(); }
 
-    /// Returns "shm3:HOST/NAME": the version of the shared memory's layout, the host's identity, and the name of a local socket.
+    /// Returns "shm4:HOST/NAME": the host's identity, and the name of a local socket.
     std::string address() const override { return address_; }
     /// error::invalid_argument for any other text, and for an address on another host.
     task<result<std::unique_ptr<link>>> connect(std::string address, time_point deadline) override;
@@ -44,14 +45,12 @@ public:
     listener& door() noexcept { return door_; }
 
 private:
-    shm_transport(event_loop& loop, std::string here, std::string name, local_protocol::acceptor acceptor, std::shared_ptr<arena> mine,
-                  std::size_t single_copy_from);
+    shm_transport(event_loop& loop, std::string here, std::string name, local_protocol::acceptor acceptor, std::shared_ptr<arena> mine);
 
     event_loop& loop_;
     const std::string here_;
     const std::string address_;
     const std::shared_ptr<arena> mine_;
-    const std::size_t single_copy_from_;
     socket_listener<local_protocol> door_;
     entrance entrance_;
     connects_under_way connecting_;

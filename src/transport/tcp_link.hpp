@@ -14,11 +14,6 @@
 
 namespace tutti {
 
-/// A payload of a multiple of this, with its frame's header, fills as many packets of the loopback interface. These have 65,535 bytes, of
-/// which 52 (IPv4) or 72 (IPv6) are headers. A power of two needs one packet more for its last few bytes, and the peer waits for that. A
-/// multiple of a cache line, too.
-inline constexpr std::size_t loopback_packet_bytes = (65'535 - 72 - frame_bytes) / 64 * 64;
-
 /// Returns whether both ends of a connection are on one host, by their addresses.
 bool on_same_host(const asio::ip::address& mine, const asio::ip::address& theirs);
 

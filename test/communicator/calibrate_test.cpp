@@ -7,7 +7,6 @@
 #include "support/ranks.hpp"
 #include "support/sanitizers.hpp"
 #include "transport/simulated_transport.hpp"
-#include "transport/tcp_link.hpp"
 
 #include <doctest/doctest.h>
 
@@ -23,7 +22,6 @@ struct seen {
     std::vector<std::string_view> choices, child_choices;  // of an all_reduce of 200 kB
     std::vector<std::size_t> slices;        // bytes
     std::vector<std::size_t> reduced_slices;
-    std::vector<std::size_t> packets;       // bytes
     duration joining{};                     // of the last rank
     explicit seen(int size)
         : costs(static_cast<std::size_t>(size)),
@@ -31,8 +29,7 @@ struct seen {
           choices(costs.size()),
           child_choices(costs.size()),
           slices(costs.size()),
-          reduced_slices(costs.size()),
-          packets(costs.size()) {}
+          reduced_slices(costs.size()) {}
 };
 
 /// What `world` works with, which only the inside of its context tells.
@@ -49,7 +46,6 @@ task<> one_rank(context& home, rank me, int size, std::shared_ptr<store> meeting
     all.costs[at] = settings_of(mine).costs;
     all.slices[at] = settings_of(mine).slice_bytes;
     all.reduced_slices[at] = settings_of(mine).reduced_slice_bytes;
-    all.packets[at] = settings_of(mine).packet_bytes;
     all.choices[at] = mine.engine().chosen(collective::all_reduce, 200'000).name;
     auto splitting = joined->split(me % 2, me);
     const auto child = co_await std::move(splitting);
@@ -119,25 +115,22 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("two ranks of a host over one socket cut longer slices, ranks that share memory shorter ones of sums, unless rank 0 was told") {
+TEST_CASE("ranks that share memory cut sums into shorter slices, unless rank 0 was told") {
     struct row {
         const char* name;
         int size;
         transport_kind over;
-        int lanes, hosts;
+        int hosts;
         std::size_t told, expected, reduced = 0;
     };
-    constexpr std::size_t nothing = 0, usual = 512 * KiB, longer = 1 * MiB, shorter = 256 * KiB;
+    constexpr std::size_t nothing = 0, usual = 512 * KiB, shorter = 256 * KiB;
     for (const row& each :
-         {row{"two", 2, transport_kind::tcp, 1, 1, nothing, longer},
-          row{"two, shared memory", 2, transport_kind::shm, 1, 1, nothing, usual, shorter},
-          row{"three, shared memory", 3, transport_kind::shm, 1, 1, nothing, usual, shorter},
-          row{"three, shared memory, told", 3, transport_kind::shm, 1, 1, usual, usual},
-          row{"two, 2 lanes", 2, transport_kind::tcp, 2, 1, nothing, usual}, row{"two hosts", 2, transport_kind::tcp, 1, 2, nothing, usual},
-          row{"two, told", 2, transport_kind::tcp, 1, 1, 300 * KiB, 300 * KiB},
-          row{"two, told the usual", 2, transport_kind::tcp, 1, 1, usual, usual},
-          row{"three", 3, transport_kind::tcp, 1, 1, nothing, usual}, row{"one", 1, transport_kind::tcp, 1, 1, nothing, usual},
-          row{"one, told", 1, transport_kind::tcp, 1, 1, 300 * KiB, 300 * KiB}}) {
+         {row{"two, shared memory", 2, transport_kind::shm, 1, nothing, usual, shorter},
+          row{"three, shared memory", 3, transport_kind::shm, 1, nothing, usual, shorter},
+          row{"three, shared memory, told", 3, transport_kind::shm, 1, usual, usual},
+          row{"two, TCP", 2, transport_kind::tcp, 1, nothing, usual}, row{"two hosts", 2, transport_kind::tcp, 2, nothing, usual},
+          row{"two, TCP, told", 2, transport_kind::tcp, 1, 300 * KiB, 300 * KiB},
+          row{"one", 1, transport_kind::tcp, 1, nothing, usual}, row{"one, told", 1, transport_kind::tcp, 1, 300 * KiB, 300 * KiB}}) {
         CAPTURE(each.name);
         event_loop loop;
         const seen all = join_all(
@@ -145,39 +138,12 @@ TEST_CASE("two ranks of a host over one socket cut longer slices, ranks that sha
             [&](rank me) {
                 context_options options;
                 options.transport = each.over;
-                options.lanes = each.lanes;
                 options.host = me % each.hosts;
                 if (me == 0) options.slice_bytes = each.told;
                 return options;
             });
         for (const std::size_t slice : all.slices) CHECK(slice == each.expected);
         for (const std::size_t slice : all.reduced_slices) CHECK(slice == each.reduced);
-    }
-}
-
-TEST_CASE("ranks that sockets of their host join fill whole packets, and no others") {
-    struct row {
-        const char* name;
-        int size;
-        transport_kind over;
-        int hosts;
-        bool whole;
-    };
-    for (const row& each :
-         {row{"two", 2, transport_kind::tcp, 1, true}, row{"three", 3, transport_kind::tcp, 1, true},
-          row{"two hosts of two", 4, transport_kind::tcp, 2, true}, row{"two hosts of one", 2, transport_kind::tcp, 2, false},
-          row{"shared memory", 3, transport_kind::shm, 1, false}, row{"alone", 1, transport_kind::tcp, 1, false}}) {
-        CAPTURE(each.name);
-        event_loop loop;
-        const seen all = join_all(
-            loop, each.size, [](event_loop&) { return nullptr; },
-            [&](rank me) {
-                context_options options;
-                options.transport = each.over;
-                options.host = me % each.hosts;
-                return options;
-            });
-        for (const std::size_t packet : all.packets) CHECK(packet == (each.whole ? loopback_packet_bytes : 0));
     }
 }
 

@@ -45,8 +45,6 @@ TEST_CASE("each variable of the environment replaces its option, and no number t
         {"TUTTI_TRANSPORT", "shm", [](const context_options& now) { return now.transport == transport_kind::shm; }},
         {"TUTTI_TRANSPORT", "auto", [](const context_options& now) { return now.transport == transport_kind::automatic; }},
         {"TUTTI_HOST", "3", [](const context_options& now) { return now.host == 3; }},
-        {"TUTTI_SINGLE_COPY", "0", [](const context_options& now) { return now.single_copy_from == 0; }},
-        {"TUTTI_SINGLE_COPY", "1048576", [](const context_options& now) { return now.single_copy_from == 1048576; }},
         {"TUTTI_CACHE", "18446744073709551615", [](const context_options& now) { return now.cache_bytes == 18446744073709551615u; }},
         {"TUTTI_COSTS", "measure", [](const context_options& now) { return now.calibrate && now.costs == context_options().costs; }},
         {"TUTTI_COSTS", "shm,cores=2,round=1",
@@ -68,7 +66,7 @@ TEST_CASE("each variable of the environment replaces its option, and no number t
         CAPTURE(each.name);
         CAPTURE(each.value);
         context_options before;
-        before.single_copy_from = before.cache_bytes = 77;
+        before.cache_bytes = 77;
         before.host = 7;
         before.tuning = "shm all_reduce 3: 0 ring";
         before.transport = std::string_view(each.value) == "tcp" ? transport_kind::shm : transport_kind::tcp;
@@ -79,7 +77,6 @@ TEST_CASE("each variable of the environment replaces its option, and no number t
         CHECK(each.taken(*now));
         const std::string name = each.name;
         if (name != "TUTTI_HOST") CHECK(now->host == 7);
-        if (name != "TUTTI_SINGLE_COPY") CHECK(now->single_copy_from == 77);
         if (name != "TUTTI_CACHE") CHECK(now->cache_bytes == 77);
         if (name != "TUTTI_TUNING") CHECK(now->tuning == before.tuning);
     }
@@ -96,8 +93,8 @@ TEST_CASE("a variable that makes no sense is refused with its name, its value an
         {"TUTTI_TRANSPORT", "", "TUTTI_TRANSPORT= is not auto, tcp or shm"},
         {"TUTTI_HOST", "-1", "TUTTI_HOST=-1 is not a whole number from 0 on"},
         {"TUTTI_HOST", "4294967296", "TUTTI_HOST=4294967296 is not a whole number from 0 on"},
-        {"TUTTI_SINGLE_COPY", "64KiB", "TUTTI_SINGLE_COPY=64KiB is not a whole number from 0 on"},
-        {"TUTTI_SINGLE_COPY", "", "TUTTI_SINGLE_COPY= is not a whole number from 0 on"},
+        {"TUTTI_CACHE", "64KiB", "TUTTI_CACHE=64KiB is not a whole number from 0 on"},
+        {"TUTTI_CACHE", "", "TUTTI_CACHE= is not a whole number from 0 on"},
         {"TUTTI_CACHE", "-1", "TUTTI_CACHE=-1 is not a whole number from 0 on"},
         {"TUTTI_CACHE", "1e6", "TUTTI_CACHE=1e6 is not a whole number from 0 on"},
         {"TUTTI_STALL_WARNING", "10s", "TUTTI_STALL_WARNING=10s is not a number of seconds from 0 on"},

@@ -135,7 +135,7 @@ task<> play_rank_0(store& meeting, std::string said) {
     called.value();
     auto answer = co_await meeting.get("job/address/1", soon);
     const std::string first = fmt::format("7 1 {}\n", contact_in(answer.value()).ticket);
-    auto told = co_await meeting.set("job/members", first + "524288 0 0 65536 1 00 " + said + "\n0 a\n0 b\n", soon);
+    auto told = co_await meeting.set("job/members", first + "524288 0 65536 1 00 " + said + "\n0 a\n0 b\n", soon);
     told.value();
 }
 

@@ -12,7 +12,6 @@ struct over {
     int lanes = 1;
     bool helped = false;  // by the rank's loop
     int threads = 1;
-    std::size_t single_copy_from = 0;
     std::size_t cache_bytes = 0;
 };
 inline constexpr over transports[] = {{"auto", transport_kind::automatic},
@@ -22,8 +21,8 @@ inline constexpr over transports[] = {{"auto", transport_kind::automatic},
                                       {"shm, 3 lanes", transport_kind::shm, 3},
                                       {"tcp, helped", transport_kind::tcp, 1, true},
                                       {"shm, helped", transport_kind::shm, 1, true},
-                                      {"shm, a cache of a byte", transport_kind::shm, 1, false, 1, 0, 1},
-                                      {"shm, 2 lanes, 2 threads, single copy, a cache of a byte", transport_kind::shm, 2, false, 2, 1, 1},
+                                      {"shm, a cache of a byte", transport_kind::shm, 1, false, 1, 1},
+                                      {"shm, 2 lanes, 2 threads, a cache of a byte", transport_kind::shm, 2, false, 2, 1},
                                       {"tcp, 3 lanes, 2 threads", transport_kind::tcp, 3, false, 2},
                                       {"shm, 2 lanes, 2 threads, helped", transport_kind::shm, 2, true, 2},
                                       {"auto, 4 lanes, 3 threads", transport_kind::automatic, 4, false, 3},
@@ -35,7 +34,6 @@ inline void run_over(const over& how, int size, const rank_body& body, int ranks
         each.transport = how.kind;
         each.lanes = how.lanes;
         each.threads = how.threads;
-        each.single_copy_from = how.single_copy_from;
         each.cache_bytes = how.cache_bytes;
         each.host = me / ranks_per_host;
         return each;

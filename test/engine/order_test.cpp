@@ -63,25 +63,6 @@ TEST_CASE("calls that come again in the same order get the operations they had, 
     }
 }
 
-TEST_CASE("every second operation goes through its memory from the end") {
-    test::table table(2, slices_of(64));
-    std::vector<float> data[2]{std::vector<float>(1000, 1), std::vector<float>(1000, 1)};
-    for (const bool backward : {false, true, false, true}) {
-        std::vector<future<>> ends;
-        for (const rank me : {0, 1}) {
-            operation& made = table[me].engine().issue(asking(collective::all_reduce, data[me]), duration::max());
-            ends.push_back(future<>(made));
-            REQUIRE(made.slices() > 2);
-            const auto first = made.run_of(0, 0), last = made.run_of(0, made.slices() - 1);
-            CHECK((first->data() > last->data()) == backward);
-        }
-        table.settle();
-        for (auto& each : ends) CHECK(!why(each).code);
-    }
-    CHECK(data[0] == std::vector<float>(1000, 16));
-    CHECK(data[1] == data[0]);
-}
-
 TEST_CASE("another operator where one has been makes another call") {
     test::table table(2);
     std::optional<custom_op<float>> op;

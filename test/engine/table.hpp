@@ -22,7 +22,6 @@ inline engine_settings only(const algorithm& entry, std::size_t slice_bytes, int
     settings.forced = {&entry};
     settings.slice_bytes = slice_bytes;
     settings.segment = slice_bytes == 64 ? 3 : 1;
-    settings.packet_bytes = slice_bytes == 64 ? 24 : slice_bytes / 8;
     settings.small_bytes = 512;
     settings.lanes = lanes;
     return settings;
@@ -32,7 +31,6 @@ inline engine_settings only(const algorithm& entry, std::size_t slice_bytes, int
 inline engine_settings lanes_of_bulk(int lanes, std::size_t slice_bytes) {
     engine_settings settings;
     settings.slice_bytes = slice_bytes;
-    settings.packet_bytes = slice_bytes / 4;
     settings.small_bytes = 0;
     settings.lanes = lanes;
     return settings;

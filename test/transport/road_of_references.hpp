@@ -69,10 +69,6 @@ private:
     bool undisturbed() const noexcept override { return alone.value_or(near_->undisturbed()); }
     std::span<std::byte> spare() noexcept override { return near_->spare(); }
     std::optional<reference> locate(std::span<const std::byte> run) noexcept override { return near_->locate(run); }
-    std::size_t single_copy_from() const noexcept override { return near_->single_copy_from(); }
-    std::error_code fetch(std::span<const reference> from, std::span<const std::span<std::byte>> into) noexcept override {
-        return near_->fetch(from, into);
-    }
     std::uint64_t returned() noexcept override { return near_->returned(); }
     void when_returned(std::uint64_t seen, tutti::detail::runnable& work) noexcept override { near_->when_returned(seen, work); }
     std::span<std::byte> borrow(reference what) noexcept override { return near_->borrow(what); }
@@ -92,9 +88,8 @@ private:
 
 /// Two lanes over shared memory, of which one side lends.
 struct road_of_references {
-    /// `single_copy_from`: of the side that lends.
-    explicit road_of_references(std::size_t single_copy_from = no_single_copy) {
-        const auto client = std::move(shm_transport::listen(loop, mine, 0, single_copy_from)).value();
+    road_of_references() {
+        const auto client = std::move(shm_transport::listen(loop, mine)).value();
         const auto server = std::move(shm_transport::listen(loop)).value();
         auto both = run(loop, open(loop, *client, *server));
         auto one = std::make_unique<told_link>(std::move(both.one)), other = std::make_unique<told_link>(std::move(both.other));
