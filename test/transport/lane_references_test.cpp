@@ -159,6 +159,33 @@ TEST_CASE("a reference beyond the arena or the staging buffers, or to an arena t
     }
 }
 
+TEST_CASE("references that do not add up to their frame's payload end the lane with protocol_error") {
+    struct row {
+        std::uint64_t second, payload;
+    };
+    for (const auto& [second, payload] : {row{200, 399}, row{200, 401}, row{~std::uint64_t{0}, 400}}) {
+        CAPTURE(second);
+        CAPTURE(payload);
+        road_of_references on;
+        lent good(*on.mine, 0, random_bytes(200'000, 1));
+        on.send(good);
+        on.settle();
+        CHECK(good.times_sent == 1);
+        frame head;
+        head.sequence = 1;
+        head.references = 2;
+        head.payload_bytes = payload;
+        const frame_header header = encode(head);
+        const reference first = on.near_end->near()->locate({good.data(), 200}).value();
+        const reference sent[] = {first, {first.offset, second}};
+        const std::span<const std::byte> parts[] = {header, std::as_bytes(std::span(sent))};
+        CHECK(on.near_end->try_send(parts).bytes == frame_bytes + sizeof sent);
+        on.settle();
+        CHECK(on.way->there.losses == 1);
+        CHECK(on.way->there.code == error::protocol_error);
+    }
+}
+
 TEST_CASE("an answer that belongs beyond the arena or the staging buffers ends the lane with protocol_error") {
     for (const std::uint64_t beyond : {std::uint64_t{1} << 61, std::uint64_t{1} << 63 | staging_buffers::all_bytes, ~std::uint64_t{0} - 300'000}) {
         CAPTURE(beyond);
