@@ -1,11 +1,9 @@
 #include "engine/engine.hpp"
 
 #include "base/check.hpp"
-#include "base/past_caches.hpp"
 
 #include <fmt/format.h>
 
-#include <limits>
 #include <numeric>
 
 namespace tutti {
@@ -27,8 +25,8 @@ engine::engine(event_loop& loop, engine_identity who, engine_settings settings, 
       choose_(chooser_at(settings_.costs, settings_, who_)),
       observer_(&observer),
       ports_(static_cast<std::size_t>(who_.size) * lane_kinds),
-      admission_(most_under_way()),
-      past_caches_from_(past_caches_from()) {}
+      admission_(most_under_way_of(settings_, who_)),
+      past_caches_from_(past_caches_from(settings_, who_)) {}
 
 engine::~engine() { TUTTI_CHECK(shut_, "an engine is shut down before it is destroyed"); }
 
@@ -42,29 +40,6 @@ void engine::reprice(const cost_model& costs) {
     choose_ = std::move(choose);
     last_choice_ = {};
     for (auto& each : owned_) each->laid_out_ = false;  // for a plan that may not be chosen any more
-}
-
-/// Several lanes bring slices in any order, so all slices are one segment: none shall wait for the last round of another. Within a host one slice is a
-/// segment, so a sum is sent on while it is in the caches. Between hosts enough bytes are under way to hide the delay of a round.
-std::size_t engine::segment() const noexcept {
-    if (settings_.lanes > 1) return std::numeric_limits<std::size_t>::max();
-    if (settings_.segment > 0) return settings_.segment;
-    return who_.hosts.count() == 1 ? 1 : 16;
-}
-
-/// Within a host all bytes under way pass through caches that the ranks share; with more than 1 MiB they are fetched from memory again and
-/// again. Between hosts bytes under way hide the delay, so there is no limit.
-std::size_t engine::most_under_way() const noexcept {
-    if (settings_.most_under_way > 0) return settings_.most_under_way;
-    return who_.hosts.count() == 1 ? 1 * MiB : std::numeric_limits<std::size_t>::max();
-}
-
-/// Before a result is read, an input and a result of that length of each rank on the host have passed through the cache that they share.
-/// Half of the cache is taken by other data: staging buffers, rings, and other programs.
-std::size_t engine::past_caches_from() const noexcept {
-    std::size_t near = 0;
-    for (rank each = 0; each < who_.size; ++each) near += who_.hosts.host(each) == who_.hosts.host(who_.me);
-    return (settings_.cache_bytes > 0 ? settings_.cache_bytes : last_cache_bytes()) / (4 * near);
 }
 
 const algorithm& engine::chosen(collective kind, std::size_t vector_bytes) {
@@ -106,8 +81,8 @@ void engine::issuing::enter(operation& made, std::uint64_t place) noexcept {
     made.issued = ++of_.issued_;
     of_.remember(made);
     // Not with a user's operator, which must not run inside of the user's own call.
-    const bool alone = ++of_.pending_ == 1 && !of_.fresh_posted_ && made.lanes != lane_kind::bulk && !made.asked.op.user() &&
-                       !of_.held(made.sequence);
+    const bool alone =
+        ++of_.pending_ == 1 && !of_.fresh_posted_ && made.lanes != lane_kind::bulk && !made.asked.op.user() && !of_.held(made.sequence);
     if (alone) here_.emplace(of_.loop_);
     if (here_ && *here_) {
         of_.let_in(made);
@@ -134,12 +109,8 @@ void engine::refuse(operation& made) {
 
 /// Too many calls fail the communicator: the other ranks count the call that has no place here, so no later one would match.
 void engine::too_many(const descriptor& next) {
-    report why;
-    why.code = error::invalid_argument;
-    why.root = who_.me;
-    why.peers = {who_.me};
-    why.cause = fmt::format("rank {} called {} with {} operations under way, which is the limit", who_.me, to_string(next), pending_);
-    fail_locked(std::move(why), true);
+    fail_own(error::invalid_argument,
+             fmt::format("rank {} called {} with {} operations under way, which is the limit", who_.me, to_string(next), pending_));
 }
 
 /// Returns the bytes of all blocks that this rank sends and receives, where only it knows them.
@@ -209,7 +180,8 @@ void engine::resume_ahead() noexcept {
 
 /// Returns whether the operation at this place has joined its ports.
 bool engine::has_begun(lane_kind lanes, std::uint64_t sequence) const noexcept {
-    return called(sequence) && !held(sequence) && !(fresh_.first && fresh_.first->sequence <= sequence) && !admission_.keeps(lanes, sequence);
+    return called(sequence) && !held(sequence) && !(fresh_.first && fresh_.first->sequence <= sequence) &&
+           !admission_.keeps(lanes, sequence);
 }
 
 /// Puts a channel into its port. Returns that port if its peer has left, else `left`.

@@ -5,9 +5,10 @@
 #include <tutti/detail/future_source.hpp>
 #include <tutti/event_loop.hpp>
 
-#include "algorithm/tuning.hpp"
 #include "base/process.hpp"
 #include "engine/admission.hpp"
+#include "engine/engine_observer.hpp"
+#include "engine/engine_settings.hpp"
 #include "engine/messenger.hpp"
 #include "engine/operation_list.hpp"
 #include "engine/port.hpp"
@@ -23,55 +24,6 @@
 #include <vector>
 
 namespace tutti {
-
-/// Settings that decide what goes over the wire, so all ranks of a group must have the same. Rank 0 publishes those that it chooses when
-/// the group forms. Those marked "each rank's own" may differ.
-struct engine_settings {
-    std::size_t slice_bytes = default_slice_bytes;  // a transfer travels in pieces of about this size
-    std::size_t reduced_slice_bytes = 0;            // the same where it is reduced and not request::allocated; 0: slice_bytes
-    std::size_t segment = 0;                        // slices that go through all rounds before the next ones do; 0: as engine::segment says
-    std::size_t most_under_way = 0;                 // bytes for `admission`, each rank's own; 0: as engine::most_under_way says
-    std::size_t cache_bytes = 0;         // of the last cache that the ranks of a host share, each rank's own; 0: as the system says
-    std::size_t small_bytes = 64 * KiB;  // a vector up to this length uses the small lane
-    int lanes = 1;                       // for bulk data between two ranks, at most most_lanes
-    cost_model costs;
-    std::vector<tuned> tuning;             // taken whatever they cost, in groups of that size on one host
-    bool deterministic = false;            // only algorithms that combine in one order and grouping, the forced ones too
-    std::vector<const algorithm*> forced;  // taken whatever they cost, where they serve the group
-    duration stall_warning{};              // a collective that has waited so long is reported, each rank's own; 0: never
-    std::size_t pending_limit = 1 << 20;   // operations under way on one communicator, and as many messages
-    message_settings messages;
-};
-
-struct engine_identity {
-    std::string communicator = "world";
-    std::uint32_t epoch = 0;
-    rank me = 0;
-    int size = 1;
-    host_map hosts;
-};
-
-/// The group, which does for the engine what concerns other ranks: it dials, spreads failures, and asks neighbours. Called on the loop,
-/// without the guard.
-class engine_observer {
-public:
-    /// All lanes of a kind to `peer` are needed; answered by engine::attach for each.
-    virtual void wanted(rank peer, lane_kind kind) noexcept = 0;
-    /// The engine has failed, for a reason found here: the other ranks must hear of it. Once.
-    virtual void failed(const report& why) noexcept = 0;
-    /// A link ended without a goodbye. The observer finds out whether the peer's process died, and answers with engine::fail or
-    /// engine::peer_left.
-    virtual void link_lost(rank peer, lane_id which, std::error_code why) noexcept = 0;
-    /// A collective has been waiting for a while: ask the neighbours. A rank that hears the question calls engine::compare.
-    virtual void waits(std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept = 0;
-    /// A collective has been waiting for so long that the user should know: `sentence` says for what.
-    virtual void stalls(const std::string& sentence) noexcept = 0;
-    /// `peer` has another label for the collective, of which only the digest has come. The peer is sent ours, and calls engine::compare.
-    virtual void differs(rank peer, std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept = 0;
-
-protected:
-    ~engine_observer() = default;
-};
 
 /// A rank that waits in a collective asks after so long whether its neighbours wait in the same one. It asks again after twice as long, and
 /// so on up to the last.
@@ -103,7 +55,8 @@ class engine final : public std::enable_shared_from_this<engine> {
 public:
     /// `further`: loops of other threads, which outlive the engine's use of them. Several bulk lanes are spread over `loop`, which has the
     /// first, and these.
-    engine(event_loop& loop, engine_identity who, engine_settings settings, engine_observer& observer, std::vector<event_loop*> further = {});
+    engine(event_loop& loop, engine_identity who, engine_settings settings, engine_observer& observer,
+           std::vector<event_loop*> further = {});
     ~engine();
 
     /// Any thread. Fixes the operation's place in the order: `place` if it was reserved, the next one if 0. Never blocks on a peer. The
@@ -256,9 +209,6 @@ private:
     std::unique_ptr<link> bring(rank peer, lane_id which, std::unique_ptr<link> over) noexcept;
     void admit(rank peer, lane_id which, std::unique_ptr<link> over);
     void part() noexcept;
-    std::size_t segment() const noexcept;
-    std::size_t most_under_way() const noexcept;
-    std::size_t past_caches_from() const noexcept;
     operation& accept(const request& what, duration default_deadline);
     void post_fresh() noexcept;
     void take_fresh() noexcept;
@@ -284,7 +234,8 @@ private:
     void progressed(operation& which) noexcept;
     void end(operation& which) noexcept;
     void end_all() noexcept;
-    void fail_locked(report why, bool tell) noexcept;
+    void fail_locked(report why, bool tell = true) noexcept;
+    void fail_own(error code, std::string cause) noexcept;
     bool remembers(std::uint64_t sequence) const noexcept;
     std::string_view label_of(std::uint64_t sequence) const noexcept;
     void disagreed(rank peer, std::uint64_t sequence, const descriptor& mine, const descriptor& theirs,
@@ -334,7 +285,7 @@ private:
     };
     std::vector<sync_call> syncs_;
     std::uint64_t syncs_called_ = 0;
-    std::uint64_t issued_ = 0;  // collectives called
+    std::uint64_t issued_ = 0;   // collectives called
     bool syncs_posted_ = false;  // on_syncs_ is posted
     bool said_goodbye_ = false;
     std::size_t pending_ = 0;

@@ -12,7 +12,7 @@ namespace tutti {
 void engine::fail_and_tell(report why) noexcept {
     if (!made_.here()) return;
     const std::lock_guard lock(guard_);
-    fail_locked(std::move(why), true);
+    fail_locked(std::move(why));
 }
 
 void engine::fail(report why) noexcept {
@@ -33,6 +33,9 @@ void engine::fail_locked(report why, bool tell) noexcept {
     post_news();
 }
 
+/// Fails for a reason that lies with this rank.
+void engine::fail_own(error code, std::string cause) noexcept { fail_locked(who_.own_failure(code, std::move(cause))); }
+
 std::optional<report> engine::failed() noexcept {
     const std::lock_guard lock(guard_);
     return failure_;
@@ -42,12 +45,7 @@ void engine::drop() noexcept {
     if (!made_.here()) return;
     const std::lock_guard lock(guard_);
     if (failure_ || shut_ || (pending_ == 0 && !messages_.first_under_way())) return;
-    report why;
-    why.code = error::aborted;
-    why.root = who_.me;
-    why.peers = {who_.me};
-    why.cause = fmt::format("rank {} dropped communicator {} with operations under way", who_.me, who_.communicator);
-    fail_locked(std::move(why), true);
+    fail_own(error::aborted, fmt::format("rank {} dropped communicator {} with operations under way", who_.me, who_.communicator));
 }
 
 std::optional<std::string> engine::unfinished() noexcept {
@@ -100,23 +98,14 @@ void engine::cancel(operation& which, const char* reason) noexcept {
     if (!made_.here()) return;
     const std::lock_guard lock(guard_);
     if (which.ended) return;
-    report why;
-    why.code = error::cancelled;
-    why.root = who_.me;
-    why.peers = {who_.me};
-    why.cause = fmt::format("rank {} ended {} #{} early: {}", who_.me, which.name(), which.sequence, reason);
-    fail_locked(std::move(why), true);
+    fail_own(error::cancelled, fmt::format("rank {} ended {} #{} early: {}", who_.me, which.name(), which.sequence, reason));
 }
 
 void engine::operator_threw(operation& which, const char* what) noexcept {
-    report why;
-    why.code = error::aborted;
-    why.root = who_.me;
-    why.peers = {who_.me};
-    why.cause = fmt::format("operator '{}' threw on rank {} in {} #{}: {}", which.asked.op.user()->name(), who_.me, which.name(),
-                            which.sequence, what);
-    std::replace(why.cause.begin(), why.cause.end(), '\n', ' ');  // a failure is one line
-    fail_locked(std::move(why), true);
+    std::string cause = fmt::format("operator '{}' threw on rank {} in {} #{}: {}", which.asked.op.user()->name(), who_.me, which.name(),
+                                    which.sequence, what);
+    std::replace(cause.begin(), cause.end(), '\n', ' ');  // a failure is one line
+    fail_own(error::aborted, std::move(cause));
 }
 
 /// Returns the first operation under way on such lanes; null if there is none.
@@ -180,7 +169,7 @@ void engine::overdue(operation& which) noexcept {
                 why.cause = fmt::format("rank {} waited {:g} s in {} #{}{} for {}", who_.me, waited, which.name(), which.sequence, behind,
                                         waited_for(slow, why.peers));
             }
-            fail_locked(std::move(why), true);
+            fail_locked(std::move(why));
             return;
         }
         asks = which.patience <= last_patience && passed >= which.patience;
@@ -190,7 +179,8 @@ void engine::overdue(operation& which) noexcept {
         watch(which);
         if (held(which.sequence)) {
             asks = false;
-            if (tells && &which == fresh_.first) stall = fmt::format("{} has waited {:.0f} s", behind_reserved(which), std::chrono::duration<double>(passed).count());
+            if (tells && &which == fresh_.first)
+                stall = fmt::format("{} has waited {:.0f} s", behind_reserved(which), std::chrono::duration<double>(passed).count());
         } else if (&which != first_live(which.lanes)) {
             return;  // it waits for an earlier operation, which asks itself
         } else if (tells) {
@@ -242,7 +232,7 @@ void engine::fail_as_called(rank peer, std::uint64_t sequence, const descriptor&
     why.code = error::mismatch;
     why.peers = {who_.me, peer};
     why.cause = fmt::format("rank {} called {} where rank {} called {} (operation #{})", who_.me, names.mine, peer, names.theirs, sequence);
-    fail_locked(std::move(why), true);
+    fail_locked(std::move(why));
 }
 
 /// A frame brings only a label's digest. So the peer is sent ours; it compares, and fails in the words of both.

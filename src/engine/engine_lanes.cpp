@@ -40,12 +40,8 @@ void engine::admit(rank peer, lane_id which, std::unique_ptr<link> over) {
 /// Moves a link to its lane's loop. Returns null when it cannot move; then the engine has failed.
 std::unique_ptr<link> engine::bring(rank peer, lane_id which, std::unique_ptr<link> over) noexcept {
     if (auto moved = over->move_to(loop_of(which))) return moved;
-    report why;
-    why.code = error::system;
-    why.root = who_.me;
-    why.peers = {who_.me};
-    why.cause = fmt::format("rank {} cannot move its lane {} for bulk data, to rank {}, to another thread", who_.me, which.index, peer);
-    fail_locked(std::move(why), true);
+    fail_own(error::system,
+             fmt::format("rank {} cannot move its lane {} for bulk data, to rank {}, to another thread", who_.me, which.index, peer));
     return nullptr;
 }
 

@@ -32,7 +32,8 @@ std::uint64_t engine::reserve(std::size_t count) {
 /// Returns the place of a call: the next of all, or the next of a reservation, which is the one given.
 std::uint64_t engine::take_place(std::uint64_t reserved) noexcept {
     if (reserved == 0) return next_sequence_++;
-    const auto from = std::find_if(reserved_.begin(), reserved_.end(), [reserved](const reservation& each) { return each.next == reserved; });
+    const auto from =
+        std::find_if(reserved_.begin(), reserved_.end(), [reserved](const reservation& each) { return each.next == reserved; });
     if (++from->next == from->end) reserved_.erase(from);
     return reserved;
 }
@@ -41,13 +42,9 @@ std::uint64_t engine::take_place(std::uint64_t reserved) noexcept {
 void engine::give_up(std::uint64_t next, std::uint64_t end) noexcept {
     if (!made_.here() || next == end) return;
     const std::lock_guard lock(guard_);
-    report why;
-    why.code = error::aborted;
-    why.root = who_.me;
-    why.peers = {who_.me};
-    why.cause = fmt::format("rank {} gave up {} reserved place{} in the order, from #{} on, without a call{}", who_.me, end - next,
-                            end - next == 1 ? "" : "s", next, std::uncaught_exceptions() > 0 ? ", because of an exception" : "");
-    fail_locked(std::move(why), true);
+    fail_own(error::aborted,
+             fmt::format("rank {} gave up {} reserved place{} in the order, from #{} on, without a call{}", who_.me, end - next,
+                         end - next == 1 ? "" : "s", next, std::uncaught_exceptions() > 0 ? ", because of an exception" : ""));
 }
 
 /// Returns the sentence for a call that cannot begin yet: this rank itself keeps it waiting.

@@ -67,7 +67,7 @@ static std::size_t slice_bytes(const request& what, const engine_settings& by) n
 /// Makes an operation ready for a call; without a plan after a failure.
 void engine::make_ready(operation& made, const request& what, const std::shared_ptr<const program>& plan) {
     made.begin(what);
-    if (plan) made.plan(plan, who_.me, who_.size, {slice_bytes(what, settings_), segment(), past_caches_from_});
+    if (plan) made.plan(plan, who_.me, who_.size, {slice_bytes(what, settings_), segment_of(settings_, who_), past_caches_from_});
     made.epoch = who_.epoch;
     assign_lanes(made, what);
 }

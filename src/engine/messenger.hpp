@@ -3,19 +3,13 @@
 
 #include <tutti/result.hpp>
 
+#include "engine/engine_settings.hpp"
 #include "engine/message_port.hpp"
 
 #include <mutex>
 #include <span>
 
 namespace tutti {
-
-/// All ranks must have the same, since they count each other's credits.
-struct message_settings {
-    std::size_t eager_bytes = 16 * KiB;     // a longer message stays with its sender until a receive asks for it
-    std::size_t kept_bytes = 1 * MiB;       // that a receiver keeps of one rank's messages which no receive has asked for
-    std::size_t kept_messages = 16 * 1024;  // the same by count
-};
 
 /// A part of the engine, under the engine's guard and on its loop. Owns the messages, the matcher, and a message_port for each peer.
 /// Communicators call it from any thread; message ports report arrivals and ends. Calls only queue frames; the loop, or a caller that may
@@ -131,7 +125,7 @@ private:
     posted probes_;
     std::vector<std::unique_ptr<message_port>> ports_;  // by peer; null until used
     bool said_goodbye_ = false;
-    int left_ = 0;                                      // ranks that have said goodbye
+    int left_ = 0;  // ranks that have said goodbye
     std::uint64_t calls_ = 0;
     std::uint64_t numbered_here_ = 0;  // messages to this rank itself
     std::size_t pending_ = 0;

@@ -107,16 +107,12 @@ void messenger::complain_of_leaving(message& waiting, rank peer) noexcept {
 
 // ---- failure
 
-void messenger::fail(report why) noexcept { engine_.fail_locked(std::move(why), true); }
+void messenger::fail(report why) noexcept { engine_.fail_locked(std::move(why)); }
 
 void messenger::too_many(const message_call& next) {
-    report why;
-    why.code = error::invalid_argument;
-    why.root = me();
-    why.peers = {me()};
-    why.cause = fmt::format("rank {} called {} with {} messages under way; the limit is {}", me(), to_string(next), pending_,
-                            engine_.settings().pending_limit);
-    fail(std::move(why));
+    std::string cause = fmt::format("rank {} called {} with {} messages under way; the limit is {}", me(), to_string(next), pending_,
+                                    engine_.settings().pending_limit);
+    fail(engine_.who().own_failure(error::invalid_argument, std::move(cause)));
 }
 
 void messenger::end_all() noexcept {
@@ -192,12 +188,8 @@ void messenger::cancel(message& which, const char* reason) noexcept {
     if (!engine_.made().here()) return;
     const std::lock_guard lock(engine_.guard_);
     if (which.ended) return;
-    report why;
-    why.code = error::cancelled;
-    why.root = me();
-    why.peers = {me()};
-    why.cause = fmt::format("rank {} ended {} early: {}", me(), to_string(which.asked), reason);
-    end_early(which, std::move(why));
+    std::string cause = fmt::format("rank {} ended {} early: {}", me(), to_string(which.asked), reason);
+    end_early(which, engine_.who().own_failure(error::cancelled, std::move(cause)));
 }
 
 // ---- deadlines

@@ -47,7 +47,7 @@ landing port::refuse(error code, std::string cause) noexcept {
     why.code = code;
     why.cause = std::move(cause);
     why.peers = {owner_.who_.me, peer_};
-    owner_.fail_locked(std::move(why), true);
+    owner_.fail_locked(std::move(why));
     return landing::refuse;
 }
 
@@ -72,7 +72,7 @@ void port::miss() noexcept {
     why.cause = fmt::format("rank {} left while rank {} waited for it in {} #{}", peer_, owner_.who_.me, of.name(), of.sequence);
     why.peers = {peer_};
     why.root = peer_;
-    owner_.fail_locked(std::move(why), true);
+    owner_.fail_locked(std::move(why));
 }
 
 void port::lost(port_lane& on, std::error_code why) noexcept {

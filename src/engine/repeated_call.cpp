@@ -58,13 +58,8 @@ operation& engine::start_again(detail::repeated_call& call) {
 
 /// Fails the engine: on other ranks the call may have ended, so they would take this one for the next.
 void engine::too_early(const operation& running) {
-    report why;
-    why.code = error::invalid_argument;
-    why.root = who_.me;
-    why.peers = {who_.me};
-    why.cause =
-        fmt::format("rank {} started a persistent {} again while it was under way as #{}", who_.me, running.name(), running.sequence);
-    fail_locked(std::move(why), true);
+    fail_own(error::invalid_argument,
+             fmt::format("rank {} started a persistent {} again while it was under way as #{}", who_.me, running.name(), running.sequence));
 }
 
 void engine::forget(detail::repeated_call& call) noexcept {
