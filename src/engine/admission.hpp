@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/lane_id.hpp"
-#include "engine/operation_list.hpp"
+#include "engine/operation.hpp"
 
 #include <algorithm>
 #include <array>
@@ -23,7 +23,7 @@ public:
     /// Returns whether `one` begins now. If not, it is kept.
     bool enter(operation& one) noexcept {
         kind& there = at(one.lanes);
-        if (there.waiting.first || there.under_way >= most_bytes_) {
+        if (!there.waiting.empty() || there.under_way >= most_bytes_) {
             there.waiting.push(one);
             ++waiting_;
             return false;
@@ -40,7 +40,7 @@ public:
     }
     /// Returns whether the operation at this place, or an earlier one, is kept on such a lane.
     bool keeps(lane_kind lanes, std::uint64_t sequence) const noexcept {
-        const operation* const first = at(lanes).waiting.first;
+        const operation* const first = at(lanes).waiting.first();
         return first && first->sequence <= sequence;
     }
     /// Takes out the next operation that begins now; null if there is none.
@@ -48,7 +48,7 @@ public:
         if (waiting_ == 0) return nullptr;
         for (kind& each : kinds_)
             if (may_begin(each)) {
-                each.under_way += each.waiting.first->share;
+                each.under_way += each.waiting.first()->share;
                 return take(each);
             }
         return nullptr;
@@ -57,14 +57,14 @@ public:
     template <class Such>
     bool any_waits(Such such) const noexcept {
         for (const kind& each : kinds_)
-            for (const operation* waiting = each.waiting.first; waiting; waiting = waiting->next)
+            for (const operation* waiting = each.waiting.first(); waiting; waiting = operation_list::after(*waiting))
                 if (such(*waiting)) return true;
         return false;
     }
     /// Takes out an operation that never begins, since all end now; null when none is left.
     operation* drop() noexcept {
         for (kind& each : kinds_)
-            if (each.waiting.first) return take(each);
+            if (!each.waiting.empty()) return take(each);
         return nullptr;
     }
 
@@ -73,12 +73,10 @@ private:
         operation_list waiting;
         std::size_t under_way = 0;  // shares
     };
-    bool may_begin(const kind& each) const noexcept { return each.waiting.first && each.under_way < most_bytes_; }
+    bool may_begin(const kind& each) const noexcept { return !each.waiting.empty() && each.under_way < most_bytes_; }
     operation* take(kind& from) noexcept {
-        operation* const first = from.waiting.first;
-        from.waiting.remove(*first);
         --waiting_;
-        return first;
+        return &from.waiting.pop();
     }
     kind& at(lane_kind lanes) noexcept { return kinds_[static_cast<std::size_t>(lanes)]; }
     const kind& at(lane_kind lanes) const noexcept { return kinds_[static_cast<std::size_t>(lanes)]; }

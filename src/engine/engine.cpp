@@ -71,6 +71,9 @@ engine::issuing::~issuing() {
     if (tells) of_.tell_observer();
 }
 
+/// Fresh operations stand in the order of their places: a reserved place may be called late.
+static bool earlier(const operation& each, const operation& one) noexcept { return each.sequence < one.sequence; }
+
 /// Gives an operation its place in the order. Starts it at once if it is small and alone, and this thread may drive the loop: to wake the
 /// loop would cost more. Otherwise the loop starts it.
 void engine::issuing::enter(operation& made, std::uint64_t place) noexcept {
@@ -88,7 +91,7 @@ void engine::issuing::enter(operation& made, std::uint64_t place) noexcept {
         of_.let_in(made);
         of_.resume_ahead();
     } else {
-        of_.fresh_.insert(made);
+        of_.fresh_.insert(made, earlier);
         of_.post_fresh();
     }
 }
@@ -152,9 +155,8 @@ void engine::start_fresh() noexcept {
         const cork::held together(cork_);
         while (operation* const next = admission_.next()) begin(*next);
         std::size_t kept = 0;  // bytes of vectors whose frames may be kept back
-        while (fresh_.first && !held(fresh_.first->sequence)) {
-            operation& next = *fresh_.first;
-            fresh_.remove(next);
+        while (!fresh_.empty() && !held(fresh_.first()->sequence)) {
+            operation& next = fresh_.pop();
             kept += next.share;
             let_in(next);
             if (kept < most_kept) continue;
@@ -180,7 +182,7 @@ void engine::resume_ahead() noexcept {
 
 /// Returns whether the operation at this place has joined its ports.
 bool engine::has_begun(lane_kind lanes, std::uint64_t sequence) const noexcept {
-    return called(sequence) && !held(sequence) && !(fresh_.first && fresh_.first->sequence <= sequence) &&
+    return called(sequence) && !held(sequence) && (fresh_.empty() || fresh_.first()->sequence > sequence) &&
            !admission_.keeps(lanes, sequence);
 }
 
@@ -231,7 +233,7 @@ void engine::end(operation& which) noexcept {
         post_syncs();
         return;
     }
-    if (!ended_.first) loop_.post(on_ended_);
+    if (ended_.empty()) loop_.post(on_ended_);
     ended_.push(which);
 }
 
@@ -241,13 +243,11 @@ void engine::finish_ended() noexcept {
     {
         const std::lock_guard lock(guard_);
         syncs = !syncs_.empty();
-        done = ended_;
-        ended_ = {};
-        for (operation* each = done.first; each; each = each->next) --pending_;
+        done = std::exchange(ended_, {});
+        for (operation* each = done.first(); each; each = operation_list::after(*each)) --pending_;
     }
-    while (done.first) {
-        operation& next = *done.first;
-        done.remove(next);
+    while (!done.empty()) {
+        operation& next = done.pop();
         loop_.stop_timer(next.deadline);
         if (next.failed) next.finish(*next.failed);
         else next.finish();

@@ -10,7 +10,7 @@
 #include "engine/engine_observer.hpp"
 #include "engine/engine_settings.hpp"
 #include "engine/messenger.hpp"
-#include "engine/operation_list.hpp"
+#include "engine/operation.hpp"
 #include "engine/port.hpp"
 #include "runtime/progress_ticket.hpp"
 

@@ -51,7 +51,7 @@ void engine::drop() noexcept {
 std::optional<std::string> engine::unfinished() noexcept {
     const std::lock_guard lock(guard_);
     for (const operation_list* in : {&live_, &fresh_})
-        if (in->first) return fmt::format("{} #{}", in->first->name(), in->first->sequence);
+        if (const operation* const first = in->first()) return fmt::format("{} #{}", first->name(), first->sequence);
     if (const message* const first = messages_.first_under_way()) return to_string(first->asked);
     return std::nullopt;
 }
@@ -59,12 +59,11 @@ std::optional<std::string> engine::unfinished() noexcept {
 void engine::end_all() noexcept {
     while (operation* const waiting = admission_.drop()) live_.push(*waiting);
     for (operation_list* from : {&live_, &fresh_})
-        while (from->first) {
-            operation& next = *from->first;
-            from->remove(next);
+        while (!from->empty()) {
+            operation& next = from->pop();
             next.failed = failure(report_of(next));
             next.ended = true;
-            if (!ended_.first && !shut_) loop_.post(on_ended_);
+            if (ended_.empty() && !shut_) loop_.post(on_ended_);
             ended_.push(next);
         }
 }
@@ -110,8 +109,8 @@ void engine::operator_threw(operation& which, const char* what) noexcept {
 
 /// Returns the first operation under way on such lanes; null if there is none.
 operation* engine::first_live(lane_kind lanes) const noexcept {
-    operation* first = live_.first;
-    while (first && first->lanes != lanes) first = first->next;
+    operation* first = live_.first();
+    while (first && first->lanes != lanes) first = operation_list::after(*first);
     return first;
 }
 
@@ -179,7 +178,7 @@ void engine::overdue(operation& which) noexcept {
         watch(which);
         if (held(which.sequence)) {
             asks = false;
-            if (tells && &which == fresh_.first)
+            if (tells && &which == fresh_.first())
                 stall = fmt::format("{} has waited {:.0f} s", behind_reserved(which), std::chrono::duration<double>(passed).count());
         } else if (&which != first_live(which.lanes)) {
             return;  // it waits for an earlier operation, which asks itself

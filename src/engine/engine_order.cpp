@@ -55,7 +55,7 @@ std::string engine::behind_reserved(const operation& which) const {
 
 /// Starts the timers of calls that cannot begin yet: their deadlines count, too.
 void engine::watch_held() noexcept {
-    for (operation* each = fresh_.first; each; each = each->next)
+    for (operation* each = fresh_.first(); each; each = operation_list::after(*each))
         if (!each->deadline.started()) watch(*each);
 }
 
@@ -105,7 +105,7 @@ report engine::about_sync() const {
 bool engine::under_way(std::uint64_t collectives, std::uint64_t messages) const noexcept {
     const auto before = [collectives](const operation& each) { return each.issued <= collectives; };
     for (const operation_list* in : {&live_, &fresh_, &ended_})
-        for (const operation* each = in->first; each; each = each->next)
+        for (const operation* each = in->first(); each; each = operation_list::after(*each))
             if (before(*each)) return true;
     return admission_.any_waits(before) || messages_.under_way(messages);
 }

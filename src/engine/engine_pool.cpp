@@ -9,12 +9,12 @@ namespace tutti {
 
 /// Returns the first free operation of a list, or a new one. It stays in the list until it is ready, since memory may run out before.
 operation& engine::first_of(operation_list& free) {
-    if (!free.first) collect();
-    if (!free.first) {
+    if (!free.first()) collect();
+    if (!free.first()) {
         owned_.push_back(std::make_unique<operation>(*this));
         free.push(*owned_.back());
     }
-    return *free.first;
+    return *free.first();
 }
 
 /// Returns an operation that has begun as a repeat of the last call on the same memory; null, with nothing changed, if this call is not
@@ -23,8 +23,8 @@ operation& engine::first_of(operation_list& free) {
 operation* engine::begun_like_before(const request& what) noexcept {
     if (!last_choice_.made || failure_ || shut_) return nullptr;
     operation_list& free = last_choice_.made->free;
-    if (!free.first) collect();
-    operation* const next = free.first;
+    if (!free.first()) collect();
+    operation* const next = free.first();
     if (!next || next->what.digest != (what.digest ^ what.op.digest())) return nullptr;
     return next->begin_like_before(what) ? next : nullptr;
 }
@@ -86,7 +86,7 @@ bool engine::take_back(operation& which) noexcept {
     operation* last = returned_.load(std::memory_order_relaxed);
     do {
         if (last == closed_pool()) return false;
-        which.next = last;
+        which.life.next = last;
     } while (!returned_.compare_exchange_weak(last, &which, std::memory_order_release, std::memory_order_relaxed));
     return true;
 }
@@ -111,7 +111,7 @@ void engine::take_scratch(operation& to, std::size_t bytes) noexcept {
     operation* from = nullptr;
     std::size_t longest = long_bytes - 1;
     for (auto& [key, made] : programs_)
-        for (operation* each = made.free.first; each && bytes >= long_bytes; each = each->next)
+        for (operation* each = made.free.first(); each && bytes >= long_bytes; each = operation_list::after(*each))
             if (each != &to && each->scratch_bytes_ > longest && each->scratch_bytes_ / 2 <= bytes)
                 from = each, longest = each->scratch_bytes_;
     if (!from) return;
@@ -126,10 +126,10 @@ void engine::collect(operation* instead) noexcept {
     if (returned_.load(std::memory_order_relaxed) == closed_pool()) return;
     operation* first = nullptr;
     for (operation* last = returned_.exchange(instead, std::memory_order_acquire); last;) {
-        operation* const before = std::exchange(last->next, first);
+        operation* const before = std::exchange(last->life.next, first);
         first = std::exchange(last, before);
     }
-    while (first) put(*std::exchange(first, first->next));
+    while (first) put(*std::exchange(first, first->life.next));
 }
 
 /// Closes returned_: from here on operations come back by put_back, and the last one ends the engine's hold on itself. If all are back,

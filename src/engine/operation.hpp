@@ -7,6 +7,7 @@
 #include "base/layout.hpp"
 #include "engine/cursor.hpp"
 #include "engine/lane_id.hpp"
+#include "engine/linked_queue.hpp"
 #include "engine/program.hpp"
 #include "engine/request.hpp"
 #include "schedule/answers.hpp"
@@ -23,7 +24,6 @@ namespace tutti {
 class engine;
 class operation;
 class port;
-struct operation_list;
 namespace detail {
 class repeated_call;
 }
@@ -103,10 +103,10 @@ public:
     std::string name() const { return to_string(what); }
     bool ended = false;  // its end is decided; a caller that waits already hears of it on the loop
     std::optional<tutti::failure> failed;
-    operation* next = nullptr;  // in one of the engine's lists
-    operation* previous = nullptr;
+    links<operation> life;  // in one of the engine's lists
+    using list = linked_queue<operation, &operation::life>;
     lane_kind lanes = lane_kind::small;     // the kind of lanes on which it travels
-    operation_list* kept_in = nullptr;      // the pool's list to which it returns
+    list* kept_in = nullptr;                // the pool's list to which it returns
     detail::repeated_call* call = nullptr;  // the persistent call that it belongs to
 
     std::span<send_channel> senders() noexcept { return used_senders_; }
@@ -294,6 +294,8 @@ private:
     std::span<recv_channel> used_receivers_;
     std::uint64_t done_bytes_ = 0;
 };
+
+using operation_list = operation::list;
 
 inline int cursor::step() const noexcept {
     return of_->plan().step_order()[static_cast<std::size_t>(way_->groups[group_].first + inside_)];

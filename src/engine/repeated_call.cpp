@@ -46,9 +46,9 @@ operation& engine::start_again(detail::repeated_call& call) {
     const operation& model = *call.all.front();
     if (pending_ == settings_.pending_limit) too_many(model.what);
     if (call.last && !call.last->ended) too_early(*call.last);
-    if (!call.free.first) collect();
-    if (!call.free.first) add_to(call);
-    operation& next = *call.free.first;
+    if (call.free.empty()) collect();
+    if (call.free.empty()) add_to(call);
+    operation& next = *call.free.first();
     take_out(next);
     next.again();
     if (failure_ || shut_) refuse(next);
@@ -69,9 +69,8 @@ void engine::forget(detail::repeated_call& call) noexcept {
         each->call = nullptr;
         each->laid_out_ = false;  // perhaps for a plan that is not chosen any more
     }
-    while (call.free.first) {
-        operation& one = *call.free.first;
-        call.free.remove(one);
+    while (!call.free.empty()) {
+        operation& one = call.free.pop();
         one.kept_in->push(one);
     }
 }

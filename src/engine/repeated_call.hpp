@@ -1,7 +1,7 @@
 // A persistent call: made once and issued many times. Its operations keep plan, layout and memory from one time to the next.
 #pragma once
 
-#include "engine/operation_list.hpp"
+#include "engine/operation.hpp"
 
 #include <memory>
 #include <vector>
