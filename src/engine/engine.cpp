@@ -80,12 +80,12 @@ void engine::issuing::enter(operation& made, std::uint64_t place) noexcept {
     made.started = of_.loop_.now();
     made.patience = first_patience;
     made.warning = of_.settings_.stall_warning;
-    made.sequence = of_.take_place(place);
+    made.sequence = of_.order_.take(place);
     made.issued = ++of_.issued_;
     of_.remember(made);
     // Not with a user's operator, which must not run inside of the user's own call.
-    const bool alone =
-        ++of_.pending_ == 1 && !of_.fresh_posted_ && made.lanes != lane_kind::bulk && !made.asked.op.user() && !of_.held(made.sequence);
+    const bool alone = ++of_.pending_ == 1 && !of_.fresh_posted_ && made.lanes != lane_kind::bulk && !made.asked.op.user() &&
+                       !of_.order_.holds(made.sequence);
     if (alone) here_.emplace(of_.loop_);
     if (here_ && *here_) {
         of_.let_in(made);
@@ -155,7 +155,7 @@ void engine::start_fresh() noexcept {
         const cork::held together(cork_);
         while (operation* const next = admission_.next()) begin(*next);
         std::size_t kept = 0;  // bytes of vectors whose frames may be kept back
-        while (!fresh_.empty() && !held(fresh_.first()->sequence)) {
+        while (!fresh_.empty() && !order_.holds(fresh_.first()->sequence)) {
             operation& next = fresh_.pop();
             kept += next.share;
             let_in(next);
@@ -182,7 +182,7 @@ void engine::resume_ahead() noexcept {
 
 /// Returns whether the operation at this place has joined its ports.
 bool engine::has_begun(lane_kind lanes, std::uint64_t sequence) const noexcept {
-    return called(sequence) && !held(sequence) && (fresh_.empty() || fresh_.first()->sequence > sequence) &&
+    return order_.called(sequence) && !order_.holds(sequence) && (fresh_.empty() || fresh_.first()->sequence > sequence) &&
            !admission_.keeps(lanes, sequence);
 }
 

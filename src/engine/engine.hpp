@@ -7,6 +7,7 @@
 
 #include "base/process.hpp"
 #include "engine/admission.hpp"
+#include "engine/call_order.hpp"
 #include "engine/engine_observer.hpp"
 #include "engine/engine_settings.hpp"
 #include "engine/messenger.hpp"
@@ -213,9 +214,6 @@ private:
     void post_fresh() noexcept;
     void take_fresh() noexcept;
     void start_fresh() noexcept;
-    bool called(std::uint64_t sequence) const noexcept;
-    std::uint64_t take_place(std::uint64_t reserved) noexcept;
-    bool held(std::uint64_t sequence) const noexcept;
     void watch_held() noexcept;
     void remember(const operation& made) noexcept;
     const called_before& recent(std::uint64_t sequence) const noexcept { return recent_[sequence % recent_.size()]; }
@@ -269,13 +267,7 @@ private:
 
     std::mutex guard_;  // over the chooser, the lanes, and everything below but returned_
     cork cork_;         // of all its lanes
-    std::uint64_t next_sequence_ = 1;
-    /// The places [next, end) are still to be called.
-    struct reservation {
-        std::uint64_t next;
-        std::uint64_t end;
-    };
-    std::vector<reservation> reserved_;  // in their order
+    call_order order_;
     /// A sync that waits for the first `collectives` and the first `messages` that were called.
     struct sync_call {
         std::uint64_t number;

@@ -160,7 +160,7 @@ void engine::overdue(operation& which) noexcept {
             operation* const before = admission_.keeps(which.lanes, which.sequence) ? first_live(which.lanes) : nullptr;
             operation& slow = before ? *before : which;
             const std::string behind = before ? fmt::format(", which begins when {} #{} has ended,", slow.name(), slow.sequence) : "";
-            if (held(which.sequence)) {
+            if (order_.holds(which.sequence)) {
                 why.root = who_.me;
                 why.peers = {who_.me};
                 why.cause = fmt::format("rank {} waited {:g} s in {}", who_.me, waited, behind_reserved(which));
@@ -176,7 +176,7 @@ void engine::overdue(operation& which) noexcept {
         if (asks) which.patience *= 2;
         if (tells) which.warning = twice(which.warning);
         watch(which);
-        if (held(which.sequence)) {
+        if (order_.holds(which.sequence)) {
             asks = false;
             if (tells && &which == fresh_.first())
                 stall = fmt::format("{} has waited {:.0f} s", behind_reserved(which), std::chrono::duration<double>(passed).count());

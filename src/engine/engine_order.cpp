@@ -12,30 +12,14 @@ namespace tutti {
 
 // ---- places
 
-/// Returns whether this place has been called.
-bool engine::called(std::uint64_t sequence) const noexcept {
-    const auto open = [sequence](const reservation& each) { return each.next <= sequence && sequence < each.end; };
-    return sequence != 0 && sequence < next_sequence_ && std::none_of(reserved_.begin(), reserved_.end(), open);
-}
-
-/// Returns whether a reserved place before this one is still to be called. Calls travel over a lane in their order, so this one waits.
-bool engine::held(std::uint64_t sequence) const noexcept { return !reserved_.empty() && reserved_.front().next < sequence; }
-
 std::uint64_t engine::reserve(std::size_t count) {
     const std::lock_guard lock(guard_);
-    const std::uint64_t first = next_sequence_;
-    reserved_.push_back({first, first + count});
-    next_sequence_ += count;
-    return first;
+    return order_.reserve(count);
 }
 
-/// Returns the place of a call: the next of all, or the next of a reservation, which is the one given.
-std::uint64_t engine::take_place(std::uint64_t reserved) noexcept {
-    if (reserved == 0) return next_sequence_++;
-    const auto from =
-        std::find_if(reserved_.begin(), reserved_.end(), [reserved](const reservation& each) { return each.next == reserved; });
-    if (++from->next == from->end) reserved_.erase(from);
-    return reserved;
+std::uint64_t engine::calls() noexcept {
+    const std::lock_guard lock(guard_);
+    return order_.given_out();
 }
 
 /// Fails the engine: other ranks may have used their places, and wait in these calls.
@@ -50,7 +34,7 @@ void engine::give_up(std::uint64_t next, std::uint64_t end) noexcept {
 /// Returns the sentence for a call that cannot begin yet: this rank itself keeps it waiting.
 std::string engine::behind_reserved(const operation& which) const {
     return fmt::format("{} #{}, which begins when rank {} has called what it reserved place #{} for", which.name(), which.sequence, who_.me,
-                       reserved_.front().next);
+                       order_.first_open());
 }
 
 /// Starts the timers of calls that cannot begin yet: their deadlines count, too.

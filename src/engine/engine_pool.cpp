@@ -139,9 +139,4 @@ void engine::close_pool() noexcept {
     if (out_ == 0) self_.reset();
 }
 
-std::uint64_t engine::calls() noexcept {
-    const std::lock_guard lock(guard_);
-    return next_sequence_ - 1;
-}
-
 }  // namespace tutti
