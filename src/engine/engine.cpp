@@ -82,7 +82,7 @@ void engine::issuing::enter(operation& made, std::uint64_t place) noexcept {
     made.warning = of_.settings_.stall_warning;
     made.sequence = of_.order_.take(place);
     made.issued = ++of_.issued_;
-    of_.remember(made);
+    of_.recent_.remember(made.sequence, made.what, made.asked.label);
     // Not with a user's operator, which must not run inside of the user's own call.
     const bool alone = ++of_.pending_ == 1 && !of_.fresh_posted_ && made.lanes != lane_kind::bulk && !made.asked.op.user() &&
                        !of_.order_.holds(made.sequence);
@@ -135,7 +135,7 @@ void engine::assign_lanes(operation& made, const request& what) const noexcept {
 port& engine::first_port_to(rank peer, lane_kind kind) {
     auto& found = ports_[static_cast<std::size_t>(peer) * lane_kinds + static_cast<std::size_t>(kind)];
     found = std::make_unique<port>(*this, peer, kind, settings_.lanes);
-    wanted_.push_back({peer, kind});
+    news_.wanted.push_back({peer, kind});
     return *found;
 }
 
@@ -275,26 +275,22 @@ void engine::say_goodbye() noexcept {
 // ---- telling the observer
 
 void engine::post_news() noexcept {
-    if (news_ || shut_) return;
-    news_ = true;
+    if (news_posted_ || shut_) return;
+    news_posted_ = true;
     loop_.post(on_news_);
 }
 
 void engine::hear_news() noexcept {
     {
         const std::lock_guard lock(guard_);
-        news_ = false;
+        news_posted_ = false;
     }
     tell_observer();
 }
 
-/// Tells the observer, without the guard, what ports found under it.
+/// Tells the observer, without the guard, what ports found under it. After a failure it hears of nothing else.
 void engine::tell_observer() noexcept {
-    std::vector<wish> wanted;
-    std::vector<lost_link> lost;
-    std::optional<report> failed;
-    std::optional<differing_call> differing;
-    label_text label;
+    news found;
     {
         const std::lock_guard lock(guard_);
         if (!has_news()) return;
@@ -302,22 +298,13 @@ void engine::tell_observer() noexcept {
             for (auto& each : ports_)
                 if (each) each->close();
             messages_.close();
-            if (telling_) failed = failure_;
-            telling_ = false;
+            found.failed = std::exchange(news_.failed, {});
         } else {
-            wanted = std::exchange(wanted_, {});
-            lost = std::exchange(lost_, {});
-            if (differing_ && !std::exchange(differing_->told, true)) {
-                differing = differing_;
-                label.set(label_of(differing->sequence));
-                loop_.start_timer(answer_due_, loop_.now() + label_patience);
-            }
+            found = std::exchange(news_, {});
+            if (found.question) loop_.start_timer(answer_due_, loop_.now() + label_patience);
         }
     }
-    if (failed) observer_->failed(*failed);
-    for (const wish& each : wanted) observer_->wanted(each.peer, each.kind);
-    for (const lost_link& each : lost) observer_->link_lost(each.peer, each.which, each.why);
-    if (differing) observer_->differs(differing->peer, differing->sequence, differing->mine, label.view());
+    found.tell(*observer_);
 }
 
 void engine::shut_down() noexcept {
@@ -332,7 +319,7 @@ void engine::shut_down() noexcept {
                 each->close();
                 each.reset();  // futures and persistent calls may keep the engine for longer than the loop lives
             }
-        wanted_.clear();
+        news_ = {};
         messages_.end_all();
         messages_.shut_down();
         shut_ = true;

@@ -11,11 +11,12 @@
 #include "engine/engine_observer.hpp"
 #include "engine/engine_settings.hpp"
 #include "engine/messenger.hpp"
+#include "engine/news.hpp"
 #include "engine/operation.hpp"
 #include "engine/port.hpp"
+#include "engine/recent_calls.hpp"
 #include "runtime/progress_ticket.hpp"
 
-#include <array>
 #include <atomic>
 #include <compare>
 #include <map>
@@ -129,12 +130,6 @@ private:
     friend class port;
     friend class messenger;
 
-    /// An earlier call, which a late frame or a neighbour's question may name.
-    struct called_before {
-        std::uint64_t sequence = 0;
-        descriptor what;
-        label_text label;  // valid if what.label is not 0
-    };
     struct plan_key {
         collective kind;
         std::uint8_t algorithm;
@@ -215,8 +210,6 @@ private:
     void take_fresh() noexcept;
     void start_fresh() noexcept;
     void watch_held() noexcept;
-    void remember(const operation& made) noexcept;
-    const called_before& recent(std::uint64_t sequence) const noexcept { return recent_[sequence % recent_.size()]; }
     bool under_way(std::uint64_t collectives, std::uint64_t messages) const noexcept;
     void cancel_sync(std::uint64_t number) noexcept;
     void post_syncs() noexcept;
@@ -234,13 +227,7 @@ private:
     void end_all() noexcept;
     void fail_locked(report why, bool tell = true) noexcept;
     void fail_own(error code, std::string cause) noexcept;
-    bool remembers(std::uint64_t sequence) const noexcept;
-    std::string_view label_of(std::uint64_t sequence) const noexcept;
-    void disagreed(rank peer, std::uint64_t sequence, const descriptor& mine, const descriptor& theirs,
-                   std::string_view label = {}) noexcept;
-    void fail_as_called(rank peer, std::uint64_t sequence, const descriptor& mine, const descriptor& theirs,
-                        std::string_view label) noexcept;
-    void ask_for_label(rank peer, std::uint64_t sequence, const descriptor& mine, const descriptor& theirs) noexcept;
+    void disagreed(const differing_call& found, std::string_view label = {}) noexcept;
     void unanswered() noexcept;
     void watch(operation& which) noexcept;
     report ending() const;
@@ -252,9 +239,7 @@ private:
     void finish_ended() noexcept;
     void post_news() noexcept;
     void hear_news() noexcept;
-    bool has_news() const noexcept {
-        return !shut_ && (failure_ || !wanted_.empty() || !lost_.empty() || (differing_ && !differing_->told));
-    }
+    bool has_news() const noexcept { return !shut_ && (failure_ || news_.any()); }
     void tell_observer() noexcept;
 
     const birthplace made_;
@@ -285,36 +270,16 @@ private:
     std::atomic<operation*> returned_{nullptr};   // used without the guard; linked by `next`, the last first
     std::size_t out_ = 0;                         // operations that callers, or the engine for them, hold
     std::shared_ptr<engine> self_;                // from the first of these on, until it has shut down and all are back
-    std::array<called_before, 64> recent_;        // by sequence, modulo their number
-    /// A call for which a peer has another label. The peer is asked for it before the engine fails.
-    struct differing_call {
-        rank peer;
-        std::uint64_t sequence;
-        descriptor mine;
-        descriptor theirs;
-        bool told = false;  // the observer has heard of it
-    };
-    std::optional<differing_call> differing_;
+    recent_calls recent_{who_.me};
     std::map<plan_key, prepared> programs_;
     choice_made last_choice_;                   // a shortcut: many calls are like the one before
     std::vector<std::unique_ptr<port>> ports_;  // by peer and kind; null until used
     std::optional<report> failure_;
     bool ahead_ = false;         // a lane keeps a frame of an operation that has not begun here
-    bool telling_ = false;       // the observer is still to hear of the failure
     bool fresh_posted_ = false;  // on_fresh_ is posted
-    bool news_ = false;          // on_news_ is posted
+    bool news_posted_ = false;   // on_news_ is posted
     bool shut_ = false;
-    struct lost_link {
-        rank peer;
-        lane_id which;
-        std::error_code why;
-    };
-    std::vector<lost_link> lost_;
-    struct wish {
-        rank peer;
-        lane_kind kind;
-    };
-    std::vector<wish> wanted_;
+    news news_;
     std::vector<std::unique_ptr<operation>> owned_;
     admission admission_;  // between fresh_ and live_
     const std::size_t past_caches_from_;

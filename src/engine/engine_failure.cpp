@@ -29,7 +29,7 @@ void engine::fail_locked(report why, bool tell) noexcept {
         if (each) each->stop();
     messages_.end_all();
     end_all();
-    telling_ = tell;
+    if (tell) news_.failed = failure_;
     post_news();
 }
 
@@ -193,57 +193,24 @@ void engine::overdue(operation& which) noexcept {
 
 void engine::compare(rank peer, std::uint64_t sequence, const descriptor& theirs, std::string_view label) noexcept {
     const std::lock_guard lock(guard_);
-    if (!remembers(sequence)) return;
-    const descriptor mine = recent(sequence).what;
-    if (mine != theirs) disagreed(peer, sequence, mine, theirs, label);
+    const descriptor* const mine = recent_.find(sequence);
+    if (mine && *mine != theirs) disagreed({peer, sequence, *mine, theirs}, label);
 }
 
-/// Returns whether the operation at this place has been called here, and is among the remembered ones.
-bool engine::remembers(std::uint64_t sequence) const noexcept { return sequence != 0 && recent(sequence).sequence == sequence; }
-
-/// Remembers a call, unless the slot has one from a later place: reserved places are called late.
-void engine::remember(const operation& made) noexcept {
-    called_before& slot = recent_[made.sequence % recent_.size()];
-    if (slot.sequence > made.sequence) return;
-    slot.sequence = made.sequence;
-    slot.what = made.what;
-    if (made.what.label != 0) slot.label.set(made.asked.label);
-}
-
-/// Returns the label in words; empty where there is none, or it is forgotten.
-std::string_view engine::label_of(std::uint64_t sequence) const noexcept {
-    const bool known = remembers(sequence) && recent(sequence).what.label != 0;
-    return known ? recent(sequence).label.view() : std::string_view();
-}
-
-/// Fails with both calls in words. If they differ in the label only, and `label`, theirs, is not known, asks for it first.
-void engine::disagreed(rank peer, std::uint64_t sequence, const descriptor& mine, const descriptor& theirs,
-                       std::string_view label) noexcept {
-    if (theirs.label != 0 && label.empty() && differ_in_label(mine, theirs)) ask_for_label(peer, sequence, mine, theirs);
-    else fail_as_called(peer, sequence, mine, theirs, label);
-}
-
-void engine::fail_as_called(rank peer, std::uint64_t sequence, const descriptor& mine, const descriptor& theirs,
-                            std::string_view label) noexcept {
-    auto names = tell_apart(mine, theirs);
-    if (differ_in_label(mine, theirs)) names = {with_label(mine, label_of(sequence)), with_label(theirs, label)};
-    report why;
-    why.code = error::mismatch;
-    why.peers = {who_.me, peer};
-    why.cause = fmt::format("rank {} called {} where rank {} called {} (operation #{})", who_.me, names.mine, peer, names.theirs, sequence);
-    fail_locked(std::move(why));
-}
-
-/// A frame brings only a label's digest. So the peer is sent ours; it compares, and fails in the words of both.
-void engine::ask_for_label(rank peer, std::uint64_t sequence, const descriptor& mine, const descriptor& theirs) noexcept {
-    if (differing_) return;  // one question is enough: its answer fails the communicator
-    differing_ = {peer, sequence, mine, theirs};
-    post_news();
+/// Fails with both calls in words. If they differ in the label only, and the words of theirs are not known, the peer is sent ours first; it
+/// compares, and fails in the words of both.
+void engine::disagreed(const differing_call& found, std::string_view label) noexcept {
+    if (found.theirs.label == 0 || !label.empty() || !differ_in_label(found.mine, found.theirs)) {
+        fail_locked(recent_.mismatch(found, label));
+    } else if (recent_.ask_about(found)) {
+        news_.question = {found.peer, found.sequence, found.mine, std::string(recent_.label_of(found.sequence))};
+        post_news();
+    }
 }
 
 void engine::unanswered() noexcept {
     const std::lock_guard lock(guard_);
-    if (!failure_ && !shut_) fail_as_called(differing_->peer, differing_->sequence, differing_->mine, differing_->theirs, {});
+    if (!failure_ && !shut_) fail_locked(recent_.unanswered());
 }
 
 }  // namespace tutti

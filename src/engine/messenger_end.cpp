@@ -58,7 +58,7 @@ void messenger::withdraw() noexcept {
 }
 
 void messenger::lost(rank peer, std::error_code why) noexcept {
-    engine_.lost_.push_back({peer, lane_kind::point, why});
+    engine_.news_.lost.push_back({peer, lane_kind::point, why});
     engine_.post_news();
 }
 

@@ -16,10 +16,8 @@ namespace tutti {
 landing port::without_receiver(const frame& head) noexcept {
     recv_channel* front = receivers_.first;
     const bool begun = owner_.has_begun(kind_, head.sequence);
-    if (begun && owner_.remembers(head.sequence)) {
-        const descriptor mine = owner_.recent(head.sequence).what;
-        if (mine != head.what) return disagreed(mine, head);
-    }
+    const descriptor* const mine = begun ? owner_.recent_.find(head.sequence) : nullptr;
+    if (mine && *mine != head.what) return disagreed(*mine, head);
     if (alone() && front && head.sequence > front->at.of().sequence)
         return refuse(error::mismatch,
                       fmt::format("rank {} called {} (operation #{}), for which rank {} sends nothing: it is at {} #{}", owner_.who_.me,
@@ -30,7 +28,7 @@ landing port::without_receiver(const frame& head) noexcept {
 }
 
 landing port::disagreed(const descriptor& mine, const frame& head) noexcept {
-    owner_.disagreed(peer_, head.sequence, mine, head.what);
+    owner_.disagreed({peer_, head.sequence, mine, head.what});
     return landing::refuse;
 }
 
@@ -80,7 +78,7 @@ void port::lost(port_lane& on, std::error_code why) noexcept {
         if (given_ || on.outgoing.from) miss();
         return;
     }
-    owner_.lost_.push_back({peer_, {kind_, on.index()}, why});
+    owner_.news_.lost.push_back({peer_, {kind_, on.index()}, why});
     owner_.post_news();
 }
 
