@@ -21,6 +21,7 @@ public:
     }
     /// Returns the place of a call: the next of all if `reserved` is 0, else that one, which is the next of a reservation.
     std::uint64_t take(std::uint64_t reserved = 0) noexcept {
+        ++made_;
         if (reserved == 0) return next_++;
         const auto from = std::find_if(open_.begin(), open_.end(), [reserved](const reservation& each) { return each.next == reserved; });
         if (++from->next == from->end) open_.erase(from);
@@ -29,6 +30,8 @@ public:
 
     /// Returns how many places have been given out, reserved ones included.
     std::uint64_t given_out() const noexcept { return next_ - 1; }
+    /// Returns how many calls have been made.
+    std::uint64_t made() const noexcept { return made_; }
     /// Returns whether this place has been called.
     bool called(std::uint64_t place) const noexcept {
         const auto waits = [place](const reservation& each) { return each.next <= place && place < each.end; };
@@ -47,6 +50,7 @@ private:
     };
 
     std::uint64_t next_ = 1;
+    std::uint64_t made_ = 0;
     std::vector<reservation> open_;  // in their order
 };
 

@@ -61,7 +61,7 @@ operation& engine::accept(const request& what, duration default_deadline) {
     operation& made = before ? *before : made_of(what);
     take_out(made);
     if (made.asked.deadline == duration{}) made.asked.deadline = default_deadline;
-    if (failure_ || shut_) refuse(made);
+    if (over()) refuse(made);
     return made;
 }
 
@@ -81,7 +81,7 @@ void engine::issuing::enter(operation& made, std::uint64_t place) noexcept {
     made.patience = first_patience;
     made.warning = of_.settings_.stall_warning;
     made.sequence = of_.order_.take(place);
-    made.issued = ++of_.issued_;
+    made.issued = of_.order_.made();
     of_.recent_.remember(made.sequence, made.what, made.asked.label);
     // Not with a user's operator, which must not run inside of the user's own call.
     const bool alone = ++of_.pending_ == 1 && !of_.fresh_posted_ && made.lanes != lane_kind::bulk && !made.asked.op.user() &&
@@ -230,7 +230,7 @@ void engine::end(operation& which) noexcept {
         --pending_;
         loop_.stop_timer(which.deadline);
         which.release();
-        post_syncs();
+        syncs_.post();
         return;
     }
     if (ended_.empty()) loop_.post(on_ended_);
@@ -253,7 +253,7 @@ void engine::finish_ended() noexcept {
         else next.finish();
         next.release();
     }
-    if (syncs) settle_syncs();
+    if (syncs) syncs_.settle();
 }
 
 bool engine::idle() noexcept {
@@ -328,7 +328,7 @@ void engine::shut_down() noexcept {
         loop_.withdraw(on_fresh_);
         loop_.withdraw(on_ended_);
         loop_.withdraw(on_news_);
-        loop_.withdraw(on_syncs_);
+        syncs_.withdraw();
         loop_.stop_timer(answer_due_);
         close_pool();
     }

@@ -2,7 +2,6 @@
 // ends every operation once, well or with the first failure.
 #pragma once
 
-#include <tutti/detail/future_source.hpp>
 #include <tutti/event_loop.hpp>
 
 #include "base/process.hpp"
@@ -15,6 +14,7 @@
 #include "engine/operation.hpp"
 #include "engine/port.hpp"
 #include "engine/recent_calls.hpp"
+#include "engine/syncs.hpp"
 #include "runtime/progress_ticket.hpp"
 
 #include <atomic>
@@ -126,6 +126,18 @@ public:
     void take_scratch(operation& to, std::size_t bytes) noexcept;
     void put_back(operation& which) noexcept;
 
+    // For its parts, with the guard held.
+    event_loop& loop() const noexcept { return loop_; }
+    std::mutex& guard() noexcept { return guard_; }
+    /// Returns whether no call begins any more: the engine has failed, or is shut down.
+    bool over() const noexcept { return failure_ || shut_; }
+    /// Returns whether nothing is posted to the loop any more.
+    bool shut() const noexcept { return shut_; }
+    /// Returns why all calls end, as this rank tells it: the failure, or that the communicator was closed.
+    report ending() const;
+    /// Returns whether one of the first `collectives` or `messages` has not ended, or its caller has not been told.
+    bool under_way(std::uint64_t collectives, std::uint64_t messages) const noexcept;
+
 private:
     friend class port;
     friend class messenger;
@@ -210,12 +222,6 @@ private:
     void take_fresh() noexcept;
     void start_fresh() noexcept;
     void watch_held() noexcept;
-    bool under_way(std::uint64_t collectives, std::uint64_t messages) const noexcept;
-    void cancel_sync(std::uint64_t number) noexcept;
-    void post_syncs() noexcept;
-    report about_sync() const;
-    void look_at_syncs() noexcept;
-    void settle_syncs() noexcept;
     bool has_begun(lane_kind lanes, std::uint64_t sequence) const noexcept;
     template <class Channel>
     port* join(Channel& channel, lane_kind kind, port* left) noexcept;
@@ -230,7 +236,6 @@ private:
     void disagreed(const differing_call& found, std::string_view label = {}) noexcept;
     void unanswered() noexcept;
     void watch(operation& which) noexcept;
-    report ending() const;
     report report_of(const operation& which) const;
     operation* first_live(lane_kind lanes) const noexcept;
     std::string about_stall(operation& which, duration waited) const;
@@ -253,17 +258,7 @@ private:
     std::mutex guard_;  // over the chooser, the lanes, and everything below but returned_
     cork cork_;         // of all its lanes
     call_order order_;
-    /// A sync that waits for the first `collectives` and the first `messages` that were called.
-    struct sync_call {
-        std::uint64_t number;
-        std::uint64_t collectives;
-        std::uint64_t messages;
-        detail::future_source<> told;
-    };
-    std::vector<sync_call> syncs_;
-    std::uint64_t syncs_called_ = 0;
-    std::uint64_t issued_ = 0;   // collectives called
-    bool syncs_posted_ = false;  // on_syncs_ is posted
+    syncs syncs_{*this};
     bool said_goodbye_ = false;
     std::size_t pending_ = 0;
     operation_list fresh_, live_, ended_, free_;  // fresh_ by sequence; free_ holds operations without a plan, of calls that were refused
@@ -287,7 +282,6 @@ private:
     detail::callback<&engine::take_fresh> on_fresh_{*this};
     detail::callback<&engine::finish_ended> on_ended_{*this};
     detail::callback<&engine::hear_news> on_news_{*this};
-    detail::callback<&engine::look_at_syncs> on_syncs_{*this};
     detail::alarm<&engine::unanswered> answer_due_{*this};
 };
 

@@ -23,7 +23,7 @@ void engine::fail(report why) noexcept {
 
 /// Keeps the first cause, stops all lanes, and ends all calls. `tell`: the failure was found here, so the observer must spread it.
 void engine::fail_locked(report why, bool tell) noexcept {
-    if (failure_ || shut_) return;
+    if (over()) return;
     failure_ = std::move(why);
     for (auto& each : ports_)
         if (each) each->stop();
@@ -44,7 +44,7 @@ std::optional<report> engine::failed() noexcept {
 void engine::drop() noexcept {
     if (!made_.here()) return;
     const std::lock_guard lock(guard_);
-    if (failure_ || shut_ || (pending_ == 0 && !messages_.first_under_way())) return;
+    if (over() || (pending_ == 0 && !messages_.first_under_way())) return;
     fail_own(error::aborted, fmt::format("rank {} dropped communicator {} with operations under way", who_.me, who_.communicator));
 }
 
@@ -68,7 +68,6 @@ void engine::end_all() noexcept {
         }
 }
 
-/// Returns why all calls end, as this rank tells it: the failure, or that the communicator was closed.
 report engine::ending() const {
     report why = failure_.value_or(report{});
     if (!failure_) {
@@ -210,7 +209,7 @@ void engine::disagreed(const differing_call& found, std::string_view label) noex
 
 void engine::unanswered() noexcept {
     const std::lock_guard lock(guard_);
-    if (!failure_ && !shut_) fail_locked(recent_.unanswered());
+    if (!over()) fail_locked(recent_.unanswered());
 }
 
 }  // namespace tutti

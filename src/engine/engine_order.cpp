@@ -47,81 +47,15 @@ void engine::watch_held() noexcept {
 
 future<> engine::sync() {
     const std::lock_guard lock(guard_);
-    const std::uint64_t number = ++syncs_called_;
-    auto [end, told] = detail::make_future([known = weak_from_this(), number] {
-        if (const auto here = known.lock()) here->cancel_sync(number);
-    });
-    if (failure_ || shut_) {
-        told.fail(failure(about_sync()));
-    } else {
-        syncs_.push_back({number, issued_, messages_.calls(), std::move(told)});
-        post_syncs();
-    }
-    return std::move(end);
+    return syncs_.add(order_.made(), messages_.calls());
 }
 
-/// The future of a sync was cancelled, or dropped.
-void engine::cancel_sync(std::uint64_t number) noexcept {
-    std::optional<detail::future_source<>> told;
-    {
-        const std::lock_guard lock(guard_);
-        const auto found = std::find_if(syncs_.begin(), syncs_.end(), [number](const sync_call& each) { return each.number == number; });
-        if (found == syncs_.end()) return;
-        told = std::move(found->told);
-        syncs_.erase(found);
-    }
-    report why;
-    why.code = error::cancelled;
-    why.operation = "sync";
-    why.communicator = who_.communicator;
-    why.local = who_.me;
-    why.cause = "it was cancelled";
-    told->fail(failure(std::move(why)));
-}
-
-report engine::about_sync() const {
-    report why = ending();
-    why.operation = "sync";
-    return why;
-}
-
-/// Returns whether one of the first `collectives` or `messages` has not ended, or its caller has not been told.
 bool engine::under_way(std::uint64_t collectives, std::uint64_t messages) const noexcept {
     const auto before = [collectives](const operation& each) { return each.issued <= collectives; };
     for (const operation_list* in : {&live_, &fresh_, &ended_})
         for (const operation* each = in->first(); each; each = operation_list::after(*each))
             if (before(*each)) return true;
     return admission_.any_waits(before) || messages_.under_way(messages);
-}
-
-void engine::post_syncs() noexcept {
-    if (syncs_.empty() || shut_ || std::exchange(syncs_posted_, true)) return;
-    loop_.post(on_syncs_);
-}
-
-void engine::look_at_syncs() noexcept {
-    {
-        const std::lock_guard lock(guard_);
-        syncs_posted_ = false;
-    }
-    settle_syncs();
-}
-
-/// Ends syncs, on the loop: there the callers of earlier calls have been told before.
-void engine::settle_syncs() noexcept {
-    std::vector<sync_call> over;
-    std::optional<report> why;
-    {
-        const std::lock_guard lock(guard_);
-        const auto waits = [this](const sync_call& each) { return !failure_ && !shut_ && under_way(each.collectives, each.messages); };
-        const auto ended = std::stable_partition(syncs_.begin(), syncs_.end(), waits);
-        over.assign(std::move_iterator(ended), std::move_iterator(syncs_.end()));
-        syncs_.erase(ended, syncs_.end());
-        if (failure_ || shut_) why = about_sync();
-    }
-    for (sync_call& each : over)
-        if (why) each.told.fail(failure(*why));
-        else each.told.set();
 }
 
 }  // namespace tutti

@@ -21,7 +21,7 @@ operation& engine::first_of(operation_list& free) {
 /// that. Then choice, plan and layout are skipped. The digest is compared first: another user's operator may lie at the address of the last
 /// one.
 operation* engine::begun_like_before(const request& what) noexcept {
-    if (!last_choice_.made || failure_ || shut_) return nullptr;
+    if (!last_choice_.made || over()) return nullptr;
     operation_list& free = last_choice_.made->free;
     if (!free.first()) collect();
     operation* const next = free.first();
@@ -49,7 +49,7 @@ engine::prepared& engine::prepare(const request& what) {
 }
 
 operation& engine::made_of(const request& what) {
-    prepared* const ready = failure_ || shut_ ? nullptr : &prepare(what);
+    prepared* const ready = over() ? nullptr : &prepare(what);
     operation_list& free = ready ? ready->free : free_;
     operation& made = first_of(free);
     if (!ready || !made.begin_like_before(what)) make_ready(made, what, ready ? ready->plan : nullptr);

@@ -247,7 +247,7 @@ void messenger::finish_ended() noexcept {
         else next.finish(next.what);
         next.release();
     }
-    if (syncs) engine_.settle_syncs();
+    if (syncs) engine_.syncs_.settle();
 }
 
 void messenger::take_back(message& which) noexcept {

@@ -51,7 +51,7 @@ operation& engine::start_again(detail::repeated_call& call) {
     operation& next = *call.free.first();
     take_out(next);
     next.again();
-    if (failure_ || shut_) refuse(next);
+    if (over()) refuse(next);
     else call.last = &next;
     return next;
 }
