@@ -78,8 +78,7 @@ static bool earlier(const operation& each, const operation& one) noexcept { retu
 /// loop would cost more. Otherwise the loop starts it.
 void engine::issuing::enter(operation& made, std::uint64_t place) noexcept {
     made.started = of_.loop_.now();
-    made.patience = first_patience;
-    made.warning = of_.settings_.stall_warning;
+    made.patience.begin(of_.settings_.stall_warning);
     made.sequence = of_.order_.take(place);
     made.issued = of_.order_.made();
     of_.recent_.remember(made.sequence, made.what, made.asked.label);

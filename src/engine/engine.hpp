@@ -27,10 +27,6 @@
 
 namespace tutti {
 
-/// A rank that waits in a collective asks after so long whether its neighbours wait in the same one. It asks again after twice as long, and
-/// so on up to the last.
-inline constexpr duration first_patience = std::chrono::milliseconds(250);
-inline constexpr duration last_patience = 256 * first_patience;
 /// How long the engine waits for the words of a label that differs from its own. It then fails with the digest alone.
 inline constexpr duration label_patience = std::chrono::seconds(1);
 
@@ -238,9 +234,9 @@ private:
     void watch(operation& which) noexcept;
     report report_of(const operation& which) const;
     operation* first_live(lane_kind lanes) const noexcept;
-    std::string about_stall(operation& which, duration waited) const;
+    std::string about_stall(const operation& which, duration waited) const;
     std::string behind_reserved(const operation& which) const;
-    std::string waited_for(operation& which, std::vector<rank>& peers) const;
+    void time_out(operation& which) noexcept;
     void finish_ended() noexcept;
     void post_news() noexcept;
     void hear_news() noexcept;

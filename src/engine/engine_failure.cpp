@@ -2,10 +2,8 @@
 #include "engine/engine.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <limits>
 
 namespace tutti {
 
@@ -104,90 +102,6 @@ void engine::operator_threw(operation& which, const char* what) noexcept {
                                     which.sequence, what);
     std::replace(cause.begin(), cause.end(), '\n', ' ');  // a failure is one line
     fail_own(error::aborted, std::move(cause));
-}
-
-/// Returns the first operation under way on such lanes; null if there is none.
-operation* engine::first_live(lane_kind lanes) const noexcept {
-    operation* first = live_.first();
-    while (first && first->lanes != lanes) first = operation_list::after(*first);
-    return first;
-}
-
-/// Names the peers of the first round that has not ended; those of later rounds are not to blame yet.
-std::string engine::waited_for(operation& which, std::vector<rank>& peers) const {
-    int first = std::numeric_limits<int>::max();
-    const auto add = [&](const cursor& at) {
-        if (at.ended() || at.round() > first) return;
-        if (at.round() < first) peers.clear();
-        first = at.round();
-        if (std::find(peers.begin(), peers.end(), at.peer()) == peers.end()) peers.push_back(at.peer());
-    };
-    for (const recv_channel& each : which.receivers()) add(each.at);
-    for (const send_channel& each : which.senders()) add(each.at);
-    return fmt::format("{} {}", peers.size() == 1 ? "rank" : "ranks", fmt::join(peers, ", "));
-}
-
-/// Sets an operation's timer to the next of three events: its deadline, the next question to the neighbours, the next report to the user.
-/// Ranks that disagree may wait for each other without a frame between them, so a rank that waits asks. The intervals double.
-void engine::watch(operation& which) noexcept {
-    time_point next = later(which.started, which.asked.deadline);
-    if (which.patience <= last_patience) next = std::min(next, which.started + which.patience);
-    if (which.warning != duration{}) next = std::min(next, later(which.started, which.warning));
-    if (next != no_deadline) loop_.start_timer(which.deadline, next);
-}
-
-/// Returns the sentence that reports a collective which waits.
-std::string engine::about_stall(operation& which, duration waited) const {
-    std::vector<rank> peers;
-    const std::string label = which.asked.label ? fmt::format(" '{}'", which.asked.label) : "";
-    return fmt::format("{} #{}{} has waited {:.0f} s for {}", which.name(), which.sequence, label,
-                       std::chrono::duration<double>(waited).count(), waited_for(which, peers));
-}
-
-void engine::overdue(operation& which) noexcept {
-    label_text label;
-    bool asks = false;
-    std::string stall;
-    {
-        const std::lock_guard lock(guard_);
-        if (which.ended) return;
-        const duration passed = loop_.now() - which.started;
-        if (passed >= which.asked.deadline) {
-            report why;
-            why.code = error::timed_out;
-            const auto waited = std::chrono::duration<double>(which.asked.deadline).count();
-            operation* const before = admission_.keeps(which.lanes, which.sequence) ? first_live(which.lanes) : nullptr;
-            operation& slow = before ? *before : which;
-            const std::string behind = before ? fmt::format(", which begins when {} #{} has ended,", slow.name(), slow.sequence) : "";
-            if (order_.holds(which.sequence)) {
-                why.root = who_.me;
-                why.peers = {who_.me};
-                why.cause = fmt::format("rank {} waited {:g} s in {}", who_.me, waited, behind_reserved(which));
-            } else {
-                why.cause = fmt::format("rank {} waited {:g} s in {} #{}{} for {}", who_.me, waited, which.name(), which.sequence, behind,
-                                        waited_for(slow, why.peers));
-            }
-            fail_locked(std::move(why));
-            return;
-        }
-        asks = which.patience <= last_patience && passed >= which.patience;
-        const bool tells = which.warning != duration{} && passed >= which.warning;
-        if (asks) which.patience *= 2;
-        if (tells) which.warning = twice(which.warning);
-        watch(which);
-        if (order_.holds(which.sequence)) {
-            asks = false;
-            if (tells && &which == fresh_.first())
-                stall = fmt::format("{} has waited {:.0f} s", behind_reserved(which), std::chrono::duration<double>(passed).count());
-        } else if (&which != first_live(which.lanes)) {
-            return;  // it waits for an earlier operation, which asks itself
-        } else if (tells) {
-            stall = about_stall(which, passed);
-        }
-        if (which.what.label != 0) label.set(which.asked.label);
-    }
-    if (asks) observer_->waits(which.sequence, which.what, label.view());
-    if (!stall.empty()) observer_->stalls(stall);
 }
 
 void engine::compare(rank peer, std::uint64_t sequence, const descriptor& theirs, std::string_view label) noexcept {

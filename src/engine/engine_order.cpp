@@ -31,18 +31,6 @@ void engine::give_up(std::uint64_t next, std::uint64_t end) noexcept {
                          end - next == 1 ? "" : "s", next, std::uncaught_exceptions() > 0 ? ", because of an exception" : ""));
 }
 
-/// Returns the sentence for a call that cannot begin yet: this rank itself keeps it waiting.
-std::string engine::behind_reserved(const operation& which) const {
-    return fmt::format("{} #{}, which begins when rank {} has called what it reserved place #{} for", which.name(), which.sequence, who_.me,
-                       order_.first_open());
-}
-
-/// Starts the timers of calls that cannot begin yet: their deadlines count, too.
-void engine::watch_held() noexcept {
-    for (operation* each = fresh_.first(); each; each = operation_list::after(*each))
-        if (!each->deadline.started()) watch(*each);
-}
-
 // ---- all that was called before
 
 future<> engine::sync() {

@@ -2,7 +2,6 @@
 #include "engine/engine.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -206,7 +205,7 @@ std::string messenger::waited_for(const message& which, std::vector<rank>& peers
     for (const message* each = which.parts; each; each = each->next_part)
         if (!each->ended) add(*each);
     if (any) return "any rank";
-    return fmt::format("{} {}", peers.size() == 1 ? "rank" : "ranks", fmt::join(peers, ", "));
+    return name_ranks(peers);
 }
 
 void messenger::overdue(message& which) noexcept {

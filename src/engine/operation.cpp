@@ -10,10 +10,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 
 namespace tutti {
-
-// ---- channels
 
 void transfer_progress::begin(operation& of, const program::channel& way) noexcept {
     at.begin(of, way);
@@ -33,8 +32,6 @@ remote_reference send_channel::take_reference(std::uint32_t frame) noexcept {
     references.pop_back();
     return taken;
 }
-
-// ---- operation
 
 void operation::begin(const request& asking) {
     laid_out_ = false;
@@ -173,6 +170,20 @@ std::uint64_t operation::total_bytes() const noexcept {
             bytes += space_of(one.here.where).block(block).count;
     }
     return bytes * asked.element_bytes();
+}
+
+std::vector<rank> operation::awaited() const {
+    int first = std::numeric_limits<int>::max();
+    std::vector<rank> peers;
+    const auto add = [&](const cursor& at) {
+        if (at.ended() || at.round() > first) return;
+        if (at.round() < first) peers.clear();
+        first = at.round();
+        if (std::find(peers.begin(), peers.end(), at.peer()) == peers.end()) peers.push_back(at.peer());
+    };
+    for (const recv_channel& each : used_receivers_) add(each.at);
+    for (const send_channel& each : used_senders_) add(each.at);
+    return peers;
 }
 
 bool operation::transfers_done(int round, std::size_t slice) const noexcept {

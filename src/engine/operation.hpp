@@ -8,6 +8,7 @@
 #include "engine/cursor.hpp"
 #include "engine/lane_id.hpp"
 #include "engine/linked_queue.hpp"
+#include "engine/patience.hpp"
 #include "engine/program.hpp"
 #include "engine/request.hpp"
 #include "schedule/answers.hpp"
@@ -194,6 +195,8 @@ public:
     /// Applies the reductions and copies of every slice whose transfers in a round are done, and lets it enter the next round. Returns
     /// whether any slice moved.
     bool advance() noexcept { return slices_ == 1 && open_transfers_ > 0 ? false : advance_all(); }
+    /// Returns the peers of the first round that has not ended; those of later rounds are not to blame yet.
+    std::vector<rank> awaited() const;
     bool complete() const noexcept { return rounds() == 0 ? prepared_ == slices_ : ended_.back() == slices_; }
     std::uint64_t done_bytes() const noexcept { return done_bytes_; }
     std::uint64_t total_bytes() const noexcept;
@@ -204,8 +207,7 @@ public:
     /// Fires on the loop at the deadline, and before that whenever it is time to ask the peers, or to tell the user what is waited for.
     void overdue() noexcept;
     detail::alarm<&operation::overdue> deadline{*this};
-    duration patience{};    // from the call until the engine asks the peers next
-    duration warning{};     // from the call until the user hears of it; 0: never
+    class patience patience;
     std::size_t share = 0;  // bytes that count in `admission`
 
 private:

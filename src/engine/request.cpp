@@ -3,6 +3,7 @@
 #include "base/bytes.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -126,6 +127,10 @@ std::string with_label(const descriptor& what, std::string_view label) {
     if (what.label == 0) return to_string(what) + " without a label";
     if (label.empty()) return fmt::format("{} labelled #{:06x}", to_string(what), std::uint32_t{what.label});
     return fmt::format("{} labelled \"{}\"", to_string(what), label);
+}
+
+std::string name_ranks(const std::vector<rank>& some) {
+    return fmt::format("{} {}", some.size() == 1 ? "rank" : "ranks", fmt::join(some, ", "));
 }
 
 }  // namespace tutti

@@ -9,6 +9,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 namespace [[gnu::visibility("default")]] tutti {
 class persistent;
@@ -56,6 +57,9 @@ descriptor describe(const request& what) noexcept;
 
 /// "all_reduce f32 sum count 1024", "broadcast f64 count 7 root 2".
 std::string to_string(const descriptor& what);
+
+/// Returns "rank 3", or "ranks 3, 5".
+std::string name_ranks(const std::vector<rank>& some);
 
 /// Returns a digest of a list's number of buffers and their sizes; never 0.
 std::uint64_t digest_of_list(std::span<const buffer> list) noexcept;

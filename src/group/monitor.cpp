@@ -1,7 +1,8 @@
 #include "group/monitor.hpp"
 
+#include "engine/request.hpp"
+
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -18,10 +19,6 @@ double seconds(duration time) { return std::chrono::duration<double>(time).count
 time_point limit_of(const monitor::call& which) { return later(later(which.since, which.within), root_grace); }
 
 }  // namespace
-
-std::string name_ranks(const std::vector<rank>& some) {
-    return fmt::format("{} {}", some.size() == 1 ? "rank" : "ranks", fmt::join(some, ", "));
-}
 
 void monitor::arrive(std::shared_ptr<call> which) {
     const std::uint64_t number = which->number;

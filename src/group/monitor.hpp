@@ -14,9 +14,6 @@
 
 namespace tutti::detail {
 
-/// Returns "rank 3", or "ranks 3, 5".
-std::string name_ranks(const std::vector<rank>& some);
-
 /// Called on the loop. The group implements it.
 class monitor_observer {
 public:
