@@ -18,13 +18,13 @@ static chooser chooser_at(const cost_model& costs, const engine_settings& settin
 }
 
 engine::engine(event_loop& loop, engine_identity who, engine_settings settings, engine_observer& observer, std::vector<event_loop*> further)
-    : loop_(loop),
-      further_(std::move(further)),
-      who_(std::move(who)),
+    : who_(std::move(who)),
       settings_(std::move(settings)),
+      loops_(loop, std::move(further), settings_.lanes),
+      loop_(loop),
       choose_(chooser_at(settings_.costs, settings_, who_)),
       observer_(&observer),
-      ports_(static_cast<std::size_t>(who_.size) * lane_kinds),
+      ports_(who_.size),
       admission_(most_under_way_of(settings_, who_)),
       past_caches_from_(past_caches_from(settings_, who_)) {}
 
@@ -132,10 +132,9 @@ void engine::assign_lanes(operation& made, const request& what) const noexcept {
 }
 
 port& engine::first_port_to(rank peer, lane_kind kind) {
-    auto& found = ports_[static_cast<std::size_t>(peer) * lane_kinds + static_cast<std::size_t>(kind)];
-    found = std::make_unique<port>(*this, peer, kind, settings_.lanes);
+    port& made = ports_.add(*this, peer, kind, settings_.lanes);
     news_.wanted.push_back({peer, kind});
-    return *found;
+    return made;
 }
 
 void engine::take_fresh() noexcept {
@@ -175,8 +174,7 @@ void engine::let_in(operation& next) noexcept {
 /// Asks again about frames that came before their operations began.
 void engine::resume_ahead() noexcept {
     if (!std::exchange(ahead_, false)) return;
-    for (auto& each : ports_)
-        if (each) each->resume_ahead();
+    ports_.each([](port& each) { each.resume_ahead(); });
 }
 
 /// Returns whether the operation at this place has joined its ports.
@@ -225,7 +223,7 @@ void engine::end(operation& which) noexcept {
     live_.remove(which);
     admission_.leave(which);
     if (admission_.has_next()) post_fresh();
-    if (!spread(which.lanes) && which.finish_unless_awaited()) {
+    if (!loops_.spread(which.lanes) && which.finish_unless_awaited()) {
         --pending_;
         loop_.stop_timer(which.deadline);
         which.release();
@@ -258,16 +256,15 @@ void engine::finish_ended() noexcept {
 bool engine::idle() noexcept {
     const std::lock_guard lock(guard_);
     if (pending_ > 0 || messages_.first_under_way() || !messages_.told() || !messages_.flushed()) return false;
-    for (auto& each : ports_)
-        if (each && each->busy()) return false;
-    return true;
+    bool busy = false;
+    ports_.each([&](const port& each) { busy = busy || each.busy(); });
+    return !busy;
 }
 
 void engine::say_goodbye() noexcept {
     const std::lock_guard lock(guard_);
     if (std::exchange(said_goodbye_, true)) return;  // the first one's frames may still be queued
-    for (auto& each : ports_)
-        if (each) each->say_goodbye();
+    ports_.each([](port& each) { each.say_goodbye(); });
     messages_.say_goodbye();
 }
 
@@ -294,8 +291,7 @@ void engine::tell_observer() noexcept {
         const std::lock_guard lock(guard_);
         if (!has_news()) return;
         if (failure_) {
-            for (auto& each : ports_)
-                if (each) each->close();
+            ports_.each([](port& each) { each.close(); });
             messages_.close();
             found.failed = std::exchange(news_.failed, {});
         } else {
@@ -312,12 +308,11 @@ void engine::shut_down() noexcept {
     {
         const std::lock_guard lock(guard_);
         if (shut_) return;
-        for (auto& each : ports_)
-            if (each) {
-                each->stop();
-                each->close();
-                each.reset();  // futures and persistent calls may keep the engine for longer than the loop lives
-            }
+        ports_.each([](port& each) {
+            each.stop();
+            each.close();
+        });
+        ports_.clear();
         news_ = {};
         messages_.end_all();
         messages_.shut_down();

@@ -9,10 +9,11 @@
 #include "engine/call_order.hpp"
 #include "engine/engine_observer.hpp"
 #include "engine/engine_settings.hpp"
+#include "engine/lane_loops.hpp"
 #include "engine/messenger.hpp"
 #include "engine/news.hpp"
 #include "engine/operation.hpp"
-#include "engine/port.hpp"
+#include "engine/port_table.hpp"
 #include "engine/recent_calls.hpp"
 #include "engine/syncs.hpp"
 #include "runtime/progress_ticket.hpp"
@@ -51,8 +52,7 @@ inline constexpr duration label_patience = std::chrono::seconds(1);
 ///         -> go_on, operation::advance, apply -> progressed -> end -> finish_ended
 class engine final : public std::enable_shared_from_this<engine> {
 public:
-    /// `further`: loops of other threads, which outlive the engine's use of them. Several bulk lanes are spread over `loop`, which has the
-    /// first, and these.
+    /// Several bulk lanes are spread over `loop`, which has the first, and the `further` ones, which outlive the engine's use of them.
     engine(event_loop& loop, engine_identity who, engine_settings settings, engine_observer& observer,
            std::vector<event_loop*> further = {});
     ~engine();
@@ -124,6 +124,7 @@ public:
 
     // For its parts, with the guard held.
     event_loop& loop() const noexcept { return loop_; }
+    const lane_loops& loops() const noexcept { return loops_; }
     std::mutex& guard() noexcept { return guard_; }
     /// Returns whether no call begins any more: the engine has failed, or is shut down.
     bool over() const noexcept { return failure_ || shut_; }
@@ -202,14 +203,11 @@ private:
     void too_many(const descriptor& next);
     void too_early(const operation& running);
     port& port_to(rank peer, lane_kind kind) {
-        const auto& found = ports_[static_cast<std::size_t>(peer) * lane_kinds + static_cast<std::size_t>(kind)];
+        port* const found = ports_.find(peer, kind);
         return found ? *found : first_port_to(peer, kind);
     }
     port& first_port_to(rank peer, lane_kind kind);
     void assign_lanes(operation& made, const request& what) const noexcept;
-    /// Returns whether lanes of this kind are on several loops.
-    bool spread(lane_kind kind) const noexcept { return kind == lane_kind::bulk && settings_.lanes > 1 && !further_.empty(); }
-    event_loop& loop_of(lane_id which) noexcept;
     std::unique_ptr<link> bring(rank peer, lane_id which, std::unique_ptr<link> over) noexcept;
     void admit(rank peer, lane_id which, std::unique_ptr<link> over);
     void part() noexcept;
@@ -244,10 +242,10 @@ private:
     void tell_observer() noexcept;
 
     const birthplace made_;
-    event_loop& loop_;
-    const std::vector<event_loop*> further_;
     const engine_identity who_;
     engine_settings settings_;
+    const lane_loops loops_;
+    event_loop& loop_;  // its own
     chooser choose_;
     engine_observer* observer_;
 
@@ -264,7 +262,7 @@ private:
     recent_calls recent_{who_.me};
     std::map<plan_key, prepared> programs_;
     choice_made last_choice_;                   // a shortcut: many calls are like the one before
-    std::vector<std::unique_ptr<port>> ports_;  // by peer and kind; null until used
+    port_table ports_;
     std::optional<report> failure_;
     bool ahead_ = false;         // a lane keeps a frame of an operation that has not begun here
     bool fresh_posted_ = false;  // on_fresh_ is posted

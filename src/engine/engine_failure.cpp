@@ -23,8 +23,7 @@ void engine::fail(report why) noexcept {
 void engine::fail_locked(report why, bool tell) noexcept {
     if (over()) return;
     failure_ = std::move(why);
-    for (auto& each : ports_)
-        if (each) each->stop();
+    ports_.each([](port& each) { each.stop(); });
     messages_.end_all();
     end_all();
     if (tell) news_.failed = failure_;

@@ -7,14 +7,8 @@
 
 namespace tutti {
 
-event_loop& engine::loop_of(lane_id which) noexcept {
-    if (!spread(which.kind)) return loop_;
-    const std::size_t turn = static_cast<std::size_t>(which.index) % (further_.size() + 1);
-    return turn == 0 ? loop_ : *further_[turn - 1];
-}
-
 void engine::attach(rank peer, lane_id which, std::unique_ptr<link> over) {
-    event_loop& there = loop_of(which);
+    event_loop& there = loops_.of(which);
     if (&there == &loop_) admit(peer, which, std::move(over));
     else run_on(there, [&] { admit(peer, which, std::move(over)); });
     tell_observer();
@@ -33,13 +27,13 @@ void engine::admit(rank peer, lane_id which, std::unique_ptr<link> over) {
     }
     port& at = port_to(peer, which.kind);
     if (at.attached(which.index)) return;
-    if (&loop_of(which) != &loop_) over = bring(peer, which, std::move(over));
+    if (&loops_.of(which) != &loop_) over = bring(peer, which, std::move(over));
     if (over) at.attach(which.index, std::move(over));
 }
 
 /// Moves a link to its lane's loop. Returns null when it cannot move; then the engine has failed.
 std::unique_ptr<link> engine::bring(rank peer, lane_id which, std::unique_ptr<link> over) noexcept {
-    if (auto moved = over->move_to(loop_of(which))) return moved;
+    if (auto moved = over->move_to(loops_.of(which))) return moved;
     fail_own(error::system,
              fmt::format("rank {} cannot move its lane {} for bulk data, to rank {}, to another thread", who_.me, which.index, peer));
     return nullptr;
@@ -48,26 +42,24 @@ std::unique_ptr<link> engine::bring(rank peer, lane_id which, std::unique_ptr<li
 /// If bulk lanes are spread, ends all lanes of collectives, each on its own loop, and waits for that. Queued frames, like a goodbye, still
 /// leave if their links take them at once.
 void engine::part() noexcept {
-    if (!spread(lane_kind::bulk)) return;
+    if (!loops_.spread(lane_kind::bulk)) return;
     {
         const std::lock_guard lock(guard_);
         if (shut_) return;  // then the other loops may be gone
     }
     const auto on = [this](event_loop& loop) {
         const std::lock_guard lock(guard_);
-        for (auto& each : ports_)
-            if (each) each->part(loop);
+        ports_.each([&](port& each) { each.part(loop); });
     };
-    for (event_loop* each : further_) run_on(*each, [&] { on(*each); });
+    for (event_loop* each : loops_.further()) run_on(*each, [&] { on(*each); });
     on(loop_);
 }
 
 void engine::peer_left(rank peer, lane_id which) {
     {
         const std::lock_guard lock(guard_);
-        auto& at = ports_[static_cast<std::size_t>(peer) * lane_kinds + static_cast<std::size_t>(which.kind)];
         if (which.kind == lane_kind::point) messages_.peer_left(peer);
-        else if (at) at->departed(which.index);
+        else if (port* const at = ports_.find(peer, which.kind)) at->departed(which.index);
     }
     tell_observer();
 }
@@ -77,7 +69,7 @@ std::string engine::route(rank peer) noexcept {
     const std::lock_guard lock(guard_);
     if (peer < 0 || peer >= who_.size || shut_) return {};
     for (const lane_kind kind : {lane_kind::bulk, lane_kind::small}) {
-        const auto& at = ports_[static_cast<std::size_t>(peer) * lane_kinds + static_cast<std::size_t>(kind)];
+        const port* const at = ports_.find(peer, kind);
         if (std::string there = at ? at->route() : std::string(); !there.empty()) return there;
     }
     return {};

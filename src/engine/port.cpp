@@ -45,13 +45,13 @@ bool port::busy() const noexcept {
     return false;
 }
 
-bool port::spread() const noexcept { return owner_.spread(kind_); }
+bool port::spread() const noexcept { return owner_.loops().spread(kind_); }
 
 void port::attach(int index, std::unique_ptr<link> over) {
     port_lane& at = *lanes_[static_cast<std::size_t>(index)];
     if (!alone()) over->share();
     const auto how = spread() ? lane::kind::spread : alone() ? lane::kind::single : lane::kind::shared;
-    at.attach(owner_.loop_of({kind_, index}), owner_.guard_, std::move(over), how, owner_.cork_);
+    at.attach(owner_.loops().of({kind_, index}), owner_.guard_, std::move(over), how, owner_.cork_);
     window_ = std::min(window_, at.over->window());
     if (owner_.said_goodbye_) say_goodbye(at);
     feed();
@@ -372,7 +372,7 @@ void port::close() noexcept {
 
 void port::part(event_loop& loop) noexcept {
     for (auto& each : lanes_)
-        if (each->over && &owner_.loop_of({kind_, each->index()}) == &loop) each->over->part();
+        if (each->over && &owner_.loops().of({kind_, each->index()}) == &loop) each->over->part();
 }
 
 }  // namespace tutti
