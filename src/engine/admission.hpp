@@ -18,8 +18,8 @@ class admission {
 public:
     explicit admission(std::size_t most_bytes) noexcept : most_bytes_(most_bytes) {}
 
-    /// Returns how much an operation on a vector of `bytes` counts.
-    std::size_t share_of(std::size_t bytes) const noexcept { return std::min(bytes, most_bytes_ / 2); }
+    /// Returns how much an operation counts.
+    std::size_t share_of(const operation& one) const noexcept { return std::min(one.vector_bytes, most_bytes_ / 2); }
     /// Returns whether `one` begins now. If not, it is kept.
     bool enter(operation& one) noexcept {
         kind& there = at(one.lanes);
@@ -28,11 +28,11 @@ public:
             ++waiting_;
             return false;
         }
-        there.under_way += one.share;
+        there.under_way += share_of(one);
         return true;
     }
     /// `one` had begun, and has ended.
-    void leave(const operation& one) noexcept { at(one.lanes).under_way -= one.share; }
+    void leave(const operation& one) noexcept { at(one.lanes).under_way -= share_of(one); }
 
     /// Returns whether a kept operation may begin now.
     bool has_next() const noexcept {
@@ -48,7 +48,7 @@ public:
         if (waiting_ == 0) return nullptr;
         for (kind& each : kinds_)
             if (may_begin(each)) {
-                each.under_way += each.waiting.first()->share;
+                each.under_way += share_of(*each.waiting.first());
                 return take(each);
             }
         return nullptr;

@@ -4,47 +4,41 @@
 
 #include <fmt/format.h>
 
-#include <numeric>
+#include <exception>
+#include <utility>
 
 namespace tutti {
 
 /// Bytes kept back while operations begin: beside the sending of more, a system call does not count.
 static constexpr std::size_t most_kept = 64 * KiB;
 
-static chooser chooser_at(const cost_model& costs, const engine_settings& settings, const engine_identity& who) {
-    std::vector<chooser::range> wanted = wanted_in(settings.tuning, who.size, who.hosts);
-    for (const algorithm* each : settings.forced) wanted.push_back({0, each});
-    return chooser(who.size, costs, std::move(wanted), settings.deterministic, who.hosts);
-}
-
 engine::engine(event_loop& loop, engine_identity who, engine_settings settings, engine_observer& observer, std::vector<event_loop*> further)
     : who_(std::move(who)),
       settings_(std::move(settings)),
       loops_(loop, std::move(further), settings_.lanes),
       loop_(loop),
-      choose_(chooser_at(settings_.costs, settings_, who_)),
       observer_(&observer),
-      ports_(who_.size),
+      recent_(who_.me),
+      pool_(*this, who_, settings_),
       admission_(most_under_way_of(settings_, who_)),
-      past_caches_from_(past_caches_from(settings_, who_)) {}
+      ports_(who_.size),
+      messages_(*this),
+      syncs_(*this) {}
 
 engine::~engine() { TUTTI_CHECK(shut_, "an engine is shut down before it is destroyed"); }
 
 // ---- issuing
 
 void engine::reprice(const cost_model& costs) {
-    chooser choose = chooser_at(costs, settings_, who_);
     const std::lock_guard lock(guard_);
     TUTTI_CHECK(pending_ == 0, "costs change while nothing is under way");
     settings_.costs = costs;
-    choose_ = std::move(choose);
-    last_choice_ = {};
-    for (auto& each : owned_) each->laid_out_ = false;  // for a plan that may not be chosen any more
+    pool_.reprice();
 }
 
 const algorithm& engine::chosen(collective kind, std::size_t vector_bytes) {
     const std::lock_guard lock(guard_);
-    return choose_.choose(kind, vector_bytes);
+    return pool_.choose(kind, vector_bytes);
 }
 
 operation& engine::issue(const request& what, duration default_deadline, std::uint64_t place) {
@@ -54,12 +48,14 @@ operation& engine::issue(const request& what, duration default_deadline, std::ui
     return made;
 }
 
+/// Returns a free operation for a call, without a plan after a failure.
+operation& engine::ready_for(const request& what) { return over() ? pool_.make_unplanned(what) : pool_.make(what); }
+
 /// Makes an operation; after a failure, one that has ended already.
 operation& engine::accept(const request& what, duration default_deadline) {
     if (pending_ == settings_.pending_limit) too_many(describe(what));
-    operation* const before = begun_like_before(what);
-    operation& made = before ? *before : made_of(what);
-    take_out(made);
+    operation& made = ready_for(what);
+    pool_.take_out(made);
     if (made.asked.deadline == duration{}) made.asked.deadline = default_deadline;
     if (over()) refuse(made);
     return made;
@@ -115,25 +111,44 @@ void engine::too_many(const descriptor& next) {
              fmt::format("rank {} called {} with {} operations under way, which is the limit", who_.me, to_string(next), pending_));
 }
 
-/// Returns the bytes of all blocks that this rank sends and receives, where only it knows them.
-static std::size_t own_bytes(const request& what) noexcept {
-    std::size_t count = what.counts.empty() ? what.count : 0;
-    for (const auto each : {what.counts, what.recv_counts}) count = std::accumulate(each.begin(), each.end(), count);
-    return count * what.element_bytes();
+void engine::put_back(operation& which) noexcept {
+    if (!made_.here()) return;
+    std::shared_ptr<engine> self;  // destroyed when the guard is free
+    const std::lock_guard lock(guard_);
+    self = pool_.put_back(which);
 }
 
-/// Decides the kind of lanes, a pure function of what all ranks know, and the share for admission. Ranks with their own counts do not know
-/// the vector's length alike: they always use bulk lanes.
-void engine::assign_lanes(operation& made, const request& what) const noexcept {
-    const bool own = what.own_counts();
-    const std::size_t bytes = own ? own_bytes(what) : vector_bytes(what, who_.size);
-    made.lanes = !own && bytes <= settings_.small_bytes ? lane_kind::small : lane_kind::bulk;
-    made.share = admission_.share_of(bytes);
+// ---- the order
+
+std::uint64_t engine::reserve(std::size_t count) {
+    const std::lock_guard lock(guard_);
+    return order_.reserve(count);
 }
+
+std::uint64_t engine::calls() noexcept {
+    const std::lock_guard lock(guard_);
+    return order_.given_out();
+}
+
+/// Fails the engine: other ranks may have used their places, and wait in these calls.
+void engine::give_up(std::uint64_t next, std::uint64_t end) noexcept {
+    if (!made_.here() || next == end) return;
+    const std::lock_guard lock(guard_);
+    fail_own(error::aborted,
+             fmt::format("rank {} gave up {} reserved place{} in the order, from #{} on, without a call{}", who_.me, end - next,
+                         end - next == 1 ? "" : "s", next, std::uncaught_exceptions() > 0 ? ", because of an exception" : ""));
+}
+
+future<> engine::sync() {
+    const std::lock_guard lock(guard_);
+    return syncs_.add(order_.made(), messages_.calls());
+}
+
+// ---- beginning
 
 port& engine::first_port_to(rank peer, lane_kind kind) {
     port& made = ports_.add(*this, peer, kind, settings_.lanes);
-    news_.wanted.push_back({peer, kind});
+    want(peer, kind);
     return made;
 }
 
@@ -155,7 +170,7 @@ void engine::start_fresh() noexcept {
         std::size_t kept = 0;  // bytes of vectors whose frames may be kept back
         while (!fresh_.empty() && !order_.holds(fresh_.first()->sequence)) {
             operation& next = fresh_.pop();
-            kept += next.share;
+            kept += admission_.share_of(next);
             let_in(next);
             if (kept < most_kept) continue;
             cork_.send_kept();
@@ -177,7 +192,6 @@ void engine::resume_ahead() noexcept {
     ports_.each([](port& each) { each.resume_ahead(); });
 }
 
-/// Returns whether the operation at this place has joined its ports.
 bool engine::has_begun(lane_kind lanes, std::uint64_t sequence) const noexcept {
     return order_.called(sequence) && !order_.holds(sequence) && (fresh_.empty() || fresh_.first()->sequence > sequence) &&
            !admission_.keeps(lanes, sequence);
@@ -209,7 +223,6 @@ void engine::begin(operation& which) noexcept {
 
 // ---- progress
 
-/// An operation has moved on: its next slices may leave, and its parked frames may land.
 void engine::progressed(operation& which) noexcept {
     for (send_channel& each : which.senders()) each.over->feed();
     for (recv_channel& each : which.receivers()) each.over->resume();
@@ -253,6 +266,14 @@ void engine::finish_ended() noexcept {
     if (syncs) syncs_.settle();
 }
 
+bool engine::under_way(std::uint64_t collectives, std::uint64_t messages) const noexcept {
+    const auto before = [collectives](const operation& each) { return each.issued <= collectives; };
+    for (const operation_list* in : {&live_, &fresh_, &ended_})
+        for (const operation* each = in->first(); each; each = operation_list::after(*each))
+            if (before(*each)) return true;
+    return admission_.any_waits(before) || messages_.under_way(messages);
+}
+
 bool engine::idle() noexcept {
     const std::lock_guard lock(guard_);
     if (pending_ > 0 || messages_.first_under_way() || !messages_.told() || !messages_.flushed()) return false;
@@ -284,7 +305,7 @@ void engine::hear_news() noexcept {
     tell_observer();
 }
 
-/// Tells the observer, without the guard, what ports found under it. After a failure it hears of nothing else.
+/// After a failure the observer hears of nothing else.
 void engine::tell_observer() noexcept {
     news found;
     {
@@ -324,7 +345,7 @@ void engine::shut_down() noexcept {
         loop_.withdraw(on_news_);
         syncs_.withdraw();
         loop_.stop_timer(answer_due_);
-        close_pool();
+        pool_.close();
     }
     finish_ended();
     messages_.finish_ended();

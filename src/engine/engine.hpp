@@ -12,15 +12,12 @@
 #include "engine/lane_loops.hpp"
 #include "engine/messenger.hpp"
 #include "engine/news.hpp"
-#include "engine/operation.hpp"
+#include "engine/operation_pool.hpp"
 #include "engine/port_table.hpp"
 #include "engine/recent_calls.hpp"
 #include "engine/syncs.hpp"
 #include "runtime/progress_ticket.hpp"
 
-#include <atomic>
-#include <compare>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -31,22 +28,23 @@ namespace tutti {
 /// How long the engine waits for the words of a label that differs from its own. It then fails with the digest alone.
 inline constexpr duration label_patience = std::chrono::seconds(1);
 
-/// One for each communicator; the group owns it, and futures keep it alive. Owns the operations, the plans, the ports and the messenger.
-/// Calls come from any thread, under `guard_`, where that is said. Bytes move on `loop`, or, for spread bulk lanes, on the loop of the
-/// lane; a thread that holds the progress ticket counts as on `loop`. Communicators issue; ports report progress (`progressed`) and
-/// failures (`fail_locked`). It never dials, never talks to the store, and never calls its observer with the guard held.
+/// One for each communicator; the group owns it, and futures keep it alive. Begins operations in the order of their calls, and ends each
+/// once. Owns the pool of operations, the ports and the messenger. Calls come from any thread, under `guard_`, where that is said. Bytes
+/// move on `loop`, or, for spread bulk lanes, on the loop of the lane; a thread that holds the progress ticket counts as on `loop`.
+/// Communicators issue; ports report progress (`progressed`) and failures (`fail_locked`). It never dials, never talks to the store, and
+/// never calls its observer with the guard held.
 ///
 /// The life of an operation, by the list that holds it:
 ///
-///     pool --issue, take_out--> fresh_ --take_fresh, let_in--> admission_ --room--> live_ --end--> ended_ --finish_ended--> caller
-///                                  `--(small, alone, this thread may drive the loop)----^ `--(not awaited yet)----------------^
+///     pool_ --issue, take_out--> fresh_ --take_fresh, let_in--> admission_ --room--> live_ --end--> ended_ --finish_ended--> caller
+///                                   `--(small, alone, this thread may drive the loop)----^ `--(not awaited yet)----------------^
 ///
-///     caller and engine have released it: take_back --> returned_ --collect--> pool
+///     caller and engine have released it: operation_pool::take_back
 ///     failure, close: end_all moves fresh_, admission_ and live_ to ended_
 ///
 /// The way of one call through the code, here and at the peer:
 ///
-///     communicator::all_reduce -> issue, accept, issuing::enter -> take_fresh, let_in, begin -> port::add, feed, describe
+///     communicator::all_reduce -> issue, operation_pool::make, issuing::enter -> take_fresh, let_in, begin -> port::add, feed, describe
 ///         -> lane::send, flush, pump_send, decide -> link::try_send
 ///     link::when_readable -> lane::pump_recv, ask_owner -> port::arrived, expected, land -> (the payload lands) -> port::landed, count
 ///         -> go_on, operation::advance, apply -> progressed -> end -> finish_ended
@@ -111,61 +109,54 @@ public:
     /// Names the process that made the engine: in one forked since, the engine does nothing.
     const birthplace& made() const noexcept { return made_; }
 
-    // For operations and ports.
-    void cancel(operation& which, const char* reason) noexcept;
-    void overdue(operation& which) noexcept;
-    /// With the guard held: a custom_op threw `what`.
-    void operator_threw(operation& which, const char* what) noexcept;
-    /// Any thread: the caller and the engine have released the operation. Returns false when the engine has shut down: then put_back takes
-    /// it, which may be the end of the engine.
-    bool take_back(operation& which) noexcept;
-    void take_scratch(operation& to, std::size_t bytes) noexcept;
-    void put_back(operation& which) noexcept;
+    // For its parts: operations, ports, the messenger, syncs. With the guard held, unless they say otherwise.
 
-    // For its parts, with the guard held.
-    event_loop& loop() const noexcept { return loop_; }
-    const lane_loops& loops() const noexcept { return loops_; }
+    const lane_loops& loops() const noexcept { return loops_; }  // any thread, as the next two
+    event_loop& loop() const noexcept { return loops_.own(); }
     std::mutex& guard() noexcept { return guard_; }
+    /// Returns what keeps frames of all lanes back, so that they leave together.
+    cork& together() noexcept { return cork_; }
+    operation_pool& pool() noexcept { return pool_; }
+    class syncs& syncs() noexcept {
+        return syncs_;
+    }
+    const recent_calls& recent() const noexcept { return recent_; }
+
     /// Returns whether no call begins any more: the engine has failed, or is shut down.
     bool over() const noexcept { return failure_ || shut_; }
     /// Returns whether nothing is posted to the loop any more.
     bool shut() const noexcept { return shut_; }
+    bool said_goodbye() const noexcept { return said_goodbye_; }
     /// Returns why all calls end, as this rank tells it: the failure, or that the communicator was closed.
     report ending() const;
     /// Returns whether one of the first `collectives` or `messages` has not ended, or its caller has not been told.
     bool under_way(std::uint64_t collectives, std::uint64_t messages) const noexcept;
+    /// Returns whether the operation at this place has joined its ports.
+    bool has_begun(lane_kind lanes, std::uint64_t sequence) const noexcept;
+
+    /// An operation has moved on: its next slices may leave, and its parked frames may land.
+    void progressed(operation& which) noexcept;
+    /// A lane keeps a frame of an operation that has not begun here.
+    void keeps_ahead() noexcept { ahead_ = true; }
+    /// The observer is to dial lanes of this kind, when it is told.
+    void want(rank peer, lane_kind kind) { news_.wanted.push_back({peer, kind}); }
+    /// A link ended without a goodbye.
+    void lost(rank peer, lane_id which, std::error_code why) noexcept;
+    /// A peer has made another call.
+    void disagreed(const differing_call& found, std::string_view label = {}) noexcept;
+    /// Keeps the first cause, stops all lanes, and ends all calls. `tell`: the failure was found here, so the observer must spread it.
+    void fail_locked(report why, bool tell = true) noexcept;
+    /// A custom_op threw `what`.
+    void operator_threw(operation& which, const char* what) noexcept;
+
+    void cancel(operation& which, const char* reason) noexcept;  // any thread, without the guard
+    void overdue(operation& which) noexcept;                     // on the loop, without it
+    /// Any thread, without the guard: takes back an operation when the pool is closed, which may be the end of the engine.
+    void put_back(operation& which) noexcept;
+    /// On the loop, without the guard: tells the observer what was found under it.
+    void tell_observer() noexcept;
 
 private:
-    friend class port;
-    friend class messenger;
-
-    struct plan_key {
-        collective kind;
-        std::uint8_t algorithm;
-        rank root;
-        friend auto operator<=>(const plan_key&, const plan_key&) = default;
-    };
-
-    /// A plan, and free operations that have carried it out before: their memory has the right size already.
-    struct prepared {
-        std::shared_ptr<const program> plan;
-        std::uint8_t algorithm = 0;
-        operation_list free;
-    };
-
-    /// The key by which a plan is chosen.
-    struct choice {
-        collective kind{};
-        bool ordered = false;
-        rank root = 0;
-        std::size_t vector_bytes = 0;
-        friend bool operator==(const choice&, const choice&) = default;
-    };
-    struct choice_made {
-        choice asked;
-        prepared* made = nullptr;
-    };
-
     /// Holds the guard while a call becomes an operation. Its end releases the guard and, if this thread drives the loop, tells the
     /// observer.
     class issuing {
@@ -184,21 +175,7 @@ private:
         std::unique_lock<std::mutex> lock_;
     };
 
-    prepared& prepare(const request& what);
-    operation* begun_like_before(const request& what) noexcept;
-    operation& made_of(const request& what);
-    operation& first_of(operation_list& free);
-    void make_ready(operation& made, const request& what, const std::shared_ptr<const program>& plan);
-    static operation_list& list_of(operation& which) noexcept;
-    void take_out(operation& made);
-    void put(operation& which) noexcept;
-    void collect(operation* instead = nullptr) noexcept;
-    void close_pool() noexcept;
-    /// Marks returned_ as closed: no operation may be added any more. No operation has this address.
-    operation* closed_pool() noexcept { return reinterpret_cast<operation*>(&returned_); }
     operation& start_again(detail::repeated_call& call);
-    void adopt(detail::repeated_call& call, operation& made);
-    void add_to(detail::repeated_call& call);
     void refuse(operation& made);
     void too_many(const descriptor& next);
     void too_early(const operation& running);
@@ -207,27 +184,23 @@ private:
         return found ? *found : first_port_to(peer, kind);
     }
     port& first_port_to(rank peer, lane_kind kind);
-    void assign_lanes(operation& made, const request& what) const noexcept;
     std::unique_ptr<link> bring(rank peer, lane_id which, std::unique_ptr<link> over) noexcept;
     void admit(rank peer, lane_id which, std::unique_ptr<link> over);
     void part() noexcept;
+    operation& ready_for(const request& what);
     operation& accept(const request& what, duration default_deadline);
     void post_fresh() noexcept;
     void take_fresh() noexcept;
     void start_fresh() noexcept;
     void watch_held() noexcept;
-    bool has_begun(lane_kind lanes, std::uint64_t sequence) const noexcept;
     template <class Channel>
     port* join(Channel& channel, lane_kind kind, port* left) noexcept;
     void let_in(operation& next) noexcept;
     void begin(operation& which) noexcept;
     void resume_ahead() noexcept;
-    void progressed(operation& which) noexcept;
     void end(operation& which) noexcept;
     void end_all() noexcept;
-    void fail_locked(report why, bool tell = true) noexcept;
     void fail_own(error code, std::string cause) noexcept;
-    void disagreed(const differing_call& found, std::string_view label = {}) noexcept;
     void unanswered() noexcept;
     void watch(operation& which) noexcept;
     report report_of(const operation& which) const;
@@ -239,40 +212,32 @@ private:
     void post_news() noexcept;
     void hear_news() noexcept;
     bool has_news() const noexcept { return !shut_ && (failure_ || news_.any()); }
-    void tell_observer() noexcept;
 
     const birthplace made_;
     const engine_identity who_;
     engine_settings settings_;
     const lane_loops loops_;
     event_loop& loop_;  // its own
-    chooser choose_;
     engine_observer* observer_;
 
-    std::mutex guard_;  // over the chooser, the lanes, and everything below but returned_
+    std::mutex guard_;  // over the lanes, and everything below
     cork cork_;         // of all its lanes
     call_order order_;
-    syncs syncs_{*this};
-    bool said_goodbye_ = false;
+    recent_calls recent_;
+    operation_pool pool_;
+    admission admission_;                  // between fresh_ and live_
+    operation_list fresh_, live_, ended_;  // fresh_ by sequence
     std::size_t pending_ = 0;
-    operation_list fresh_, live_, ended_, free_;  // fresh_ by sequence; free_ holds operations without a plan, of calls that were refused
-    std::atomic<operation*> returned_{nullptr};   // used without the guard; linked by `next`, the last first
-    std::size_t out_ = 0;                         // operations that callers, or the engine for them, hold
-    std::shared_ptr<engine> self_;                // from the first of these on, until it has shut down and all are back
-    recent_calls recent_{who_.me};
-    std::map<plan_key, prepared> programs_;
-    choice_made last_choice_;                   // a shortcut: many calls are like the one before
     port_table ports_;
+    messenger messages_;
+    class syncs syncs_;
+    news news_;
     std::optional<report> failure_;
     bool ahead_ = false;         // a lane keeps a frame of an operation that has not begun here
     bool fresh_posted_ = false;  // on_fresh_ is posted
     bool news_posted_ = false;   // on_news_ is posted
+    bool said_goodbye_ = false;
     bool shut_ = false;
-    news news_;
-    std::vector<std::unique_ptr<operation>> owned_;
-    admission admission_;  // between fresh_ and live_
-    const std::size_t past_caches_from_;
-    messenger messages_{*this};
     detail::callback<&engine::take_fresh> on_fresh_{*this};
     detail::callback<&engine::finish_ended> on_ended_{*this};
     detail::callback<&engine::hear_news> on_news_{*this};

@@ -19,7 +19,6 @@ void engine::fail(report why) noexcept {
     fail_locked(std::move(why), false);
 }
 
-/// Keeps the first cause, stops all lanes, and ends all calls. `tell`: the failure was found here, so the observer must spread it.
 void engine::fail_locked(report why, bool tell) noexcept {
     if (over()) return;
     failure_ = std::move(why);
@@ -36,6 +35,11 @@ void engine::fail_own(error code, std::string cause) noexcept { fail_locked(who_
 std::optional<report> engine::failed() noexcept {
     const std::lock_guard lock(guard_);
     return failure_;
+}
+
+void engine::lost(rank peer, lane_id which, std::error_code why) noexcept {
+    news_.lost.push_back({peer, which, why});
+    post_news();
 }
 
 void engine::drop() noexcept {

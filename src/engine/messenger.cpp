@@ -17,9 +17,9 @@ messenger::messenger(engine& owner)
       probes_(owner.who().size),
       ports_(static_cast<std::size_t>(owner.who().size)) {}
 
-event_loop& messenger::loop() const noexcept { return engine_.loop_; }
-std::mutex& messenger::guard() const noexcept { return engine_.guard_; }
-cork& messenger::together() const noexcept { return engine_.cork_; }
+event_loop& messenger::loop() const noexcept { return engine_.loop(); }
+std::mutex& messenger::guard() const noexcept { return engine_.guard(); }
+cork& messenger::together() const noexcept { return engine_.together(); }
 const message_settings& messenger::limits() const noexcept { return engine_.settings().messages; }
 std::size_t messenger::most_offers() const noexcept { return engine_.settings().pending_limit; }
 std::size_t messenger::slice_bytes() const noexcept {
@@ -41,7 +41,7 @@ message* messenger::enter(Call call) {
     message* made = nullptr;
     std::optional<detail::progress_ticket> here;
     {
-        const std::lock_guard lock(engine_.guard_);
+        const std::lock_guard lock(engine_.guard());
         calling_ = true;
         try {
             made = call();
@@ -51,8 +51,8 @@ message* messenger::enter(Call call) {
         }
         calling_ = false;
         if (!std::exchange(due_, false)) return made;
-        if (engine_.shut_) return made;
-        if (!working_ && pending_ <= few) here.emplace(engine_.loop_);
+        if (engine_.shut()) return made;
+        if (!working_ && pending_ <= few) here.emplace(engine_.loop());
         if (!here || !*here) {
             post_work();
             return made;
@@ -68,7 +68,7 @@ message& messenger::issue(const message_call& what, duration default_deadline) {
 
 message* messenger::try_recv(const message_call& what, duration default_deadline) {
     return enter([&]() -> message* {
-        const bool over = engine_.failure_ || engine_.shut_;
+        const bool over = engine_.over();
         if (!over && !matcher_.find(what.peer, what.tag)) return nullptr;
         return &begin_one(what, default_deadline);
     });
@@ -86,8 +86,8 @@ message& messenger::begin_one(const message_call& what, duration default_deadlin
 }
 
 result<std::optional<received>> messenger::try_probe(rank source, message_tag tag) noexcept {
-    const std::lock_guard lock(engine_.guard_);
-    if (engine_.failure_ || engine_.shut_) {
+    const std::lock_guard lock(engine_.guard());
+    if (engine_.over()) {
         message asked;
         asked.asked = probe_of(source, tag);
         return failure(report_of(asked));
@@ -110,8 +110,8 @@ message& messenger::begin_all(std::span<const transfer> parts, const message_cal
         *last = &part;
         last = &part.next_part;
     }
-    for (message* each = made.parts; each && !engine_.failure_; each = each->next_part) start(*each);
-    if (!engine_.failure_ && --made.open_parts == 0) end(made);
+    for (message* each = made.parts; each && !engine_.over(); each = each->next_part) start(*each);
+    if (!engine_.over() && --made.open_parts == 0) end(made);
     return settle(made);
 }
 
@@ -134,14 +134,14 @@ message& messenger::begin(const message_call& what, duration default_deadline) {
     if (weight_of(what) > engine_.settings().pending_limit - pending_) too_many(what);
     message& made = take(what, false);
     made.call = ++calls_;
-    made.started = engine_.loop_.now();
+    made.started = engine_.loop().now();
     if (made.asked.deadline == duration{}) made.asked.deadline = default_deadline;
     return made;
 }
 
 /// Puts a call among the pending ones. Returns true, and ends it instead, if it comes too late.
 bool messenger::refused(message& made) {
-    if (!engine_.failure_ && !engine_.shut_) {
+    if (!engine_.over()) {
         pending_ += weight_of(made.asked);
         fresh_.push(made);
         issuing_ = &made;
@@ -188,20 +188,20 @@ void messenger::post_work() noexcept {
         due_ = true;
         return;
     }
-    if (engine_.shut_ || std::exchange(working_, true)) return;
-    engine_.loop_.post(on_work_);
+    if (engine_.shut() || std::exchange(working_, true)) return;
+    engine_.loop().post(on_work_);
 }
 
 void messenger::work() noexcept {
     {
-        const std::lock_guard lock(engine_.guard_);
+        const std::lock_guard lock(engine_.guard());
         working_ = false;
         while (!fresh_.empty()) {
             message& next = fresh_.pop();
             live_.push(next);
             next.timed = true;
             if (const time_point limit = later(next.started, next.asked.deadline); limit != no_deadline)
-                engine_.loop_.start_timer(next.deadline, limit);
+                engine_.loop().start_timer(next.deadline, limit);
         }
         for (message_port* each : dirty_) {
             each->dirty = false;
@@ -227,7 +227,7 @@ void messenger::end(message& which) noexcept {
         pending_ -= weight_of(which.asked);
         return;
     }
-    if (ended_.empty()) engine_.loop_.post(on_ended_);
+    if (ended_.empty()) engine_.loop().post(on_ended_);
     ended_.push(which);
 }
 
@@ -235,24 +235,24 @@ void messenger::finish_ended() noexcept {
     message_list done;
     bool syncs = false;
     {
-        const std::lock_guard lock(engine_.guard_);
-        syncs = !engine_.syncs_.empty();
+        const std::lock_guard lock(engine_.guard());
+        syncs = !engine_.syncs().empty();
         done = std::exchange(ended_, {});
         for (message* each = done.first(); each; each = message_list::after(*each)) pending_ -= weight_of(each->asked);
     }
     while (!done.empty()) {
         message& next = done.pop();
-        engine_.loop_.stop_timer(next.deadline);
+        engine_.loop().stop_timer(next.deadline);
         if (next.failed) next.finish(*next.failed);
         else next.finish(next.what);
         next.release();
     }
-    if (syncs) engine_.syncs_.settle();
+    if (syncs) engine_.syncs().settle();
 }
 
 void messenger::take_back(message& which) noexcept {
     if (!engine_.made().here()) return;
-    const std::lock_guard lock(engine_.guard_);
+    const std::lock_guard lock(engine_.guard());
     while (message* const part = which.parts) {
         which.parts = part->next_part;
         free_.push(*part);

@@ -52,14 +52,11 @@ void messenger::shut_down() noexcept {
 }
 
 void messenger::withdraw() noexcept {
-    engine_.loop_.withdraw(on_work_);
-    engine_.loop_.withdraw(on_ended_);
+    engine_.loop().withdraw(on_work_);
+    engine_.loop().withdraw(on_ended_);
 }
 
-void messenger::lost(rank peer, std::error_code why) noexcept {
-    engine_.news_.lost.push_back({peer, lane_kind::point, why});
-    engine_.post_news();
-}
+void messenger::lost(rank peer, std::error_code why) noexcept { engine_.lost(peer, lane_kind::point, why); }
 
 // ---- peers that leave
 
@@ -124,7 +121,7 @@ void messenger::end_all() noexcept {
             message& next = from->pop();
             next.failed = failure(report_of(next));
             next.ended = true;
-            if (ended_.empty() && !engine_.shut_) engine_.loop_.post(on_ended_);
+            if (ended_.empty() && !engine_.shut()) engine_.loop().post(on_ended_);
             ended_.push(next);
         }
 }
@@ -173,19 +170,19 @@ report messenger::report_of(const message& which) const { return told_by(which, 
 report messenger::told_by(const message& which, report why) const {
     why.operation = to_string(which.asked);
     why.sequence = which.call;
-    why.communicator = engine_.who_.communicator;
+    why.communicator = engine_.who().communicator;
     why.epoch = epoch();
     why.local = me();
     why.done_bytes = which.done_bytes;
     why.total_bytes = which.total_bytes();
-    if (which.call != 0 && !engine_.shut_) why.elapsed = engine_.loop_.now() - which.started;  // after shut_down the loop may be gone
+    if (which.call != 0 && !engine_.shut()) why.elapsed = engine_.loop().now() - which.started;  // after shut_down the loop may be gone
     if (which.asked.label) why.label = which.asked.label;
     return why;
 }
 
 void messenger::cancel(message& which, const char* reason) noexcept {
     if (!engine_.made().here()) return;
-    const std::lock_guard lock(engine_.guard_);
+    const std::lock_guard lock(engine_.guard());
     if (which.ended) return;
     std::string cause = fmt::format("rank {} ended {} early: {}", me(), to_string(which.asked), reason);
     end_early(which, engine_.who().own_failure(error::cancelled, std::move(cause)));
@@ -209,7 +206,7 @@ std::string messenger::waited_for(const message& which, std::vector<rank>& peers
 }
 
 void messenger::overdue(message& which) noexcept {
-    const std::lock_guard lock(engine_.guard_);
+    const std::lock_guard lock(engine_.guard());
     if (which.ended) return;
     report why;
     why.code = error::timed_out;

@@ -27,7 +27,7 @@ void messenger::send(message& made) noexcept {
     at.send(made);
     touch(at);
     if (at.attached() || std::exchange(at.wanted, true)) return;
-    engine_.news_.wanted.push_back({at.peer(), lane_kind::point});
+    engine_.want(at.peer(), lane_kind::point);
     post_work();
 }
 

@@ -391,7 +391,7 @@ void operation::abandon() noexcept { owner_.cancel(*this, "its future was droppe
 void operation::overdue() noexcept { owner_.overdue(*this); }
 
 void operation::recycle() noexcept {
-    if (!owner_.take_back(*this)) owner_.put_back(*this);
+    if (!owner_.pool().take_back(*this)) owner_.put_back(*this);
 }
 
 }  // namespace tutti

@@ -93,6 +93,8 @@ public:
     bool begin_like_before(const request& asking);
     /// Does the same once more, with plan and memory as they are.
     void again();
+    /// The next call is laid out anew, even if it is like this one.
+    void forget_layout() noexcept { laid_out_ = false; }
     void plan(std::shared_ptr<const program> plan, rank me, int size, const cutting& how);
 
     std::uint64_t sequence = 0;  // its place in the order
@@ -113,6 +115,12 @@ public:
     std::span<send_channel> senders() noexcept { return used_senders_; }
     std::span<recv_channel> receivers() noexcept { return used_receivers_; }
     const program& plan() const noexcept { return *plan_; }
+    /// Returns the same; null without one.
+    const std::shared_ptr<const program>& shared_plan() const noexcept { return plan_; }
+    /// Returns the length of its own memory: the plan's scratch blocks, and partial sums, packed lists or a scaled input.
+    std::size_t scratch_bytes() const noexcept { return scratch_bytes_; }
+    /// Gives that memory away. This operation has been laid out in it, so its next call is laid out anew.
+    void give_scratch(operation& to) noexcept;
     std::size_t slices() const noexcept { return slices_; }
     /// Returns how many slices go through all rounds before the next ones do.
     std::size_t segment() const noexcept { return segment_; }
@@ -208,11 +216,9 @@ public:
     void overdue() noexcept;
     detail::alarm<&operation::overdue> deadline{*this};
     class patience patience;
-    std::size_t share = 0;  // bytes that count in `admission`
+    std::size_t vector_bytes = 0;  // of the whole vector, as far as this rank knows it; counts in `admission`
 
 private:
-    friend class engine;
-
     void recycle() noexcept override;
     void rewind();
     void place_memory();
@@ -271,7 +277,7 @@ private:
     pieces input_listed_;  // and those of input_list_
     bool packed_ = false;  // list_ is copied to scratch and back, slice by slice
     std::unique_ptr<std::byte[]> scratch_;
-    std::size_t scratch_bytes_ = 0;  // the plan's scratch blocks, and partial sums, packed lists or a scaled input
+    std::size_t scratch_bytes_ = 0;
     bool past_caches_ = false;       // the result is long enough for that
     std::size_t slices_ = 1;
     std::size_t segment_ = 1;

@@ -11,7 +11,7 @@
 namespace tutti {
 
 std::byte* operation::scratch(std::size_t bytes) {
-    if (scratch_bytes_ < bytes) owner_.take_scratch(*this, bytes);
+    if (scratch_bytes_ < bytes) owner_.pool().take_scratch(*this, bytes);
     if (scratch_bytes_ < bytes) {
         scratch_bytes_ = 0;
         scratch_.reset();  // first, so that old and new need not fit into memory together
@@ -19,6 +19,12 @@ std::byte* operation::scratch(std::size_t bytes) {
         scratch_bytes_ = bytes;
     }
     return scratch_.get();
+}
+
+void operation::give_scratch(operation& to) noexcept {
+    to.scratch_ = std::move(scratch_);
+    to.scratch_bytes_ = std::exchange(scratch_bytes_, 0);
+    laid_out_ = false;
 }
 
 /// Lays out one space. `whole`: it holds a block for each rank, else only this rank's.

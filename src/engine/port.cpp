@@ -51,9 +51,9 @@ void port::attach(int index, std::unique_ptr<link> over) {
     port_lane& at = *lanes_[static_cast<std::size_t>(index)];
     if (!alone()) over->share();
     const auto how = spread() ? lane::kind::spread : alone() ? lane::kind::single : lane::kind::shared;
-    at.attach(owner_.loops().of({kind_, index}), owner_.guard_, std::move(over), how, owner_.cork_);
+    at.attach(owner_.loops().of({kind_, index}), owner_.guard(), std::move(over), how, owner_.together());
     window_ = std::min(window_, at.over->window());
-    if (owner_.said_goodbye_) say_goodbye(at);
+    if (owner_.said_goodbye()) say_goodbye(at);
     feed();
     at.over->resume();
 }
@@ -203,15 +203,18 @@ landing port::arrived(port_lane& on, const frame& head, std::vector<std::span<st
     if (head.kind == frame_kind::goodbye && head.payload_bytes == 0) return landing::here;
     if (head.kind != frame_kind::data)
         return refuse(error::protocol_error, fmt::format("rank {} sent a frame that does not belong on a data lane", peer_));
-    if (head.epoch != owner_.who_.epoch)
+    if (head.epoch != owner_.who().epoch)
         return refuse(error::protocol_error,
-                      fmt::format("rank {} sent a frame of epoch {}, this is epoch {}", peer_, head.epoch, owner_.who_.epoch));
+                      fmt::format("rank {} sent a frame of epoch {}, this is epoch {}", peer_, head.epoch, owner_.who().epoch));
     recv_channel* const whose = receiver_of(head.sequence);
     const auto taken = whose ? expected(on, *whose, head, runs) : without_receiver(head);
     on.parked = taken == landing::park;
     on.due = on.parked && whose;
     if (on.due) parked_ = true;
-    else if (on.parked) ahead_ = owner_.ahead_ = true;
+    else if (on.parked) {
+        ahead_ = true;
+        owner_.keeps_ahead();
+    }
     return taken;
 }
 
@@ -247,13 +250,13 @@ landing port::expected(port_lane& on, recv_channel& whose, const frame& head, st
     const bool comes = head.index == whose.index || (!alone() && on.at.skip(head.index - whose.index));
     if (!comes || (!alone() && !is_new(whose, head.index)))
         return refuse(error::protocol_error, fmt::format("rank {} sent frame {} of {} #{}, the plan of rank {} says frame {}", peer_,
-                                                         head.index, of.name(), head.sequence, owner_.who_.me, whose.index));
+                                                         head.index, of.name(), head.sequence, owner_.who().me, whose.index));
     const std::size_t slice = on.at.slice(), bytes = of.transfer_bytes(on.at.step(), slice);
     if (of.asked.own_counts() && head.slice == slice && head.payload_bytes != bytes) return miscounted(of, head, bytes);
     if (head.slice != slice || head.payload_bytes != bytes)
         return refuse(error::protocol_error,
                       fmt::format("rank {} sent {} bytes as slice {} of {} #{}, the plan of rank {} says {} bytes, slice {}", peer_,
-                                  head.payload_bytes, head.slice, of.name(), head.sequence, owner_.who_.me, bytes, slice));
+                                  head.payload_bytes, head.slice, of.name(), head.sequence, owner_.who().me, bytes, slice));
     if (head.in_place && !of.plan().answers(on.at.step()))
         return refuse(error::protocol_error, fmt::format("rank {} wrote slice {} of {} #{} into memory that was not lent for that", peer_,
                                                          slice, of.name(), head.sequence));
@@ -348,7 +351,7 @@ bounce* port::bounce_of(const operation& whose, int step, std::size_t slice) noe
 
 void port::say_goodbye(port_lane& on) noexcept {
     on.goodbye.head.kind = frame_kind::goodbye;
-    on.goodbye.head.epoch = owner_.who_.epoch;
+    on.goodbye.head.epoch = owner_.who().epoch;
     on.over->send(on.goodbye);
     on.over->flush();
 }

@@ -16,15 +16,15 @@ namespace tutti {
 landing port::without_receiver(const frame& head) noexcept {
     recv_channel* front = receivers_.first;
     const bool begun = owner_.has_begun(kind_, head.sequence);
-    const descriptor* const mine = begun ? owner_.recent_.find(head.sequence) : nullptr;
+    const descriptor* const mine = begun ? owner_.recent().find(head.sequence) : nullptr;
     if (mine && *mine != head.what) return disagreed(*mine, head);
     if (alone() && front && head.sequence > front->at.of().sequence)
         return refuse(error::mismatch,
-                      fmt::format("rank {} called {} (operation #{}), for which rank {} sends nothing: it is at {} #{}", owner_.who_.me,
+                      fmt::format("rank {} called {} (operation #{}), for which rank {} sends nothing: it is at {} #{}", owner_.who().me,
                                   front->at.of().name(), front->at.of().sequence, peer_, to_string(head.what), head.sequence));
     if (!begun) return landing::park;
     return refuse(error::protocol_error, fmt::format("rank {} sent a frame of {} #{} that the plan of rank {} does not contain", peer_,
-                                                     to_string(head.what), head.sequence, owner_.who_.me));
+                                                     to_string(head.what), head.sequence, owner_.who().me));
 }
 
 landing port::disagreed(const descriptor& mine, const frame& head) noexcept {
@@ -36,7 +36,7 @@ landing port::disagreed(const descriptor& mine, const frame& head) noexcept {
 landing port::miscounted(const operation& of, const frame& head, std::size_t bytes) noexcept {
     const std::size_t element = of.asked.element_bytes();
     return refuse(error::mismatch,
-                  fmt::format("rank {} expects {} elements from rank {}, which sends {} (operation #{}, {})", owner_.who_.me,
+                  fmt::format("rank {} expects {} elements from rank {}, which sends {} (operation #{}, {})", owner_.who().me,
                               bytes / element, peer_, head.payload_bytes / element, head.sequence, of.name()));
 }
 
@@ -44,7 +44,7 @@ landing port::refuse(error code, std::string cause) noexcept {
     report why;
     why.code = code;
     why.cause = std::move(cause);
-    why.peers = {owner_.who_.me, peer_};
+    why.peers = {owner_.who().me, peer_};
     owner_.fail_locked(std::move(why));
     return landing::refuse;
 }
@@ -67,7 +67,7 @@ void port::miss() noexcept {
     const operation& of = *who;
     report why;
     why.code = error::peer_left;
-    why.cause = fmt::format("rank {} left while rank {} waited for it in {} #{}", peer_, owner_.who_.me, of.name(), of.sequence);
+    why.cause = fmt::format("rank {} left while rank {} waited for it in {} #{}", peer_, owner_.who().me, of.name(), of.sequence);
     why.peers = {peer_};
     why.root = peer_;
     owner_.fail_locked(std::move(why));
@@ -78,8 +78,7 @@ void port::lost(port_lane& on, std::error_code why) noexcept {
         if (given_ || on.outgoing.from) miss();
         return;
     }
-    owner_.news_.lost.push_back({peer_, {kind_, on.index()}, why});
-    owner_.post_news();
+    owner_.lost(peer_, {kind_, on.index()}, why);
 }
 
 }  // namespace tutti

@@ -24,7 +24,7 @@ bool port::send_now(lane& over, send_channel& next) noexcept {
 /// Takes a frame with its payload, if it is exactly the next one expected here, and may begin. Returns whether it did.
 bool port::taken(const frame& head, std::span<const std::byte> payload) noexcept {
     recv_channel* const whose = alone() ? receivers_.first : nullptr;
-    if (!whose || head.kind != frame_kind::data || head.epoch != owner_.who_.epoch) return false;
+    if (!whose || head.kind != frame_kind::data || head.epoch != owner_.who().epoch) return false;
     const cursor& at = whose->at;
     operation& of = at.of();
     if (head.sequence != of.sequence || head.index != whose->index || head.slice != at.slice() || head.what != of.what) return false;
