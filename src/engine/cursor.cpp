@@ -1,16 +1,14 @@
 #include "engine/cursor.hpp"
 
-#include "engine/operation.hpp"
-
 namespace tutti {
 
 bool cursor::last() const noexcept {
-    return group_ + 1 == way_->groups.size() && slice_ + 1 == of_->slices() && inside_ + 1 == way_->groups[group_].count;
+    return group_ + 1 == way_->groups.size() && slice_ + 1 == cut_->slices && inside_ + 1 == way_->groups[group_].count;
 }
 
 void cursor::end_group() noexcept {
     const std::size_t end = segment_end();
-    if (++group_ == way_->groups.size() && end < of_->slices()) {
+    if (++group_ == way_->groups.size() && end < cut_->slices) {
         segment_ = end;
         group_ = 0;
     }

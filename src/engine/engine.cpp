@@ -189,7 +189,7 @@ void engine::let_in(operation& next) noexcept {
 /// Asks again about frames that came before their operations began.
 void engine::resume_ahead() noexcept {
     if (!std::exchange(ahead_, false)) return;
-    ports_.each([](port& each) { each.resume_ahead(); });
+    ports_.each([](port& each) { each.receiver().resume_ahead(); });
 }
 
 bool engine::has_begun(lane_kind lanes, std::uint64_t sequence) const noexcept {
@@ -224,9 +224,14 @@ void engine::begin(operation& which) noexcept {
 // ---- progress
 
 void engine::progressed(operation& which) noexcept {
-    for (send_channel& each : which.senders()) each.over->feed();
+    feed(which);
     for (recv_channel& each : which.receivers()) each.over->resume();
     if (!which.ended && which.complete()) end(which);
+}
+
+/// Lets the ports send what may leave now.
+void engine::feed(operation& which) noexcept {
+    for (send_channel& each : which.senders()) each.over->feed();
 }
 
 /// Ends an operation well. If no thread awaits it yet it is finished here, under the guard. With spread lanes, and when a waiter must be

@@ -44,9 +44,9 @@ inline constexpr duration label_patience = std::chrono::seconds(1);
 ///
 /// The way of one call through the code, here and at the peer:
 ///
-///     communicator::all_reduce -> issue, operation_pool::make, issuing::enter -> take_fresh, let_in, begin -> port::add, feed, describe
+///     communicator::all_reduce -> issue, operation_pool::make, issuing::enter -> take_fresh, let_in, begin -> port_sender::add, feed, describe
 ///         -> lane::send, flush, pump_send, decide -> link::try_send
-///     link::when_readable -> lane::pump_recv, ask_owner -> port::arrived, expected, land -> (the payload lands) -> port::landed, count
+///     link::when_readable -> lane::pump_recv, ask_owner -> port_receiver::arrived, expected, land -> (the payload lands) -> landed
 ///         -> go_on, operation::advance, apply -> progressed -> end -> finish_ended
 class engine final : public std::enable_shared_from_this<engine> {
 public:
@@ -136,6 +136,12 @@ public:
 
     /// An operation has moved on: its next slices may leave, and its parked frames may land.
     void progressed(operation& which) noexcept;
+    /// A frame of an operation has counted: moves the operation on. If not `alone`, lanes share its frames: one that ended early counts for
+    /// nothing yet, but makes room in the window.
+    void go_on(operation& of, bool alone) noexcept {
+        if (of.advance()) progressed(of);
+        else if (!alone) feed(of);
+    }
     /// A lane keeps a frame of an operation that has not begun here.
     void keeps_ahead() noexcept { ahead_ = true; }
     /// The observer is to dial lanes of this kind, when it is told.
@@ -198,6 +204,7 @@ private:
     void let_in(operation& next) noexcept;
     void begin(operation& which) noexcept;
     void resume_ahead() noexcept;
+    static void feed(operation& which) noexcept;
     void end(operation& which) noexcept;
     void end_all() noexcept;
     void fail_own(error code, std::string cause) noexcept;

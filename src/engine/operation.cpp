@@ -14,25 +14,6 @@
 
 namespace tutti {
 
-void transfer_progress::begin(operation& of, const program::channel& way) noexcept {
-    at.begin(of, way);
-    index = 0;
-    early.clear();
-}
-
-void send_channel::gather(std::vector<std::span<const std::byte>>& runs) const { at.of().runs_of(at.step(), at.slice(), runs); }
-
-void send_channel::sent() noexcept { over->sent(*this); }
-
-remote_reference send_channel::take_reference(std::uint32_t frame) noexcept {
-    const auto found = std::find_if(references.begin(), references.end(), [frame](const remote_reference& each) { return each.index == frame; });
-    if (found == references.end()) return {};
-    const remote_reference taken = *found;
-    *found = references.back();
-    references.pop_back();
-    return taken;
-}
-
 void operation::begin(const request& asking) {
     laid_out_ = false;
     plan_.reset();
@@ -80,8 +61,8 @@ void operation::plan(std::shared_ptr<const program> plan, rank me, int size, con
     longest *= static_cast<std::size_t>(plan_->largest_transfer());
     // With given sizes the longest transfer is not largest_transfer() times the longest block, if that is one among many short ones.
     if (has_counts(asked.kind)) longest = std::min(longest, asked.count * asked.element_bytes());
-    slices_ = std::clamp<std::size_t>((longest + how.slice_bytes - 1) / how.slice_bytes, 1, std::max<std::size_t>(elements, 1));
-    segment_ = how.segment;
+    cut_.slices = std::clamp<std::size_t>((longest + how.slice_bytes - 1) / how.slice_bytes, 1, std::max<std::size_t>(elements, 1));
+    cut_.segment = how.segment;
     // Not past the caches: averages, which are read again to be divided, and sums in place, whose lines have just been read.
     const layout& output = space_of(space::output);
     past_caches_ = output.count * asked.element_bytes() >= how.past_caches_from &&
@@ -90,7 +71,7 @@ void operation::plan(std::shared_ptr<const program> plan, rank me, int size, con
     // caches.
     apart_ = apart_ && (tutti::reduces(asked.kind) || past_caches_);
     // No rank knows the longest block of all, so ranks could not cut alike. Such plans forward nothing, so slices would gain nothing.
-    if (asked.own_counts()) slices_ = 1;
+    if (asked.own_counts()) cut_.slices = 1;
     const std::size_t steps = plan_->plan().steps().size();
     progress_.resize(2 * steps + static_cast<std::size_t>(rounds()));
     done_ = std::span(progress_).first(steps);
@@ -106,21 +87,15 @@ void operation::plan(std::shared_ptr<const program> plan, rank me, int size, con
 
 /// Resets all progress.
 void operation::rewind() {
-    prepared_ = copied_count_ > 0 ? 0 : slices_;
+    prepared_ = copied_count_ > 0 ? 0 : cut_.slices;
     first_open_ = 0;
     open_transfers_ = rounds() > 0 ? plan_->transfers(0) : 0;
     applied_ = false;
     std::fill(progress_.begin(), progress_.end(), 0);
     const program::channel* way = plan_->senders().data();
-    for (send_channel& each : senders()) {
-        each.begin(*this, *way++);
-        each.next_at = each.at;
-        each.next_index = 0;
-        each.queued = false;
-        each.references.clear();
-    }
+    for (send_channel& each : senders()) each.begin({*this, *plan_, *way++, cut_});
     way = plan_->receivers().data();
-    for (recv_channel& each : receivers()) each.begin(*this, *way++);
+    for (recv_channel& each : receivers()) each.begin({*this, *plan_, *way++, cut_});
 }
 
 bool operation::may_send(int round, std::size_t slice, std::size_t ahead) noexcept {
@@ -129,7 +104,7 @@ bool operation::may_send(int round, std::size_t slice, std::size_t ahead) noexce
 }
 
 bool operation::may_send_among(int round, std::size_t slice, std::size_t ahead) noexcept {
-    std::size_t past = slices_;
+    std::size_t past = cut_.slices;
     const int end = plan_->first_step(round + 1);
     for (int index = plan_->first_step(round); index < end; ++index) {
         const auto at = static_cast<std::size_t>(index);
@@ -142,13 +117,13 @@ std::size_t operation::transfer_bytes(int index, std::size_t slice) const noexce
     const blocks& moved = step_at(index).here;
     const layout& memory = space_of(moved.where);
     std::size_t count = 0;
-    for (int block = moved.first; block < moved.first + moved.count; ++block) count += memory.slice(block, slices_, slice).count;
+    for (int block = moved.first; block < moved.first + moved.count; ++block) count += memory.slice(block, cut_.slices, slice).count;
     return count * memory.element_bytes;
 }
 
 std::optional<std::uint32_t> operation::index_of(const program::answer* frame, std::size_t slice) const noexcept {
     if (!frame) return std::nullopt;
-    return static_cast<std::uint32_t>(frame->frame_index(slice, slices_, segment_));
+    return static_cast<std::uint32_t>(frame->frame_index(slice, cut_.slices, cut_.segment));
 }
 
 bool operation::writes_soon() const noexcept {
@@ -196,16 +171,16 @@ bool operation::transfers_done(int round, std::size_t slice) const noexcept {
 /// The rounds of all slices: round by round, as many slices as the round before has ended. Each may open the next round's slices at once.
 bool operation::advance_all() noexcept {
     if (rounds() == 0) {  // in a group of one rank, for example
-        const bool open = prepared_ < slices_;
-        prepare(slices_ - 1);
-        for (std::size_t slice = 0; slice < slices_; ++slice) finish_slice(slice);
+        const bool open = prepared_ < cut_.slices;
+        prepare(cut_.slices - 1);
+        for (std::size_t slice = 0; slice < cut_.slices; ++slice) finish_slice(slice);
         return open;
     }
-    if (slices_ == 1) return advance_whole();
+    if (cut_.slices == 1) return advance_whole();
     bool any = false;
     for (int round = first_open_; round < rounds(); ++round) {
         auto& past = ended_[static_cast<std::size_t>(round)];
-        const std::size_t limit = round == 0 ? slices_ : ended_[static_cast<std::size_t>(round) - 1];
+        const std::size_t limit = round == 0 ? cut_.slices : ended_[static_cast<std::size_t>(round) - 1];
         for (; past < limit && transfers_done(round, past); any = true) {
             if (round == 0) prepare(past);
             apply(round, past);
@@ -213,7 +188,7 @@ bool operation::advance_all() noexcept {
             if (round + 1 == rounds()) finish_slice(past);
             ++past;
         }
-        if (past == slices_ && round == first_open_) ++first_open_;
+        if (past == cut_.slices && round == first_open_) ++first_open_;
         if (past == 0) break;  // then no slice has come to later rounds either
     }
     return any;
@@ -244,10 +219,10 @@ void operation::apply(int round, std::size_t slice) noexcept {
 
 void operation::apply_reduction(int index, std::size_t slice) noexcept {
     const step& one = step_at(index);
-    port* from = nullptr;
+    port_receiver* from = nullptr;
     for (const recv_channel& each : receivers())
         if (each.at.peer() == one.peer) from = each.over;
-    bounce* const full = from->bounce_of(*this, index, slice);
+    bounce* const full = from->lanes().bounce_of(*this, index, slice);
     if (!full) {
         TUTTI_CHECK(plan_->reduces_at_once(index) || plan_->reduces_together(index), "a slice to be reduced has landed nowhere");
         return;  // reduced when it arrived
@@ -264,7 +239,7 @@ bool operation::reduce(int index, std::size_t slice, const std::byte* arrived) n
         arrived += count * memory.element_bytes;
     };
     for (int block = one.here.first; block < one.here.first + one.here.count; ++block)
-        memory.each_run(memory.slice(block, slices_, slice), combine_run);
+        memory.each_run(memory.slice(block, cut_.slices, slice), combine_run);
     return going;
 }
 
@@ -274,7 +249,7 @@ bool operation::take(int index, std::span<std::byte> into, std::span<const std::
         return true;
     }
     // As the last transfer of its round it may be applied here: no open transfer reads the memory of the sum.
-    const bool last = slices_ == 1 && open_transfers_ == 1 && plan_->applies_alone(index);
+    const bool last = cut_.slices == 1 && open_transfers_ == 1 && plan_->applies_alone(index);
     if (asked.op.user() || !(last || reduces_at_once(index))) return false;
     applied_ = last;
     return combine_with(index, into.data(), arrived.data(), into.size() / asked.element_bytes());
@@ -287,7 +262,7 @@ std::size_t operation::along(int index, std::size_t slice, std::uint64_t offset,
     const std::size_t element = memory.element_bytes;
     std::size_t at = static_cast<std::size_t>(offset), used = 0;
     for (int block = moved.first; block < moved.first + moved.count; ++block) {
-        const part which = memory.slice(block, slices_, slice);
+        const part which = memory.slice(block, cut_.slices, slice);
         if (at >= which.count * element) {
             at -= which.count * element;
             continue;
@@ -350,8 +325,8 @@ void operation::apply_copy(int index, std::size_t slice) noexcept {
     const layout& source = space_of(one.from.where);
     const layout& target = space_of(one.here.where);
     for (int offset = 0; offset < one.here.count; ++offset) {
-        part from = source.slice(one.from.first + offset, slices_, slice);
-        const part to{target.slice(one.here.first + offset, slices_, slice).first, from.count};
+        part from = source.slice(one.from.first + offset, cut_.slices, slice);
+        const part to{target.slice(one.here.first + offset, cut_.slices, slice).first, from.count};
         target.each_run(to, [&](std::byte* into, std::size_t count) {
             source.each_run({from.first, count}, [&](const std::byte* there, std::size_t run) {
                 const std::byte* const data = read_at(index, there);
@@ -369,11 +344,11 @@ void operation::apply_copy(int index, std::size_t slice) noexcept {
 void operation::finish_slice(std::size_t slice) noexcept {
     const layout& output = space_of(space::output);
     if (asked.kind == collective::exclusive_scan && me_ == 0) {
-        const part one = output.slice(0, slices_, slice);
+        const part one = output.slice(0, cut_.slices, slice);
         fill_identity(asked.op, asked.type, output.at(one.first), one.count);
     }
     if (asked.op.kind() == reduce_op::avg) average(slice);
-    for (int block = 0; packed_ && block < output.blocks; ++block) unpack(output.slice(block, slices_, slice));
+    for (int block = 0; packed_ && block < output.blocks; ++block) unpack(output.slice(block, cut_.slices, slice));
 }
 
 void operation::average(std::size_t slice) noexcept {
@@ -381,7 +356,7 @@ void operation::average(std::size_t slice) noexcept {
     if (asked.kind == collective::reduce && asked.root != me_) return;
     const layout& output = space_of(space::output);
     for (int block = 0; block < output.blocks; ++block) {
-        output.each_run(output.slice(block, slices_, slice),
+        output.each_run(output.slice(block, cut_.slices, slice),
                         [&](std::byte* data, std::size_t count) { divide(asked.type, data, count, size_); });
     }
 }

@@ -5,14 +5,13 @@
 #include <tutti/event_loop.hpp>
 
 #include "base/layout.hpp"
-#include "engine/cursor.hpp"
+#include "engine/channel.hpp"
 #include "engine/lane_id.hpp"
 #include "engine/linked_queue.hpp"
 #include "engine/patience.hpp"
 #include "engine/program.hpp"
 #include "engine/request.hpp"
 #include "schedule/answers.hpp"
-#include "transport/lane.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -24,47 +23,12 @@ namespace tutti {
 
 class engine;
 class operation;
-class port;
 namespace detail {
 class repeated_call;
 }
 
-/// How far the frames of one operation to or from one peer have come: all before `at`, which is frame number `index`, have been
-/// transferred.
-class transfer_progress {
-public:
-    void begin(operation& of, const program::channel& way) noexcept;
-    void advance() noexcept { at.next(), ++index; }
-
-    cursor at;
-    std::uint32_t index = 0;
-    std::vector<std::uint32_t> early;  // indices beyond it that are done too, where lanes share the frames: a heap, the smallest first
-    port* over = nullptr;
-
-protected:
-    ~transfer_progress() = default;
-};
-
-/// The frames that an operation sends to one peer. With one lane the channel is its own frame: the lane has one of it at a time.
-class send_channel final : public transfer_progress, public outgoing {
-public:
-    cursor next_at;                // where lanes share the frames: the first frame that no lane has been given
-    std::uint32_t next_index = 0;  // its index
-    send_channel* next = nullptr;  // in the port's queue
-    bool queued = false;           // with one lane: a frame of it is with the lane
-    std::vector<remote_reference> references;  // where the peer wants frames that are still to be sent
-
-    /// Takes out where the peer wants this frame; without parts it has not said so.
-    remote_reference take_reference(std::uint32_t frame) noexcept;
-    void gather(std::vector<std::span<const std::byte>>& runs) const override;
-    void sent() noexcept override;
-};
-
-/// The frames that an operation receives from one peer.
-class recv_channel final : public transfer_progress {
-public:
-    recv_channel* next = nullptr;  // in the port's queue
-};
+/// Shorter payloads are in the caches, or soon there.
+inline constexpr std::size_t prefetched_from = 256 * KiB;
 
 /// How transfers are cut into slices, and how results are written.
 struct cutting {
@@ -121,9 +85,7 @@ public:
     std::size_t scratch_bytes() const noexcept { return scratch_bytes_; }
     /// Gives that memory away. This operation has been laid out in it, so its next call is laid out anew.
     void give_scratch(operation& to) noexcept;
-    std::size_t slices() const noexcept { return slices_; }
-    /// Returns how many slices go through all rounds before the next ones do.
-    std::size_t segment() const noexcept { return segment_; }
+    std::size_t slices() const noexcept { return cut_.slices; }
 
     /// Returns whether slice `slice` of a transfer of `round` may begin: that slice has ended here in all earlier rounds. Prepares the
     /// input of a slice in the first round.
@@ -160,7 +122,7 @@ public:
         const blocks& moved = step_at(step).here;
         const layout& memory = space_of(moved.where);
         if (moved.count != 1 || (memory.scattered && !listed_by_block())) return std::nullopt;
-        const part run = memory.slice(moved.first, slices_, slice);
+        const part run = memory.slice(moved.first, cut_.slices, slice);
         return std::span(memory.address(run.first), run.count * memory.element_bytes);
     }
     /// Returns whether a step writes its result past the caches: no step reads it soon, and the step has not just read that memory.
@@ -186,7 +148,7 @@ public:
     /// Does the same with a whole slice. Returns false when the user's operator threw: then all operations have ended, this one too.
     bool reduce(int step, std::size_t slice, const std::byte* arrived) noexcept;
 
-    /// Takes the whole next slice of a receive from an inline cell. Returns false, and has done nothing, when `port::land` must decide.
+    /// Takes the whole next slice of a receive from an inline cell. Returns false, and has done nothing, when `port_receiver::land` must decide.
     bool take(int step, std::span<std::byte> into, std::span<const std::byte> arrived) noexcept;
 
     /// Returns how many slices of a step's transfer are done.
@@ -202,10 +164,10 @@ public:
     void count_early(int step, std::size_t slice) noexcept;
     /// Applies the reductions and copies of every slice whose transfers in a round are done, and lets it enter the next round. Returns
     /// whether any slice moved.
-    bool advance() noexcept { return slices_ == 1 && open_transfers_ > 0 ? false : advance_all(); }
+    bool advance() noexcept { return cut_.slices == 1 && open_transfers_ > 0 ? false : advance_all(); }
     /// Returns the peers of the first round that has not ended; those of later rounds are not to blame yet.
     std::vector<rank> awaited() const;
-    bool complete() const noexcept { return rounds() == 0 ? prepared_ == slices_ : ended_.back() == slices_; }
+    bool complete() const noexcept { return rounds() == 0 ? prepared_ == cut_.slices : ended_.back() == cut_.slices; }
     std::uint64_t done_bytes() const noexcept { return done_bytes_; }
     std::uint64_t total_bytes() const noexcept;
 
@@ -279,8 +241,7 @@ private:
     std::unique_ptr<std::byte[]> scratch_;
     std::size_t scratch_bytes_ = 0;
     bool past_caches_ = false;       // the result is long enough for that
-    std::size_t slices_ = 1;
-    std::size_t segment_ = 1;
+    slice_counts cut_;
     std::size_t prepared_ = 0;         // slices of the input that have been copied, or scaled, to where the plan takes them:
     space copied_to_ = space::output;  // blocks of this space
     int copied_first_ = 0;
@@ -304,17 +265,5 @@ private:
 };
 
 using operation_list = operation::list;
-
-inline int cursor::step() const noexcept {
-    return of_->plan().step_order()[static_cast<std::size_t>(way_->groups[group_].first + inside_)];
-}
-
-inline void cursor::next() noexcept {
-    if (++inside_ < way_->groups[group_].count) return;
-    inside_ = 0;
-    if (++slice_ == segment_end()) end_group();
-}
-
-inline std::size_t cursor::segment_end() const noexcept { return std::min(of_->slices() - segment_, of_->segment()) + segment_; }
 
 }  // namespace tutti

@@ -143,7 +143,7 @@ void operation::prepare_up_to(std::size_t slice) noexcept {
         const std::size_t origin = target.block(copied_first_).first;
         for (int index = copied_first_; index < copied_first_ + copied_count_; ++index) {
             if (apart_ && copied_to_ == space::output && !plan_->contributed().stays(index)) continue;
-            const part one = target.slice(index, slices_, prepared_);
+            const part one = target.slice(index, cut_.slices, prepared_);
             if (packed_) pack(one);
             if (packed_ || (target.scattered && scales())) {
                 if (scales())
@@ -168,7 +168,7 @@ void operation::each_run(const blocks& moved, std::size_t slice, Append append) 
     const layout& memory = space_of(moved.where);
     part run{};
     for (int block = moved.first; block < moved.first + moved.count; ++block) {
-        const part one = memory.slice(block, slices_, slice);
+        const part one = memory.slice(block, cut_.slices, slice);
         if (one.count == 0) continue;
         if (run.count > 0 && run.first + run.count == one.first) {
             run.count += one.count;
@@ -193,7 +193,7 @@ void operation::prefetch(int index, std::size_t slice) const noexcept {
     const blocks& moved = step_at(index).here;
     const layout& memory = space_of(moved.where);
     for (int block = moved.first; block < moved.first + moved.count; ++block)
-        memory.each_run(memory.slice(block, slices_, slice), [&](const std::byte* data, std::size_t count) {
+        memory.each_run(memory.slice(block, cut_.slices, slice), [&](const std::byte* data, std::size_t count) {
             const std::byte* const from = read_at(index, data);
             prefetch_pages(from, count * memory.element_bytes);
             if (from != data && step_at(index).what != action::send) prefetch_pages(data, count * memory.element_bytes);

@@ -1,20 +1,29 @@
 #include "engine/port_lane.hpp"
 
+#include "engine/meeting.hpp"
+#include "engine/operation.hpp"
 #include "engine/port.hpp"
 
 #include <cstring>
 
 namespace tutti {
 
+void parcel::gather(std::vector<std::span<const std::byte>>& runs) const { at.of().runs_of(at.step(), at.slice(), runs); }
+
 void parcel::sent() noexcept { from->over->sent(*this); }
 
-landing port_lane::arrived(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept { return owner_.arrived(*this, head, runs); }
-bool port_lane::taken(const frame& head, std::span<const std::byte> payload) noexcept { return owner_.taken(head, payload); }
-void port_lane::landed(const frame& head) noexcept { owner_.landed(*this, head); }
+landing port_lane::arrived(const frame& head, std::vector<std::span<std::byte>>& runs) noexcept {
+    return owner_.receiver().arrived(*this, head, runs);
+}
+bool port_lane::taken(const frame& head, std::span<const std::byte> payload) noexcept { return owner_.receiver().taken(head, payload); }
+void port_lane::landed(const frame& head) noexcept {
+    if (head.kind == frame_kind::goodbye) owner_.peer_left(*this);
+    else owner_.receiver().landed(*this, head);
+}
 void port_lane::lent(const frame& head, const remote_reference& what) noexcept {
     if (head.kind == frame_kind::data) owner_.lent(*this, what);
 }
-bool port_lane::awaits() const noexcept { return owner_.awaits(); }
+bool port_lane::awaits() const noexcept { return owner_.receiver().awaits(); }
 
 /// A user's operator never writes answers: it may take long, and a peer that revokes its memory would wait for it.
 bool port_lane::answers(const frame& head, std::uint32_t index_of_answer) noexcept {
@@ -23,7 +32,7 @@ bool port_lane::answers(const frame& head, std::uint32_t index_of_answer) noexce
 }
 
 std::size_t port_lane::through(const frame&, std::uint64_t offset, std::span<const std::byte> part, std::byte* back) noexcept {
-    if (at.of().plan().reduces_together(at.step())) return owner_.combine_together(*this, offset, part, back);
+    if (at.of().plan().reduces_together(at.step())) return combine_together(*this, offset, part, back);
     const std::size_t element = at.of().asked.element_bytes();
     if (reinterpret_cast<std::uintptr_t>(part.data()) % element == 0) return at.of().reduce(at.step(), at.slice(), offset, part, back);
     // The ring holds bytes of smaller elements before these, so the part is copied to aligned memory. The next long transfer is aligned
@@ -45,7 +54,7 @@ void port_lane::settle(const frame& head) noexcept {
 }
 
 void port_lane::lost(std::error_code why) noexcept {
-    lost_link = true;
+    broken = true;
     owner_.lost(*this, why);
 }
 

@@ -2,18 +2,20 @@
 #pragma once
 
 #include "engine/bounce.hpp"
-#include "engine/operation.hpp"
-#include "transport/lane.hpp"
+#include "engine/channel.hpp"
+#include "engine/lane_id.hpp"
 
 #include <array>
 #include <memory>
 
 namespace tutti {
 
+class port;
+
 /// A frame on its way over one of several lanes: each lane sends one at a time. Over a single lane a send_channel is its own frame.
 class parcel final : public outgoing {
 public:
-    void gather(std::vector<std::span<const std::byte>>& runs) const override { at.of().runs_of(at.step(), at.slice(), runs); }
+    void gather(std::vector<std::span<const std::byte>>& runs) const override;
     void sent() noexcept override;
 
     send_channel* from = nullptr;  // null: the lane is idle
@@ -58,7 +60,7 @@ public:
     bool due = false;       // the parked frame's operation has begun, and `at` says which frame it is
     bool met = false;       // the parked payload has been combined already, together with those of other peers
     bool answered = false;  // and the sum has been written where this peer wants it
-    bool lost_link = false;
+    bool broken = false;    // the link has ended
     bool left = false;  // nothing will come any more: the peer has said goodbye
 
 private:

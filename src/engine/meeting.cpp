@@ -1,8 +1,8 @@
-// Sums of several peers. When all peers of a sum have lent their payloads, these are combined in one pass where they lie, when the last one
-// comes. The sum is written to where each peer wants it. A payload that comes earlier is parked in its lane.
-#include "engine/engine.hpp"
+#include "engine/meeting.hpp"
 
 #include "base/prefetch.hpp"
+#include "engine/operation.hpp"
+#include "engine/port_receiver.hpp"
 
 #include <algorithm>
 #include <array>
@@ -57,11 +57,9 @@ void combine_lent(operation& of, std::size_t slice, std::span<const lent_slice> 
     }
 }
 
-}  // namespace
-
-/// Visits every step that is reduced together with the one at `at`, itself included, and the port that brings it, in the order of the plan.
+/// Visits every step that is reduced together with the one at `at`, itself included, and the lane that brings it, in the order of the plan.
 template <class Visit>
-void port::each_together(const cursor& at, Visit visit) noexcept {
+void each_together(const cursor& at, Visit visit) noexcept {
     operation& of = at.of();
     const schedule& plan = of.plan().plan();
     const blocks target = plan.steps()[static_cast<std::size_t>(at.step())].here;
@@ -69,10 +67,12 @@ void port::each_together(const cursor& at, Visit visit) noexcept {
     for (const step& one : plan.round(at.round())) {
         if (one.what == action::recv_reduce && one.here == target)
             for (const recv_channel& each : of.receivers())
-                if (each.at.peer() == one.peer) visit(index, *each.over);
+                if (each.at.peer() == one.peer) visit(index, each.over->lanes().front());
         ++index;
     }
 }
+
+}  // namespace
 
 /// Decides about a frame of a sum:
 ///
@@ -82,27 +82,24 @@ void port::each_together(const cursor& at, Visit visit) noexcept {
 ///     another part comes over a network, has landed, or does not fit    here
 ///     another part has not come                                         park, until it does
 ///     all parts are there                                               through: combine_together reads them all
-landing port::meet(port_lane& on) noexcept {
+landing meet(port_lane& on) noexcept {
     if (on.met) return landing::through;
     operation& of = on.at.of();
     const std::size_t slice = on.at.slice(), element = of.asked.element_bytes();
     const auto fits = [element](const port_lane& each) { return !each.over->lent().empty() && aligned(each.over->lent(), element); };
     if (!fits(on) || of.asked.op.user() || of.receivers().size() > most_merged) return landing::here;
     auto found = landing::through;
-    each_together(on.at, [&](int step, port& from) {
-        const port_lane& other = *from.lanes_.front();
-        if (&from == this || found == landing::here) return;
+    each_together(on.at, [&](int step, port_lane& other) {
+        if (&other == &on || found == landing::here) return;
         const bool far = other.over && !other.over->near();
-        if (far || of.transferred(step) > slice || from.bounce_of(of, step, slice)) found = landing::here;
+        if (far || of.transferred(step) > slice || other.bounce_of(of, step, slice)) found = landing::here;
         else if (!other.holds(of, step, slice)) found = landing::park;
         else if (!fits(other)) found = landing::here;
     });
     return found;
 }
 
-/// Combines a part of the payload that came last with the same part of all others, and marks these as `met`. Their own frames are passed
-/// over when their lanes resume.
-std::size_t port::combine_together(port_lane& on, std::uint64_t offset, std::span<const std::byte> part, std::byte* back) noexcept {
+std::size_t combine_together(port_lane& on, std::uint64_t offset, std::span<const std::byte> part, std::byte* back) noexcept {
     operation& of = on.at.of();
     const std::size_t slice = on.at.slice(), done = static_cast<std::size_t>(offset), end = done + part.size();
     if (on.met) {
@@ -113,9 +110,8 @@ std::size_t port::combine_together(port_lane& on, std::uint64_t offset, std::spa
     std::size_t count = 0;
     const std::span<std::byte> own(const_cast<std::byte*>(part.data()), part.size());  // it is only read there
     const std::span<std::byte> own_answer(back, back ? part.size() : 0);
-    each_together(on.at, [&](int step, port& from) {
-        port_lane& other = *from.lanes_.front();
-        if (&from == this) {
+    each_together(on.at, [&](int step, port_lane& other) {
+        if (&other == &on) {
             all[count++] = {step, &on, {&own, 1}, std::span(&own_answer, back ? 1 : 0), done};
             return;
         }
