@@ -44,7 +44,7 @@ remote_reference send_channel::take_reference(std::uint32_t frame) noexcept {
     return taken;
 }
 
-void send_channel::gather(std::vector<std::span<const std::byte>>& runs) const { at.of().runs_of(at.step(), at.slice(), runs); }
+void send_channel::gather(std::vector<std::span<const std::byte>>& runs) const { at.of().memory().runs_of(at.step(), at.slice(), runs); }
 
 void send_channel::sent() noexcept { over->sent(*this); }
 

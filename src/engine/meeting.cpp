@@ -3,6 +3,7 @@
 #include "base/prefetch.hpp"
 #include "engine/operation.hpp"
 #include "engine/port_receiver.hpp"
+#include "schedule/answers.hpp"
 
 #include <algorithm>
 #include <array>
@@ -61,9 +62,9 @@ void combine_lent(operation& of, std::size_t slice, std::span<const lent_slice> 
 template <class Visit>
 void each_together(const cursor& at, Visit visit) noexcept {
     operation& of = at.of();
-    const schedule& plan = of.plan().plan();
+    const schedule& plan = of.program().plan();
     const blocks target = plan.steps()[static_cast<std::size_t>(at.step())].here;
-    int index = of.plan().first_step(at.round());
+    int index = of.program().first_step(at.round());
     for (const step& one : plan.round(at.round())) {
         if (one.what == action::recv_reduce && one.here == target)
             for (const recv_channel& each : of.receivers())
@@ -103,7 +104,7 @@ std::size_t combine_together(port_lane& on, std::uint64_t offset, std::span<cons
     operation& of = on.at.of();
     const std::size_t slice = on.at.slice(), done = static_cast<std::size_t>(offset), end = done + part.size();
     if (on.met) {
-        on.met = end < of.transfer_bytes(on.at.step(), slice);
+        on.met = end < of.memory().transfer_bytes(on.at.step(), slice);
         return part.size();
     }
     std::array<lent_slice, most_merged> all;

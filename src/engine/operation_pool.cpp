@@ -34,7 +34,7 @@ operation& operation_pool::make(const request& what) {
     if (operation* const before = begun_like_before(what)) return *before;
     prepared& ready = prepare(what);
     operation& made = first_of(ready.free);
-    if (!made.begin_like_before(what)) make_ready(made, what, ready.plan);
+    if (!made.begin_like_before(what)) make_ready(made, what, ready.compiled);
     made.what = describe(what);
     made.what.algorithm = ready.algorithm;
     made.kept_in = &ready.free;
@@ -68,12 +68,12 @@ operation_pool::prepared& operation_pool::prepare(const request& what) {
     const algorithm& chosen = choose_.choose(asked.kind, asked.vector_bytes, asked.ordered);
     const auto number = static_cast<std::uint8_t>(tutti::number(chosen));
     prepared& found = plans_[{what.kind, number, what.root}];
-    if (!found.plan) {
+    if (!found.compiled) {
         const auto other = std::find_if(plans_.begin(), plans_.end(), [&](const auto& each) {
-            return each.first.kind == what.kind && each.first.algorithm == number && each.second.plan;
+            return each.first.kind == what.kind && each.first.algorithm == number && each.second.compiled;
         });
-        found.plan =
-            compile(chosen, {who_.me, who_.size, what.root, &who_.hosts}, other == plans_.end() ? nullptr : other->second.plan.get());
+        found.compiled =
+            compile(chosen, {who_.me, who_.size, what.root, &who_.hosts}, other == plans_.end() ? nullptr : other->second.compiled.get());
     }
     found.algorithm = number;
     last_choice_ = {asked, &found};
@@ -104,9 +104,9 @@ static std::size_t own_bytes(const request& what) noexcept {
 
 /// Makes an operation ready for a call, and decides the kind of its lanes: a pure function of what all ranks know. Ranks with their own
 /// counts do not know the vector's length alike, so they always use bulk lanes.
-void operation_pool::make_ready(operation& made, const request& what, const std::shared_ptr<const program>& plan) {
+void operation_pool::make_ready(operation& made, const request& what, const std::shared_ptr<const program>& compiled) {
     made.begin(what);
-    if (plan) made.plan(plan, who_.me, who_.size, {slice_bytes(what, settings_), segment_of(settings_, who_), past_caches_from_});
+    if (compiled) made.follow(compiled, {slice_bytes(what, settings_), segment_of(settings_, who_), past_caches_from_});
     made.epoch = who_.epoch;
     const bool own = what.own_counts();
     made.vector_bytes = own ? own_bytes(what) : vector_bytes(what, who_.size);
@@ -187,7 +187,7 @@ operation& operation_pool::next_of(detail::repeated_call& call) {
     if (call.free.empty()) {
         const operation& model = *call.all.front();
         operation& made = first_of(*model.kept_in);
-        make_ready(made, model.asked, model.shared_plan());
+        make_ready(made, model.asked, model.shared_program());
         made.what = model.what;
         made.kept_in = model.kept_in;
         adopt(call, made);

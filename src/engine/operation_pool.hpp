@@ -56,7 +56,7 @@ private:
     };
     /// A plan, and free operations that have carried it out before: their memory has the right size already.
     struct prepared {
-        std::shared_ptr<const program> plan;
+        std::shared_ptr<const program> compiled;
         std::uint8_t algorithm = 0;
         operation_list free;
     };
@@ -76,7 +76,7 @@ private:
     operation* begun_like_before(const request& what) noexcept;
     prepared& prepare(const request& what);
     operation& first_of(operation_list& free);
-    void make_ready(operation& made, const request& what, const std::shared_ptr<const program>& plan);
+    void make_ready(operation& made, const request& what, const std::shared_ptr<const program>& compiled);
     static operation_list& list_of(operation& which) noexcept;
     void put(operation& which) noexcept;
     void collect(operation* instead = nullptr) noexcept;

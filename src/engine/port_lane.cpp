@@ -8,7 +8,7 @@
 
 namespace tutti {
 
-void parcel::gather(std::vector<std::span<const std::byte>>& runs) const { at.of().runs_of(at.step(), at.slice(), runs); }
+void parcel::gather(std::vector<std::span<const std::byte>>& runs) const { at.of().memory().runs_of(at.step(), at.slice(), runs); }
 
 void parcel::sent() noexcept { from->over->sent(*this); }
 
@@ -32,7 +32,7 @@ bool port_lane::answers(const frame& head, std::uint32_t index_of_answer) noexce
 }
 
 std::size_t port_lane::through(const frame&, std::uint64_t offset, std::span<const std::byte> part, std::byte* back) noexcept {
-    if (at.of().plan().reduces_together(at.step())) return combine_together(*this, offset, part, back);
+    if (at.of().program().reduces_together(at.step())) return combine_together(*this, offset, part, back);
     const std::size_t element = at.of().asked.element_bytes();
     if (reinterpret_cast<std::uintptr_t>(part.data()) % element == 0) return at.of().reduce(at.step(), at.slice(), offset, part, back);
     // The ring holds bytes of smaller elements before these, so the part is copied to aligned memory. The next long transfer is aligned

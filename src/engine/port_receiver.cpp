@@ -66,13 +66,13 @@ landing port_receiver::expected(port_lane& on, recv_channel& whose, const frame&
     if (!comes || (!lanes_.alone() && !is_new(whose, head.index)))
         return refuse(error::protocol_error, fmt::format("rank {} sent frame {} of {} #{}, the plan of rank {} says frame {}", peer_,
                                                          head.index, of.name(), head.sequence, owner_.who().me, whose.index));
-    const std::size_t slice = on.at.slice(), bytes = of.transfer_bytes(on.at.step(), slice);
+    const std::size_t slice = on.at.slice(), bytes = of.memory().transfer_bytes(on.at.step(), slice);
     if (of.asked.own_counts() && head.slice == slice && head.payload_bytes != bytes) return miscounted(of, head, bytes);
     if (head.slice != slice || head.payload_bytes != bytes)
         return refuse(error::protocol_error,
                       fmt::format("rank {} sent {} bytes as slice {} of {} #{}, the plan of rank {} says {} bytes, slice {}", peer_,
                                   head.payload_bytes, head.slice, of.name(), head.sequence, owner_.who().me, bytes, slice));
-    if (head.in_place && !of.plan().answers(on.at.step()))
+    if (head.in_place && !of.program().answers(on.at.step()))
         return refuse(error::protocol_error, fmt::format("rank {} wrote slice {} of {} #{} into memory that was not lent for that", peer_,
                                                          slice, of.name(), head.sequence));
     if (!of.may_begin(on.at.round(), slice)) return landing::park;
@@ -93,13 +93,13 @@ landing port_receiver::land(port_lane& on, std::size_t bytes, std::vector<std::s
     operation& of = on.at.of();
     const int step = on.at.step();
     on.filling = nullptr;
-    const auto together = lanes_.alone() && of.plan().reduces_together(step) ? meet(on) : landing::here;
+    const auto together = lanes_.alone() && of.program().reduces_together(step) ? meet(on) : landing::here;
     if (together == landing::park) return together;
-    if (bytes >= prefetched_from && !on.met) of.prefetch(step, on.at.slice());
+    if (bytes >= prefetched_from && !on.met) of.memory().prefetch(step, on.at.slice());
     if (together == landing::through) return together;
     if (!of.reduces(step)) {
-        of.runs_of(step, on.at.slice(), runs);
-        return of.past_caches(step) ? landing::past_caches : landing::here;
+        of.memory().runs_of(step, on.at.slice(), runs);
+        return of.memory().past_caches(step) ? landing::past_caches : landing::here;
     }
     // A spread lane combines without the guard, and a user's operator is never called without it.
     if (on.over->near() && of.reduces_at_once(step) && !(owner_.loops().spread(kind_) && of.asked.op.user())) return landing::through;
@@ -117,7 +117,7 @@ void port_receiver::landed(port_lane& on, const frame& head) noexcept {
     recv_channel& whose = *std::exchange(on.into, nullptr);
     operation& of = on.at.of();
     if (!lanes_.alone() && !combined(on)) return;
-    const bool together = of.plan().reduces_together(on.at.step());
+    const bool together = of.program().reduces_together(on.at.step());
     whose.count(on.at, head.index, head.payload_bytes);
     if (whose.at.ended()) queue_.remove(whose);
     if (together)
@@ -132,7 +132,7 @@ bool port_receiver::taken(const frame& head, std::span<const std::byte> payload)
     operation& of = at.of();
     if (head.sequence != of.sequence || head.index != whose->index || head.slice != at.slice() || head.what != of.what) return false;
     const int step = at.step();
-    const auto into = of.run_of(step, at.slice());
+    const auto into = of.memory().run_of(step, at.slice());
     if (!into || into->size() != payload.size() || !of.may_begin(at.round(), at.slice())) return false;
     if (!of.take(step, *into, payload)) return false;
     of.transferred(step, payload.size());
@@ -147,7 +147,7 @@ bool port_receiver::taken(const frame& head, std::span<const std::byte> payload)
 bool port_receiver::combined(port_lane& on) noexcept {
     operation& of = on.at.of();
     const int step = on.at.step();
-    if (!on.filling || !of.plan().reduces_at_once(step)) return true;
+    if (!on.filling || !of.program().reduces_at_once(step)) return true;
     if (!on.filling->settled && !of.reduce(step, on.at.slice(), on.filling->data.get())) return false;
     on.filling->of = nullptr;
     return true;

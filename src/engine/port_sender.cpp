@@ -22,10 +22,10 @@ static frame head_of(const cursor& at, std::uint32_t index, std::size_t bytes) n
 
 static void describe(outgoing& made, send_channel& from, const cursor& at, std::uint32_t index, std::size_t bytes) noexcept {
     const operation& of = at.of();
-    if (bytes >= prefetched_from) of.prefetch(at.step(), at.slice());
+    if (bytes >= prefetched_from) of.memory().prefetch(at.step(), at.slice());
     made.soon_written = of.writes_soon();
-    made.summed = of.plan().sums_together(at.round());
-    made.answer_beyond = of.answer_beyond(at.step());
+    made.summed = of.program().sums_together(at.round());
+    made.answer_beyond = of.memory().answer_beyond(at.step());
     made.answer = of.answer_of(at.step(), at.slice());
     made.into.count = 0;
     if (!from.references.empty()) made.into = from.take_reference(index);
@@ -44,7 +44,7 @@ void port_sender::feed_alone() noexcept {
         send_channel& next = *queue_.first();
         if (send_now(*over, next)) continue;
         operation& of = next.at.of();
-        const std::size_t bytes = of.transfer_bytes(next.at.step(), next.at.slice());
+        const std::size_t bytes = of.memory().transfer_bytes(next.at.step(), next.at.slice());
         const std::size_t ahead = std::max<std::size_t>(1, over->window() / std::max<std::size_t>(1, bytes));
         if (!of.may_send(next.at.round(), next.at.slice(), ahead)) break;
         describe(next, next, next.at, next.index, bytes);
@@ -65,9 +65,9 @@ bool port_sender::send_now(lane& over, send_channel& next) noexcept {
     const cursor& at = next.at;
     operation& of = at.of();
     const int step = at.step();
-    const auto run = of.slices() == 1 && next.references.empty() ? of.run_of(step, 0) : std::nullopt;
+    const auto run = of.slices() == 1 && next.references.empty() ? of.memory().run_of(step, 0) : std::nullopt;
     if (!run || run->size() > cell_payload_bytes || !of.may_begin(at.round(), 0)) return false;
-    const std::span from(of.read_at(step, run->data()), run->size());
+    const std::span from(of.memory().read_at(step, run->data()), run->size());
     if (!over.send_now(head_of(at, next.index, from.size()), from)) return false;
     of.transferred(step, from.size());
     next.advance();
@@ -95,7 +95,7 @@ void port_sender::feed_together() noexcept {
         send_channel& next = *queue_.first();
         const cursor at = next.next_at;
         operation& of = at.of();
-        const std::size_t bytes = of.transfer_bytes(at.step(), at.slice());
+        const std::size_t bytes = of.memory().transfer_bytes(at.step(), at.slice());
         if (!of.may_send_among(at.round(), at.slice(), lanes_.window_of(bytes, of))) break;
         port_lane* const on = lanes_.idle(bytes);
         if (!on) break;

@@ -129,7 +129,7 @@ TEST_CASE("what is reduced has slices of its own length, unless all memory is al
                 request what = asking(kind, data[me]);
                 what.allocated = allocated;
                 operation& made = table[me].engine().issue(what, duration::max());
-                found = made.slices() * static_cast<std::size_t>(made.plan().largest_transfer());
+                found = made.slices() * static_cast<std::size_t>(made.program().largest_transfer());
                 ends.push_back(future<>(made));
             }
             table.settle();
