@@ -27,7 +27,7 @@ message* message_port::pending() const noexcept {
 
 void message_port::attach(std::unique_ptr<link> over) {
     lane_owner& here = *this;
-    lane_ = std::make_unique<lane>(owner_.loop(), owner_.guard(), std::move(over), here, lane::kind::single, &owner_.together());
+    lane_ = make_lane(owner_.loop(), owner_.guard(), std::move(over), here, lane::kind::single, &owner_.together());
     feed();
     lane_->flush();
     lane_->resume();

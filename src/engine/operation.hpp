@@ -111,7 +111,7 @@ public:
     /// Does the same with a whole slice. Returns false when the user's operator threw: then all operations have ended, this one too.
     bool reduce(int step, std::size_t slice, const std::byte* arrived) noexcept;
 
-    /// Takes the whole next slice of a receive from an inline cell. Returns false, and has done nothing, when `port_receiver::land` must decide.
+    /// Takes the whole next slice of a receive as it came in a cell. Returns false, and has done nothing, when `port_receiver::land` must decide.
     bool take(int step, std::span<std::byte> into, std::span<const std::byte> arrived) noexcept;
 
     /// Returns how many slices of a step's transfer are done.

@@ -37,7 +37,7 @@ public:
 
     int index() const noexcept { return index_; }
     void attach(event_loop& loop, std::mutex& guard, std::unique_ptr<link> link, lane::kind how, cork& together) {
-        over = std::make_unique<lane>(loop, guard, std::move(link), *this, how, &together);
+        over = make_lane(loop, guard, std::move(link), *this, how, &together);
     }
     /// Returns a bounce of at least `bytes`; null when both hold slices.
     bounce* free_bounce(std::size_t bytes);

@@ -59,14 +59,14 @@ void port_sender::feed_alone() noexcept {
     over->flush();
 }
 
-/// Sends the next frame as an inline cell, without queueing it: if no frame waits before it, and its memory lies in one place. Returns
+/// Sends the next frame at once, without queueing it: if no frame waits before it, and its memory lies in one place. Returns
 /// whether it has gone. All other frames, and all errors, take the usual way.
 bool port_sender::send_now(lane& over, send_channel& next) noexcept {
     const cursor& at = next.at;
     operation& of = at.of();
     const int step = at.step();
     const auto run = of.slices() == 1 && next.references.empty() ? of.memory().run_of(step, 0) : std::nullopt;
-    if (!run || run->size() > cell_payload_bytes || !of.may_begin(at.round(), 0)) return false;
+    if (!run || !of.may_begin(at.round(), 0)) return false;
     const std::span from(of.memory().read_at(step, run->data()), run->size());
     if (!over.send_now(head_of(at, next.index, from.size()), from)) return false;
     of.transferred(step, from.size());

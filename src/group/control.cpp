@@ -49,10 +49,10 @@ report decode_report(std::span<const std::byte> bytes) {
 class control::end final : private lane_owner {
 public:
     end(control& owner, rank peer, std::unique_ptr<link> over)
-        : owner_(owner), peer_(peer), lane_(owner.loop_, owner.guard_, std::move(over), *this) {}
+        : owner_(owner), peer_(peer), lane_(make_lane(owner.loop_, owner.guard_, std::move(over), *this)) {}
 
-    void start() noexcept { lane_.resume(); }
-    bool flushed() const noexcept { return ended || lane_.flushed(); }
+    void start() noexcept { lane_->resume(); }
+    bool flushed() const noexcept { return ended || lane_->flushed(); }
     void send(frame_kind kind, rank about, bytes payload, std::uint64_t number = 0, const descriptor& what = {}, std::uint32_t slice = 0) {
         if (ended) return;
         while (!frames_.empty() && frames_.front().gone) frames_.pop_front();
@@ -65,10 +65,10 @@ public:
         next.head.what = what;
         next.head.payload_bytes = payload ? payload->size() : 0;
         next.payload = std::move(payload);
-        lane_.send(next);
-        lane_.flush();
+        lane_->send(next);
+        lane_->flush();
     }
-    void close() noexcept { lane_.close(); }
+    void close() noexcept { lane_->close(); }
 
     bool heard = false;  // a frame has come; from then on an end without a goodbye is a death
     bool ended = false;
@@ -101,7 +101,7 @@ private:
 
     control& owner_;
     rank peer_;
-    lane lane_;
+    const std::unique_ptr<lane> lane_;
     std::deque<message> frames_;  // stable addresses
     std::vector<std::byte> arriving_;
 };

@@ -7,11 +7,10 @@
 namespace tutti {
 namespace {
 
-// The wire, in bytes:   0 magic   4 version   5 label, low   6 kind   7 references   8 epoch   12 index   16 sequence   24 slice   28 root
+// The wire, in bytes:   0 magic   4 version   5 label, low   6 kind   7 allocated    8 epoch   12 index   16 sequence   24 slice   28 root
 //                      32 payload   38 label, high   40 count  48 digest   56 collective   57 type   58 operator   59 algorithm   60 opaque bytes
 constexpr std::uint32_t magic = 0x49545554;  // "TUTI" in memory
-// The high bits of byte 7; the low ones count the references.
-constexpr std::uint8_t answered_bit = 0x80, in_place_bit = 0x40, allocated_bit = 0x20;
+constexpr std::uint8_t allocated_bit = 0x20;  // the only bit of byte 7
 // No address space is larger, so the upper 16 bits of the length are free for the label.
 constexpr int payload_bits = 48;
 
@@ -73,8 +72,7 @@ frame_header encode(const frame& what) noexcept {
     out.put(wire_version);
     out.put(static_cast<std::uint8_t>(what.what.label));
     out.put(static_cast<std::uint8_t>(what.kind));
-    out.put(static_cast<std::uint8_t>(what.references | (what.answered ? answered_bit : 0) | (what.in_place ? in_place_bit : 0) |
-                                      (what.what.allocated ? allocated_bit : 0)));
+    out.put(what.what.allocated ? allocated_bit : std::uint8_t{0});
     out.put(what.epoch);
     out.put(what.index);
     out.put(what.sequence);
@@ -97,11 +95,8 @@ bool decode(std::span<const std::byte, frame_bytes> bytes, frame& what) noexcept
     frame made;
     const std::uint32_t label_low = in.take<std::uint8_t>();
     made.kind = static_cast<frame_kind>(in.take<std::uint8_t>());
-    const auto lending = in.take<std::uint8_t>();
-    made.answered = (lending & answered_bit) != 0;
-    made.in_place = (lending & in_place_bit) != 0;
-    made.what.allocated = (lending & allocated_bit) != 0;
-    made.references = static_cast<std::uint8_t>(lending & ~(answered_bit | in_place_bit | allocated_bit));
+    const auto flags = in.take<std::uint8_t>();
+    made.what.allocated = flags == allocated_bit;
     in.take(made.epoch);
     in.take(made.index);
     in.take(made.sequence);
@@ -117,7 +112,7 @@ bool decode(std::span<const std::byte, frame_bytes> bytes, frame& what) noexcept
     in.take(made.what.op);
     in.take(made.what.algorithm);
     in.take(made.what.opaque_bytes);
-    if (!is_possible(made)) return false;
+    if ((flags & ~allocated_bit) != 0 || !is_possible(made)) return false;
     what = made;
     return true;
 }

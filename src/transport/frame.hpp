@@ -14,7 +14,7 @@ namespace tutti {
 
 /// The version of everything that ranks send each other over links. It travels in hellos, so that another build is refused in words, and in
 /// frames, which are no frames if it differs.
-inline constexpr std::uint8_t wire_version = 7;
+inline constexpr std::uint8_t wire_version = 8;
 
 enum class frame_kind : std::uint8_t {
     data = 1,
@@ -54,10 +54,11 @@ struct frame {
     std::uint64_t sequence = 0;
     std::uint32_t index = 0;  // of data: its number among the frames of its operation to this rank; on control lanes the rank it is about
     std::uint32_t slice = 0;
+    std::uint64_t payload_bytes = 0;
+    // In shared memory only:
     std::uint8_t references = 0;  // if not 0, the payload is lent: so many references travel in its place
     bool answered = false;        // one more reference says which frame brings the answer, and how far beyond the payload it belongs
     bool in_place = false;        // the payload has been written into memory that the receiver lent before; nothing follows
-    std::uint64_t payload_bytes = 0;
     descriptor what;
 
     friend bool operator==(const frame&, const frame&) = default;
@@ -67,6 +68,7 @@ inline constexpr std::size_t most_references = 4;  // of one frame: a payload in
 inline constexpr std::size_t frame_bytes = 64;     // a cache line
 using frame_header = std::array<std::byte, frame_bytes>;
 
+/// Returns the header without what is in shared memory only.
 frame_header encode(const frame& what) noexcept;
 /// Returns whether the kind is known, and references, answered and in_place go together. A header may come from another program.
 bool is_possible(const frame& what) noexcept;

@@ -1,36 +1,30 @@
 #include "transport/lane.hpp"
 
-#include "base/check.hpp"
+#include "transport/near_lane.hpp"
+#include "transport/stream_lane.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace tutti {
-namespace {
 
-constexpr std::size_t batch_runs = 60;          // of one call: the system takes 1024, but more than 60 gain nothing
-constexpr std::size_t batch_bytes = 512 * KiB;  // so that a batch stays in the cache
+std::unique_ptr<lane> make_lane(event_loop& loop, std::mutex& guard, std::unique_ptr<link> over, lane_owner& owner, lane::kind how,
+                                cork* together) {
+    if (near_link* const near = over->near()) return make_near_lane(loop, guard, std::move(over), *near, owner, how);
+    return make_stream_lane(loop, guard, std::move(over), owner, how, together);
+}
 
-}  // namespace
+std::size_t lane_owner::through(const frame&, std::uint64_t, std::span<const std::byte>, std::byte*) noexcept { return 0; }
 
 lane::lane(event_loop& loop, std::mutex& guard, std::unique_ptr<tutti::link> over, lane_owner& owner, kind how, cork* together)
     : loop_(loop),
       guard_(guard),
       link_(std::move(over)),
-      near_(link_->near()),
       owner_(owner),
       spread_(how == kind::spread),
-      cork_(near_ || how != kind::single ? nullptr : together),
+      cork_(how == kind::single ? together : nullptr),
       send_turn_(loop),
-      recv_turn_(loop),
-      joined_(std::make_unique_for_overwrite<std::byte[]>(joined_bytes)),  // pages that are never used cost nothing
-      may_stage_(how == kind::single),
-      buffer_(std::make_unique_for_overwrite<std::byte[]>(buffer_bytes)) {}
-
-std::size_t lane_owner::through(const frame&, std::uint64_t, std::span<const std::byte>, std::byte*) noexcept { return 0; }
-
-lane::~lane() { close(); }
+      recv_turn_(loop) {}
 
 void lane::stop() noexcept {
     state_ = state::ended;
@@ -40,10 +34,8 @@ void lane::stop() noexcept {
 }
 
 void lane::drop_frames() noexcept {
-    if (near_) near_->revoke();  // the owners of lent memory may reuse it from now on
-    first_ = last_ = undecided_ = nullptr;
-    lent_first_ = lent_last_ = nullptr;
-    staging_awaited_ = false;
+    first_ = last_ = nullptr;
+    dropped();
 }
 
 void lane::close_soon() noexcept {
@@ -67,7 +59,6 @@ void lane::close() noexcept {
     recv_turn_.forget();
     loop_.withdraw(readable_);
     loop_.withdraw(writable_);
-    loop_.withdraw(repaid_);
     loop_.withdraw(go_);
 }
 
@@ -91,7 +82,7 @@ void lane::go() noexcept {
 
 void lane::fail(std::error_code why) noexcept {
     if (state_ == state::ended) return;
-    take_returned();  // lent payloads that the peer has read are sent, whatever happens to the link
+    take_returned();  // whatever happens to the link
     if (state_ == state::ended) return;
     stop();
     owner_.lost(why);
@@ -102,9 +93,14 @@ void lane::fail(std::error_code why) noexcept {
 void lane::send(outgoing& what) noexcept {
     if (state_ == state::ended || send_code_) return;
     what.next_in_lane = nullptr;
-    if (!undecided_) undecided_ = &what;
     (first_ ? last_->next_in_lane : first_) = &what;
     last_ = &what;
+}
+
+outgoing& lane::take_first() noexcept {
+    outgoing& first = *first_;
+    first_ = first.next_in_lane;
+    return first;
 }
 
 void lane::flush() noexcept {
@@ -119,71 +115,24 @@ void lane::writable() noexcept {
     pump_send();
 }
 
-/// Inserts `run` before send_runs_[at], or lengthens the run in front of it if both are adjacent: staged headers become one run.
-void lane::append(std::size_t at, std::span<const std::byte> run) {
-    if (at > 0 && send_runs_[at - 1].data() + send_runs_[at - 1].size() == run.data())
-        send_runs_[at - 1] = {send_runs_[at - 1].data(), send_runs_[at - 1].size() + run.size()};
-    else send_runs_.insert(send_runs_.begin() + static_cast<std::ptrdiff_t>(at), run);
+void lane::pump_send() noexcept {
+    pumping_ = true;
+    send_frames();
+    pumping_ = false;
 }
 
-/// Collects the runs of as many decided frames as fit one call, less the offset_ bytes that have gone. Frames whose payload is lent or in
-/// place contribute their header and references only.
-void lane::gather_batch() {
-    send_runs_.clear();
-    std::size_t staged = 0, bytes = 0;
-    for (const outgoing* next = first_; next != undecided_ && send_runs_.size() < batch_runs && bytes < batch_bytes;
-         next = next->next_in_lane) {
-        if (joined_bytes - staged < frame_bytes + short_payload) break;  // a payload that is copied is at most short_payload
-        std::byte* const at = joined_.get() + staged;
-        const auto header = encode(next->head);
-        std::memcpy(at, header.data(), frame_bytes);
-        std::size_t length = frame_bytes;
-        const std::size_t index = send_runs_.size();
-        if (!next->head.in_place && next->head.references == 0) next->gather(send_runs_);
-        if (next->head.references > 0) {
-            const auto references = references_of(*next);
-            std::memcpy(at + length, references.data(), reference_bytes(next->head));
-            length += reference_bytes(next->head);
-        } else if (next->head.payload_bytes <= short_payload) {
-            for (std::size_t run = index; run < send_runs_.size(); ++run) {
-                if (!send_runs_[run].empty()) std::memcpy(at + length, send_runs_[run].data(), send_runs_[run].size());
-                length += send_runs_[run].size();
-            }
-            send_runs_.resize(index);
-        }
-        append(index, {at, length});
-        staged += length;
-        bytes += wire_bytes(next->head);
-    }
-    if (offset_ == 0) return;
-    std::size_t gone = offset_, skipped = 0;
-    while (skipped < send_runs_.size() && gone >= send_runs_[skipped].size()) gone -= send_runs_[skipped++].size();
-    send_runs_.erase(send_runs_.begin(), send_runs_.begin() + static_cast<std::ptrdiff_t>(skipped));
-    if (!send_runs_.empty()) send_runs_.front() = send_runs_.front().subspan(gone);
+bool lane::turn_is_over_for_sending(std::size_t budget) noexcept {
+    if (budget > 0) return false;
+    waiting_writable_ = true;  // a peer that takes bytes as fast would keep the loop here for the whole queue
+    send_turn_.start(writable_);
+    return true;
 }
 
-/// Counts bytes that the link has taken. A lent frame counts as sent when the peer has given it back, any other at once. That includes a
-/// staged payload, whose own memory is free.
-void lane::sent_bytes(std::size_t bytes) noexcept {
-    offset_ += bytes;
-    while (first_ && offset_ >= wire_bytes(first_->head)) {
-        offset_ -= wire_bytes(first_->head);
-        outgoing& done = *first_;
-        first_ = done.next_in_lane;
-        if (done.head.references > 0) done.number = ++lent_count_;
-        if (done.staged) staging_buffers_->sent(done.staged, done.number);
-        if (done.head.references > 0 && !done.staged) {
-            done.next_in_lane = nullptr;
-            (lent_first_ ? lent_last_->next_in_lane : lent_first_) = &done;
-            lent_last_ = &done;
-        } else {
-            done.sent();  // may queue more frames, or close the lane
-        }
-    }
+void lane::await_room() noexcept {
+    waiting_writable_ = true;
+    link_->when_writable(writable_);
 }
 
-/// Sending is over, but the peer may have said why: the rest of the stream is read first, and `nothing_came` loses the lane at its end. A
-/// parked lane reads nothing, so it is lost at once.
 void lane::send_failed(std::error_code why) noexcept {
     send_code_ = why;
     drop_frames();
@@ -191,36 +140,80 @@ void lane::send_failed(std::error_code why) noexcept {
     else if (!reading_) pump_recv();
 }
 
-/// Sends until the queue is empty or the lane pauses; the diagram stands over the class.
-void lane::pump_send() noexcept {
-    pumping_ = true;
-    std::size_t budget = turn_bytes;
-    while (first_ && state_ != state::ended) {
-        if (budget == 0) {  // a peer that takes bytes as fast would keep the loop here for the whole queue
-            waiting_writable_ = true;
-            send_turn_.start(writable_);
-            break;
-        }
-        decide(budget);
-        if (state_ == state::ended || first_ == undecided_) break;  // the first frame waits for staging buffers
-        if (near_ && cell_first(budget)) continue;
-        gather_batch();
-        const auto [bytes, code] = outside([this] { return link_->try_send(send_runs_); });
-        if (state_ == state::ended) break;
-        if (code) {
-            send_failed(code);
-            break;
-        }
-        if (bytes == 0) {
-            waiting_writable_ = true;
-            link_->when_writable(writable_);
-            break;
-        }
-        budget -= std::min(budget, bytes);
-        sent_bytes(bytes);
+// ---- receiving
+
+void lane::resume() noexcept {
+    if (reading_ || waiting_readable_ || state_ == state::ended) return;
+    if (spread_) wake();
+    else pump_recv();
+}
+
+void lane::readable() noexcept {
+    const std::lock_guard lock(guard_);
+    waiting_readable_ = false;
+    take_returned();
+    if (!waiting_writable_) pump_send();
+    pump_recv();
+}
+
+/// Holds the cork, so answers to frames that came together leave together.
+void lane::pump_recv() noexcept {
+    std::optional<cork::held> together;
+    if (cork_) together.emplace(*cork_);
+    reading_ = true;
+    read_frames();
+    reading_ = false;
+}
+
+bool lane::ask_owner() noexcept {
+    runs_.clear();
+    run_ = 0;
+    through_ = past_caches_ = false;
+    switch (owner_.arrived(head_, runs_)) {
+        case landing::park:
+            if (send_code_) fail(send_code_);
+            return false;
+        case landing::refuse: state_ = state::ended; return false;
+        case landing::through: through_ = true; break;
+        case landing::past_caches: past_caches_ = true; break;
+        case landing::here: break;
     }
-    await_return();
-    pumping_ = false;
+    if (state_ == state::ended) return false;  // the owner closed the lane
+    missing_ = head_.in_place ? 0 : static_cast<std::size_t>(head_.payload_bytes);
+    state_ = state::payload;
+    return true;
+}
+
+void lane::redirect(std::span<const std::span<std::byte>> runs) {
+    runs_.assign(runs.begin(), runs.end());
+    run_ = 0;
+}
+
+void lane::landed(std::size_t bytes) noexcept {
+    missing_ -= bytes;
+    while (bytes > 0) {
+        auto& run = runs_[run_];
+        const std::size_t part = std::min(bytes, run.size());
+        run = run.subspan(part);
+        bytes -= part;
+        if (run.empty()) ++run_;
+    }
+}
+
+void lane::deliver() noexcept {
+    if (spread_ && head_.payload_bytes > 0 && !head_.in_place) {
+        outside([this] { owner_.settle(head_); });
+        if (state_ == state::ended) return;
+    }
+    state_ = state::header;
+    owner_.landed(head_);
+}
+
+bool lane::turn_is_over_for_reading(std::size_t budget) noexcept {
+    if (budget > 0 || send_code_) return false;
+    waiting_readable_ = true;
+    recv_turn_.start(readable_);
+    return true;
 }
 
 }  // namespace tutti

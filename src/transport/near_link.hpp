@@ -1,11 +1,12 @@
-// The abilities beyond a byte stream of a link between processes that share memory. It shows received bytes where they lie, carries short
-// frames beside them, and lends memory instead of copying it.
+// The abilities beyond a byte stream of a link between processes that share memory. It carries frames in cells, shows the bytes of longer
+// payloads where they lie, and lends memory instead of copying it.
 #pragma once
 
 #include <tutti/transport.hpp>
 
+#include "transport/cell_ring.hpp"
 #include "transport/frame.hpp"
-#include "transport/inline_cells.hpp"
+#include "transport/reference.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -14,62 +15,26 @@
 
 namespace tutti {
 
-/// Names memory of the sender by its offset: in its arena, or in the link's own memory (of_link).
-struct reference {
-    std::uint64_t offset = 0;
-    std::uint64_t bytes = 0;
-
-    bool is_of_link() const noexcept { return (offset & of_link) != 0; }
-
-    static constexpr std::uint64_t of_link = std::uint64_t{1} << 63;
-};
-
-/// Returns the bytes behind the header of a frame whose payload is lent: its references, and one more for the answer's index if one is
-/// wanted.
-constexpr std::size_t reference_bytes(const frame& head) noexcept {
-    return (head.references + (head.answered ? 1U : 0U)) * sizeof(reference);
-}
-
-/// Returns the bytes behind any frame's header: the payload, references to it, or nothing.
-constexpr std::size_t behind_bytes(const frame& head) noexcept {
-    if (head.in_place) return 0;
-    return head.references > 0 ? reference_bytes(head) : static_cast<std::size_t>(head.payload_bytes);
-}
-
-/// Returns the bytes of a whole frame in the stream.
-constexpr std::size_t wire_bytes(const frame& head) noexcept { return frame_bytes + behind_bytes(head); }
-
-/// Returns whether a frame is short enough for an inline cell. Also checks a cell that another process has written. With references the
-/// cell's first bytes hold the payload's size.
-constexpr bool fits_cell(const frame& head) noexcept {
-    return behind_bytes(head) <= (head.references > 0 ? cell_payload_bytes - inline_cell::first_bytes : cell_payload_bytes);
-}
-
-/// Returns the memory that `what` names within `memory`; empty when it does not lie there.
-inline std::span<std::byte> part_of(std::span<std::byte> memory, reference what) noexcept {
-    if (what.offset > memory.size() || memory.size() - what.offset < what.bytes) return {};
-    return memory.subspan(static_cast<std::size_t>(what.offset), static_cast<std::size_t>(what.bytes));
-}
-
 /// Called by the lane that owns the link, on its loop and under the rules of `link`, unless said otherwise. A reference that a peer has
 /// written is checked before memory is touched.
 class [[gnu::visibility("hidden")]] near_link {
 public:
+    // Cells. The bytes of the stream are those of payloads that are neither in a cell nor lent, in the order of their cells.
+
+    /// Sends a frame's cell; `behind` is what stands behind the header in it, as cell_sender says. Returns false when no cell is free, or
+    /// when there is `trouble`.
+    virtual bool send_cell(const frame& head, std::span<const std::span<const std::byte>> behind) noexcept = 0;
+    virtual bool take_cell(frame& head, cell_contents& behind) noexcept = 0;
+    /// As when_readable, for a cell. One of the two at a time.
+    virtual void when_cell(detail::runnable& work) noexcept = 0;
+    /// Ends the wait of when_cell or when_readable without calling its work, if a cell, or bytes, are there. Returns whether it did.
+    virtual bool end_wait() noexcept = 0;
+
     /// Shows the bytes that would be received next, where they lie, until `skip`. Returns what try_recv would when there are none.
     virtual moved peek(std::span<const std::byte>& run) noexcept = 0;
     virtual void skip(std::size_t bytes) noexcept = 0;
     /// As try_recv, into memory that no step reads soon.
     virtual moved recv_past_caches(std::span<const std::span<std::byte>> parts) noexcept = 0;
-
-    /// Sends a frame as an inline cell, which takes its place in the order behind all bytes sent so far; `behind` stands behind the header.
-    /// Between two frames of the stream. Returns false when the frame does not fit, or no cell is free.
-    virtual bool send_cell(const frame& head, std::span<const std::span<const std::byte>> behind) noexcept = 0;
-    /// Takes the inline cell that comes before the stream's next byte. At any time. A reader that gets none and then sees bytes by `peek`
-    /// must ask again before it takes any: the cell may have become visible in between.
-    virtual bool take_cell(frame& head, cell_payload& behind) noexcept = 0;
-
-    /// Ends the wait of `when_readable` without calling its work, if bytes or an inline cell are there. Returns whether it did.
-    virtual bool end_wait() noexcept = 0;
 
     // Lending, the sender's side: lent memory stays as it is until the peer has given it back, in order.
 

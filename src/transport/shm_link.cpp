@@ -30,8 +30,8 @@ constexpr char memory_comes = 'm', arena_comes = 'a', wake_up = 'w';
 
 class shm_link;
 
-/// The events to wait for: bytes, room, and the return of lent memory.
-enum class awaited { bytes, room, returns };
+/// The events to wait for: bytes or a cell, room for them, and the return of lent memory.
+enum class awaited { arrival, room, returns };
 
 /// Looks at the shared memory at each try of the loop. When the loop asks the kernel (`arm`), this asks the peer for a wake-up byte.
 class shm_wait final : public detail::poll_source {
@@ -68,7 +68,7 @@ public:
         : socket_(std::move(socket)),
           handle_(socket_.native_handle()),
           wakeups_(loop, socket_, local_protocol::socket::wait_read),
-          reader_(loop, *this, awaited::bytes),
+          reader_(loop, *this, awaited::arrival),
           writer_(loop, *this, awaited::room),
           lender_(loop, *this, awaited::returns),
           peer_(std::move(peer)),
@@ -108,9 +108,7 @@ public:
     }
     moved try_recv(std::span<const std::span<std::byte>> parts) noexcept override { return recv(parts, false); }
 
-    void when_readable(detail::runnable& work) noexcept override {
-        if (socket_.is_open()) reader_.start(work);
-    }
+    void when_readable(detail::runnable& work) noexcept override { read_when(false, work); }
     void when_writable(detail::runnable& work) noexcept override {
         if (socket_.is_open()) writer_.start(work);
     }
@@ -153,7 +151,7 @@ public:
         if (gone_) return true;
         if (!memory_) return false;
         switch (what) {
-            case awaited::bytes: return receiver_->ready();
+            case awaited::arrival: return has_arrived();
             case awaited::room: return sender_->ready();
             case awaited::returns: return out_->returned.load() != seen_;
         }
@@ -174,7 +172,7 @@ public:
 
 private:
     std::atomic<std::uint32_t>& wish_for(awaited what) noexcept {
-        return what == awaited::bytes ? in_->receiver_sleeps : what == awaited::room ? out_->sender_sleeps : out_->lender_sleeps;
+        return what == awaited::arrival ? in_->receiver_sleeps : what == awaited::room ? out_->sender_sleeps : out_->lender_sleeps;
     }
     moved recv(std::span<const std::span<std::byte>> parts, bool past_caches) noexcept {
         moved done;
@@ -202,13 +200,21 @@ private:
         sent();
         return true;
     }
-    bool take_cell(frame& head, cell_payload& behind) noexcept override {
+    bool take_cell(frame& head, cell_contents& behind) noexcept override {
         if (!receiver_ || !receiver_->take_cell(head, behind)) return false;
+        if (receiver_->must_wake_for_cells()) send_byte(handle_, wake_up);
         reader_.stir();
         return true;
     }
+    void when_cell(detail::runnable& work) noexcept override { read_when(true, work); }
+    bool has_arrived() noexcept { return for_cell_ ? receiver_->has_cell() : receiver_->ready(); }
+    void read_when(bool cell, detail::runnable& work) noexcept {
+        if (!socket_.is_open()) return;
+        for_cell_ = cell;
+        reader_.start(work);
+    }
     bool end_wait() noexcept override {
-        if (!reader_.waits() || !receiver_ || !receiver_->ready()) return false;
+        if (!reader_.waits() || !receiver_ || !has_arrived()) return false;
         reader_.forget();
         return true;
     }
@@ -323,6 +329,7 @@ private:
     shm_wait lender_;
     const std::string peer_;
     const std::shared_ptr<arena> mine_;
+    bool for_cell_ = false;  // what the reader waits for; else for bytes
     bool arena_sent_ = false;
     std::shared_ptr<const mapping> theirs_;  // the other side's arena, once it has lent something
     mapping memory_;

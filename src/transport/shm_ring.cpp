@@ -42,6 +42,7 @@ void ring_sender::rewind_if_empty() noexcept {
 }
 
 moved ring_sender::send(std::span<const std::span<const std::byte>> parts) noexcept {
+    lacks_cell_ = false;
     rewind_if_empty();
     std::size_t whole = 0;
     for (const auto& part : parts) whole += part.size();
@@ -71,7 +72,7 @@ moved ring_sender::send(std::span<const std::span<const std::byte>> parts) noexc
     return {total, broken_ ? make_error_code(error::protocol_error) : std::error_code()};
 }
 
-bool ring_sender::ready() noexcept { return room() >= worthwhile_bytes || broken_; }
+bool ring_sender::ready() noexcept { return lacks_cell_ ? cells_.has_room() : room() >= worthwhile_bytes || broken_; }
 
 std::size_t ring_receiver::waiting() noexcept {
     const std::uint64_t seen = over_.state->sent.load();

@@ -1,11 +1,12 @@
-// One direction of a link in shared memory: a ring of bytes with one sender and one receiver, in two processes, and inline cells beside it.
+// One direction of a link in shared memory: a ring of bytes with one sender and one receiver, in two processes, and a ring of cells beside
+// it.
 // It never waits. A side that wants to sleep says so in the ring, and the side that moves the position it waits for wakes it.
 #pragma once
 
 #include <tutti/transport.hpp>
 #include <tutti/types.hpp>
 
-#include "transport/inline_cells.hpp"
+#include "transport/cell_ring.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -53,11 +54,13 @@ public:
     /// Copies in as much as there is room for. A part that does not fit is split at a multiple of 64 bytes, so no element is split. The
     /// receiver may take the first bytes while the last are being copied.
     moved send(std::span<const std::span<const std::byte>> parts) noexcept;
-    /// As cell_sender says, behind all bytes sent before.
+    /// As cell_sender says.
     bool send_cell(const frame& head, std::span<const std::span<const std::byte>> behind) noexcept {
-        return cells_.send(head, behind, sent_);
+        lacks_cell_ = !cells_.send(head, behind);
+        return !lacks_cell_;
     }
-    /// Returns whether a quarter of the ring is free, so that a send is worth the trouble; true, too, when the ring is broken.
+    /// Returns whether what lacked room can be sent: a cell is free, or a quarter of the ring, so that a send is worth the trouble; true,
+    /// too, when the ring is broken.
     bool ready() noexcept;
     /// Returns whether the receiver sleeps and must be woken. Takes its wish back.
     bool must_wake() noexcept { return over_.state->receiver_sleeps.load() != 0 && over_.state->receiver_sleeps.exchange(0) != 0; }
@@ -72,6 +75,7 @@ private:
     std::uint64_t origin_ = 0;
     std::uint64_t sent_ = 0;
     std::uint64_t received_ = 0;  // as last seen
+    bool lacks_cell_ = false;     // the last that was sent, a cell, had no room
     bool broken_ = false;
 };
 
@@ -87,12 +91,17 @@ public:
     moved peek(std::span<const std::byte>& run) noexcept;
     /// Moves past bytes that `peek` has shown.
     void skip(std::size_t bytes) noexcept;
-    /// As cell_receiver says, at the position of this side.
-    bool take_cell(frame& head, cell_payload& behind) noexcept { return cells_.take(head, behind, received_); }
-    /// Returns whether bytes or a cell have come, or never will.
-    bool ready() noexcept { return waiting() > 0 || broken_ || cells_.ready(received_); }
-    /// Returns whether the sender sleeps, and enough is free to wake it. Takes its wish back.
+    /// As cell_receiver says.
+    bool take_cell(frame& head, cell_contents& behind) noexcept { return cells_.take(head, behind); }
+    bool has_cell() const noexcept { return cells_.ready(); }
+    /// Returns whether bytes have come, or never will.
+    bool ready() noexcept { return waiting() > 0 || broken_; }
+    /// Returns whether the sender sleeps, and enough bytes are free to wake it. Takes its wish back.
     bool must_wake() noexcept;
+    /// The same after a cell has been taken.
+    bool must_wake_for_cells() noexcept {
+        return cells_.has_published() && over_.state->sender_sleeps.load() != 0 && over_.state->sender_sleeps.exchange(0) != 0;
+    }
 
 private:
     std::size_t waiting() noexcept;

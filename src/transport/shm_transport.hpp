@@ -16,7 +16,7 @@
 namespace tutti {
 
 /// The beginning of all addresses in shared memory: the version of its layout.
-inline constexpr std::string_view shm_scheme = "shm4:";
+inline constexpr std::string_view shm_scheme = "shm5:";
 
 /// Owns the listening socket. On a loop in real time. It outlives the tasks it made; links may outlive it. Connects processes of one user
 /// only.
@@ -27,7 +27,7 @@ public:
                                                          int played = 0);
     ~shm_transport() override { close(); }
 
-    /// Returns "shm4:HOST/NAME": the host's identity, and the name of a local socket.
+    /// Returns "shm5:HOST/NAME": the host's identity, and the name of a local socket.
     std::string address() const override { return address_; }
     /// error::invalid_argument for any other text, and for an address on another host.
     task<result<std::unique_ptr<link>>> connect(std::string address, time_point deadline) override;

@@ -14,8 +14,8 @@ struct crossing {
         for (arm& each : arms) {
             auto ends = make_memory_links({loop, "here"}, {loop, "there"}, 256 * KiB);
             each.counted = new counting_link(std::move(ends.first), ~std::size_t{0});
-            each.here = std::make_unique<lane>(loop, guard, std::unique_ptr<tutti::link>(each.counted), each.mine, how, &together);
-            each.there = std::make_unique<lane>(loop, guard, std::move(ends.second), each.theirs);
+            each.here = make_lane(loop, guard, std::unique_ptr<tutti::link>(each.counted), each.mine, how, &together);
+            each.there = make_lane(loop, guard, std::move(ends.second), each.theirs);
         }
         const std::lock_guard lock(guard);
         for (arm& each : arms) each.here->resume(), each.there->resume();

@@ -37,9 +37,6 @@ frame random_frame(std::mt19937_64& random) {
     what.index = static_cast<std::uint32_t>(random());
     what.sequence = random();
     what.slice = static_cast<std::uint32_t>(random());
-    what.references = static_cast<std::uint8_t>(random() % (most_references + 1));
-    what.answered = what.references > 0 && random() % 2 == 0;
-    what.in_place = what.references == 0 && random() % 2 == 0;
     what.payload_bytes = random() >> 16;
     what.what.kind = static_cast<std::uint8_t>(random());
     what.what.type = static_cast<std::uint8_t>(random());
@@ -58,7 +55,7 @@ frame random_frame(std::mt19937_64& random) {
 
 TEST_CASE("a frame has these 64 bytes on the wire, whatever the machine") {
     constexpr unsigned char golden[frame_bytes] = {
-        'T',  'U',  'T',  'I',  0x07, 0x83, 0x01, 0x00,  // magic, version, label, kind, references and what goes with them
+        'T',  'U',  'T',  'I',  0x08, 0x83, 0x01, 0x00,  // magic, version, label, kind, allocated
         0x04, 0x03, 0x02, 0x01, 0x08, 0x07, 0x06, 0x05,  // epoch, round
         0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,  // sequence
         0x24, 0x23, 0x22, 0x21, 0xfe, 0xff, 0xff, 0xff,  // slice, root
@@ -86,16 +83,13 @@ TEST_CASE("what was encoded is decoded") {
     }
 }
 
-TEST_CASE("a frame with any other magic, version or kind, or references that cannot be, is refused and leaves the target alone") {
+TEST_CASE("a frame with any other magic, version or kind, or any other bit, is refused and leaves the target alone") {
     for (std::size_t index = 0; index < 8; ++index)
         for (int value = 0; value < 256; ++value) {
             auto bytes = encode(sample());
             const bool kind = index == 6 && value >= static_cast<int>(frame_kind::data) && value <= static_cast<int>(frame_kind::roll);
-            const int count = value & 0x1f;
-            const int lending = value & ~0x20;  // without the bit of the memory that the caller speaks of
-            const bool in_place = lending == 0x40, answered = (lending & 0xc0) == 0x80 && count > 0;
-            const bool references = index == 7 && (in_place || answered || lending == count) && count <= static_cast<int>(most_references);
-            if (bytes[index] == static_cast<std::byte>(value) || index == 5 || kind || references) continue;  // 5: of a label
+            const bool allocated = index == 7 && (value == 0 || value == 0x20);
+            if (bytes[index] == static_cast<std::byte>(value) || index == 5 || kind || allocated) continue;  // 5: of a label
             bytes[index] = static_cast<std::byte>(value);
             CAPTURE(index);
             CAPTURE(value);

@@ -271,7 +271,8 @@ TEST_CASE("bytes that are no frame are a protocol error") {
     auto ends = make_memory_links({loop, "near"}, {loop, "far"}, 1000);
     std::mutex guard;
     addressee owner;
-    lane reading(loop, guard, std::move(ends.first), owner);
+    const auto made = make_lane(loop, guard, std::move(ends.first), owner);
+    lane& reading = *made;
     {
         const std::lock_guard lock(guard);
         reading.resume();

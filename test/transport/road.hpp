@@ -133,7 +133,7 @@ private:
 /// Two lanes over one link.
 struct road {
     road(event_loop& on, std::unique_ptr<tutti::link> one, std::unique_ptr<tutti::link> other)
-        : loop(on), near(on, guard, std::move(one), here), far(on, guard, std::move(other), there) {
+        : loop(on), ends{make_lane(on, guard, std::move(one), here), make_lane(on, guard, std::move(other), there)} {
         start();
     }
     ~road() {
@@ -185,7 +185,8 @@ struct road {
     event_loop& loop;
     std::mutex guard;
     addressee here, there;
-    lane near, far;
+    std::unique_ptr<lane> ends[2];
+    lane &near = *ends[0], &far = *ends[1];
     std::deque<parcel> parcels;
 };
 

@@ -3,7 +3,9 @@
 
 #include "road.hpp"
 #include "stage.hpp"
+#include "transport/near_link.hpp"
 #include "transport/shm_link.hpp"
+#include "transport/staging_buffers.hpp"
 
 #include <functional>
 #include <optional>
@@ -60,11 +62,12 @@ private:
     bool send_cell(const frame& head, std::span<const std::span<const std::byte>> behind) noexcept override {
         return !broken && near_->send_cell(head, behind);
     }
-    bool take_cell(frame& head, cell_payload& behind) noexcept override {
+    bool take_cell(frame& head, cell_contents& behind) noexcept override {
         const bool found = near_->take_cell(head, behind);
         if (!found && no_cell) no_cell();
         return found;
     }
+    void when_cell(tutti::detail::runnable& work) noexcept override { near_->when_cell(work); }
     bool end_wait() noexcept override { return near_->end_wait(); }
     bool undisturbed() const noexcept override { return alone.value_or(near_->undisturbed()); }
     std::span<std::byte> spare() noexcept override { return near_->spare(); }
@@ -72,7 +75,7 @@ private:
     std::uint64_t returned() noexcept override { return near_->returned(); }
     void when_returned(std::uint64_t seen, tutti::detail::runnable& work) noexcept override { near_->when_returned(seen, work); }
     std::span<std::byte> borrow(reference what) noexcept override { return near_->borrow(what); }
-    std::error_code trouble() const noexcept override { return near_->trouble(); }
+    std::error_code trouble() const noexcept override { return broken ? make_error_code(error::system) : near_->trouble(); }
     void give_back() noexcept override { near_->give_back(); }
     bool begin_writing() noexcept override { return near_->begin_writing(); }
     void end_writing() noexcept override { near_->end_writing(); }

@@ -157,13 +157,13 @@ TEST_CASE("memory is taken back from a writer that has died, though a child of i
 TEST_CASE("an address of another host or of no kind is refused before anything is tried") {
     event_loop loop;
     const auto client = listening(loop);
-    for (const std::string address : {"", "shm4:", "shm4:elsewhere/name", "127.0.0.1:80"}) {
+    for (const std::string address : {"", "shm5:", "shm5:elsewhere/name", "127.0.0.1:80"}) {
         CAPTURE(address);
         const auto nothing = run(loop, client->connect(address, no_deadline));
         REQUIRE_FALSE(nothing);
         CHECK(nothing.failure().code() == error::invalid_argument);
     }
-    CHECK(client->address().starts_with("shm4:"));
+    CHECK(client->address().starts_with("shm5:"));
     CHECK(client->reaches(listening(loop)->address()));
 }
 
@@ -275,7 +275,7 @@ TEST_CASE("where shared memory cannot be had TCP takes its place, and one senten
 
     // Somebody on another host.
     const auto tcp = server->address().substr(0, server->address().find(' '));
-    for (const auto& address : {tcp, tcp + " shm4:elsewhere/name"}) {
+    for (const auto& address : {tcp, tcp + " shm5:elsewhere/name"}) {
         auto over = run(on.loop(), client->connect(address, on.loop().now() + std::chrono::seconds{5}));
         REQUIRE(over);
         CHECK((*over)->peer() == tcp);
@@ -298,7 +298,7 @@ TEST_CASE("who finds a full queue of connections waits for his turn, and does no
     while (!coming.ended()) run(on.loop(), one_turn());
     auto made = coming.take();
     REQUIRE(made);
-    CHECK((*made)->peer().starts_with("shm4:"));
+    CHECK((*made)->peer().starts_with("shm5:"));
     CHECK(on.told.empty());
 }
 

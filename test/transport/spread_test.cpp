@@ -50,7 +50,8 @@ TEST_CASE("the guard of a spread lane is free while bytes move, and who stops th
         std::mutex guard;
         addressee owner;
         parcel one(0, random_bytes(1000, 1), 1);
-        lane way(loop.loop, guard, std::move(made), owner, lane::kind::spread);
+        const auto made_lane = make_lane(loop.loop, guard, std::move(made), owner, lane::kind::spread);
+        lane& way = *made_lane;
         {
             const std::lock_guard lock(guard);
             if (sends) {
@@ -92,8 +93,9 @@ TEST_CASE("frames over spread lanes arrive whole and in order, whoever asks for 
         std::mutex guard;
         addressee here, there;
         auto ends = make_memory_links({near_loop.loop, "near"}, {far_loop.loop, "far"}, capacity);
-        lane near(near_loop.loop, guard, std::move(ends.first), here, lane::kind::spread);
-        lane far(far_loop.loop, guard, std::move(ends.second), there, lane::kind::spread);
+        const std::unique_ptr<lane> lanes[] = {make_lane(near_loop.loop, guard, std::move(ends.first), here, lane::kind::spread),
+                                               make_lane(far_loop.loop, guard, std::move(ends.second), there, lane::kind::spread)};
+        lane &near = *lanes[0], &far = *lanes[1];
         std::deque<parcel> all;
         std::mt19937_64 random{7};
         there.parks_from = 20;

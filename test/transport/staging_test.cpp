@@ -182,7 +182,8 @@ TEST_CASE("beside other lanes, which may bring the answer, and where none is wan
         auto both = run(loop, open(loop, *client, *server));
         std::mutex guard;
         addressee here;
-        lane way(loop, guard, std::move(both.one), here, alone ? lane::kind::single : lane::kind::shared);
+        const auto made = make_lane(loop, guard, std::move(both.one), here, alone ? lane::kind::single : lane::kind::shared);
+        lane& way = *made;
         parcel one = asking(0, 1, random_bytes(100'000, 1)), other(1, random_bytes(100'000, 2), 1);
         {
             const std::lock_guard lock(guard);
@@ -249,7 +250,9 @@ TEST_CASE("what becomes of a payload is written over it while it is read, where 
             addressee here;
             adding there;
             there.answered = 5;
-            lane near(loop, guard, std::move(both.one), here), far(loop, guard, std::move(both.other), there);
+            const std::unique_ptr<lane> lanes[] = {make_lane(loop, guard, std::move(both.one), here),
+                                                   make_lane(loop, guard, std::move(both.other), there)};
+            lane &near = *lanes[0], &far = *lanes[1];
             const auto settle = [&loop] { run(loop, a_while()); };
             const bytes what = random_bytes(300'001, 7);
             bytes answer = what;

@@ -118,7 +118,7 @@ TEST_CASE("a host is looked up by its name") {
     const auto address = "localhost:" + std::to_string(port_of(*server));
     CHECK(run(loop, client->connect(address, loop.now() + std::chrono::seconds{5})));
     // A rank that also has shared memory says so behind its address.
-    CHECK(run(loop, client->connect(server->address() + " shm4:host/name", loop.now() + std::chrono::seconds{5})));
+    CHECK(run(loop, client->connect(server->address() + " shm5:host/name", loop.now() + std::chrono::seconds{5})));
     const std::string nobody = std::string(64, 'x') + ":80";  // longer than a part of a name may be, so no resolver is asked
     const auto nothing = run(loop, client->connect(nobody, loop.now() + milliseconds{100}));
     REQUIRE_FALSE(nothing);
