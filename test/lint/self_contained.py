@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Compiles every header alone, two at a time, but for those with which a source of this build begins, as most do: that is the proof. A header
-that has passed is not compiled again until it or what it includes changes.
+"""Compiles every source of the library and every header by itself, two at a time, but for the headers with which a source begins, as most do: that
+is the proof. In a build several sources are one, and what a source does not include may come with another. A file that has passed is not compiled
+again until it or what it includes changes.
 
 usage: self_contained.py SOURCE_ROOT BUILD_ROOT COMPILER...
 """
@@ -40,35 +41,35 @@ def up_to_date(stamp, signature):
     return first == signature and all(pathlib.Path(name).exists() and pathlib.Path(name).stat().st_mtime < written for name in read)
 
 
-def compile_alone(header, source, build, compiler, flags):
+def compile_alone(file, source, build, compiler, flags):
     """Returns what the compiler said when it fails."""
-    name = header.relative_to(source).as_posix().replace("/", "-")
-    stamp = build / "test" / "lint" / "headers" / f"{name}.stamp"
+    name = file.relative_to(source).as_posix().replace("/", "-")
+    stamp = build / "test" / "lint" / "alone" / f"{name}.stamp"
     depfile = stamp.with_suffix(".d")
-    command = [*compiler, *flags, "-fsyntax-only", "-x", "c++", "-Werror", "-MD", "-MF", str(depfile), "-include", str(header), "/dev/null"]
+    what = [str(file)] if file.suffix == ".cpp" else ["-x", "c++", "-include", str(file), "/dev/null"]
+    command = [*compiler, *flags, "-fsyntax-only", "-Werror", "-MD", "-MF", str(depfile), *what]
     if up_to_date(stamp, shlex.join(command)):
         return None
     done = subprocess.run(command, cwd=build, capture_output=True, text=True)
     if done.returncode != 0:
-        return f"{header.relative_to(source)} does not compile alone:\n{done.stderr}"
+        return f"{file.relative_to(source)} does not compile alone:\n{done.stderr}"
     read = depfile.read_text().replace("\\\n", " ").split(":", 1)[1].split()
     stamp.write_text("\n".join([shlex.join(command), *((build / name).resolve().as_posix() for name in read)]))
     return None
 
 
-def begins_with(source, build):
-    """The headers that sources of this build include before anything else."""
+def begins_with(sources, source):
+    """The headers that these files include before anything else."""
     found = set()
-    for entry in json.loads((build / "compile_commands.json").read_text()):
-        path = (build / entry["file"]).resolve()
-        if (source / "src") in path.parents and (first := re.search(r'^#include ["<]([^">]+)', path.read_text(), re.M)):
+    for path in sources:
+        if first := re.search(r'^#include ["<]([^">]+)', path.read_text(), re.M):
             found |= {source / "src" / first[1], source / "include" / first[1]}
     return found
 
 
-def needs_toolkit(header, sources):
+def needs_toolkit(file, sources):
     """Whether CUDA's headers are reached from this one, by whatever way."""
-    reached, left = set(), [header]
+    reached, left = set(), [file]
     while left:
         text = left.pop().read_text()
         if re.search(r"^#include <(cuda|nccl)\.h>", text, re.M):
@@ -81,17 +82,17 @@ def needs_toolkit(header, sources):
 
 def main(source, build, *compiler):
     source, build = pathlib.Path(source).resolve(), pathlib.Path(build).resolve()
-    headers = [path for folder in ("include", "src") for path in sorted((source / folder).rglob("*.hpp")) if not NOT_ALONE.search(path.name)]
+    files = [path for pattern in ("include/**/*.hpp", "src/**/*.hpp", "src/**/*.cpp") for path in sorted(source.glob(pattern))]
     flags = flags_of(build)
     if not any("cuda" in flag for flag in flags):
-        headers = [path for path in headers if not needs_toolkit(path, source / "src")]
-    proven = begins_with(source, build)
-    alone = [path for path in headers if path not in proven]
-    (build / "test" / "lint" / "headers").mkdir(parents=True, exist_ok=True)
+        files = [path for path in files if not needs_toolkit(path, source / "src")]
+    proven = begins_with([path for path in files if path.suffix == ".cpp"], source)
+    alone = [path for path in files if path not in proven and not NOT_ALONE.search(path.name)]
+    (build / "test" / "lint" / "alone").mkdir(parents=True, exist_ok=True)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        answers = [answer for answer in pool.map(lambda header: compile_alone(header, source, build, compiler, flags), alone) if answer]
+        answers = [answer for answer in pool.map(lambda file: compile_alone(file, source, build, compiler, flags), alone) if answer]
     print("\n".join(answers))
-    print(f"{len(headers)} headers, of which {len(headers) - len(alone)} begin a source; {len(answers)} do not compile alone")
+    print(f"{len(alone)} files compiled alone; {len(answers)} failed")
     return 1 if answers else 0
 
 
