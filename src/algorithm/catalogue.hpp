@@ -98,9 +98,9 @@ struct participant {
 struct algorithm {
     /// The collective that it carries out. Several rows may share a builder, as all_gather and all_gather_v do.
     collective kind;
-    std::string_view name;           // "ring": unique within its collective, for options, tunings and messages
-    schedule (*build)(participant);  // makes one rank's plan; pure, so all ranks agree without asking each other
-    bool (*serves)(int size);        // returns whether `build` may be called for `size` ranks; null: for any number
+    std::string_view name;               // "ring": unique within its collective, for options, tunings and messages
+    schedule (*build)(participant);      // makes one rank's plan; pure, so all ranks agree without asking each other
+    bool (*serves)(int size) = nullptr;  // returns whether `build` may be called for `size` ranks; null: for any number
     /// Contributions are combined in the order of ranks, so the operator need not commute. The tests prove it for every row.
     bool ordered = false;
     /// Returns the number of messages that wait for each other in a row, for plans in which that is more than any rank's rounds (a chain through

@@ -41,7 +41,8 @@ std::optional<collective> collective_of(std::string_view text) {
 
 constexpr auto all_by_cost = [] {
     std::array<algorithm, collective_count> all{};
-    for (std::size_t number = 0; number < all.size(); ++number) all[number] = {static_cast<collective>(number), "auto", nullptr, nullptr};
+    for (std::size_t number = 0; number < all.size(); ++number)
+        all[number] = {.kind = static_cast<collective>(number), .name = "auto", .build = nullptr};
     return all;
 }();
 

@@ -7,19 +7,19 @@
 
 namespace tutti {
 
-/// Names of environment variables. Alternatives are separated by a space, the preferred one first.
+/// Names of environment variables. Alternatives are separated by a space, the preferred one first. Empty: the launcher sets none.
 struct launcher {
     const char* name;
-    bool (*applies)(const environment&);  // null: whenever its rank or size is set
+    bool (*applies)(const environment&) = nullptr;  // null: whenever its rank or size is set
     const char* rank;
     const char* size;
-    const char* local_rank;
-    const char* local_size;
-    const char* job;
-    const char* epoch;
+    const char* local_rank = "";
+    const char* local_size = "";
+    const char* job = "";
+    const char* epoch = "";
     /// Launchers are started inside one another. A launcher may contradict another one of a lower level, which is then around it.
     int level;
-    bool tells_master;
+    bool tells_master = false;  // it sets MASTER_ADDR and MASTER_PORT
 };
 
 /// Most trusted first.

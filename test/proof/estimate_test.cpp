@@ -18,8 +18,8 @@ schedule build_line(participant at) {
     if (at.me + 1 < at.size) plan.round(send(at.me + 1, output(0)));
     return plan;
 }
-constexpr algorithm line{collective::broadcast, "line", build_line, nullptr};
-constexpr algorithm chain{collective::broadcast, "chain", build_line, nullptr, false, [](int size) { return size - 1; }};
+constexpr algorithm line{.kind = collective::broadcast, .name = "line", .build = build_line};
+constexpr algorithm chain{.kind = collective::broadcast, .name = "chain", .build = build_line, .hops = [](int size) { return size - 1; }};
 
 /// Seconds are easily added up by hand.
 cost_model simple() {
@@ -114,28 +114,25 @@ TEST_CASE("between hosts rounds and bytes have costs of their own, in small grou
     CHECK(estimate(line, 2 * estimate::most_counted, costs, in_a_row(estimate::most_counted / 4, 8)).seconds(100) ==
           Approx(1 + 10 + 1 + 10));
     // Both send to the other, twice: a card does both at once.
-    constexpr algorithm again{collective::all_gather, "again",
-                              [](participant at) {
-                                  schedule plan({.output = 1});
-                                  for (int round = 0; round < 2; ++round)
-                                      plan.round(send(1 - at.me, output(0)), recv(1 - at.me, output(0)));
-                                  return plan;
-                              },
-                              nullptr};
+    constexpr auto build_again = [](participant at) {
+        schedule plan({.output = 1});
+        for (int round = 0; round < 2; ++round) plan.round(send(1 - at.me, output(0)), recv(1 - at.me, output(0)));
+        return plan;
+    };
+    constexpr algorithm again{.kind = collective::all_gather, .name = "again", .build = build_again};
     CHECK(estimate(again, 2, costs, in_a_row(2, 1)).seconds(100) == Approx(2 * (10 + 10)));
     CHECK(estimate(again, 2, costs).seconds(100) == Approx(2 * (1 + 2)));
 }
 
 TEST_CASE("a host's ranks share its card: what they send to others adds up") {
     // Everybody sends the whole to the same number on the other host.
-    constexpr algorithm across{collective::all_reduce, "across",
-                               [](participant at) {
-                                   schedule plan({.output = 1});
-                                   const rank other = (at.me + at.size / 2) % at.size;
-                                   plan.round(send(other, output(0)), recv_reduce(other, output(0)));
-                                   return plan;
-                               },
-                               nullptr};
+    constexpr auto build_across = [](participant at) {
+        schedule plan({.output = 1});
+        const rank other = (at.me + at.size / 2) % at.size;
+        plan.round(send(other, output(0)), recv_reduce(other, output(0)));
+        return plan;
+    };
+    constexpr algorithm across{.kind = collective::all_reduce, .name = "across", .build = build_across};
     cost_model costs = simple();
     costs.far_round = 10;
     costs.far_byte = 0.1;

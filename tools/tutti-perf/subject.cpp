@@ -105,8 +105,8 @@ constexpr subject table[] = {
     collective_of(collective::gather_v,         one,  all,   true,  as_asked, all_but_mine,   rising,  its_rank,          gather_v),
     collective_of(collective::scatter_v,        all,  one,   false, as_asked, all_but_mine,   rising,  the_roots_for_me,  scatter_v),
     collective_of(collective::all_to_all_v,     all,  all,   false, never,    all_but_mine,   crossed, its_rank_for_me,   all_to_all_v),
-    {"send_recv", {}, one, one, false, never, whole, even, my_left, send_recv},
-    {"ping_pong", {}, one, one, false, never, twice, even, my_partner, nullptr, ping_pong},
+    {.name = "send_recv", .input = one, .output = one, .in_place = never, .bus_factor = whole, .shares = even, .origin_of = my_left, .start = send_recv},
+    {.name = "ping_pong", .input = one, .output = one, .in_place = never, .bus_factor = twice, .shares = even, .origin_of = my_partner, .play = ping_pong},
 };
 // clang-format on
 

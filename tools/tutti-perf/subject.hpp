@@ -34,16 +34,16 @@ enum class parts { one, all };
 
 struct subject {
     std::string_view name;
-    std::optional<tutti::collective> kind;  // none: messages
+    std::optional<tutti::collective> kind = std::nullopt;  // none: messages
     parts input, output;
-    bool root_only;                      // no other rank has an output
+    bool root_only = false;              // no other rank has an output
     bool (*in_place)(bool asked);        // what is done when that is asked for
     double (*bus_factor)(double ranks);  // busbw by algbw, as nccl-tests define it; 1 where they define nothing
     /// How long part `part` is beside the others, of those of rank `me`; where there is one, it is part `me`.
     std::uint64_t (*shares)(tutti::rank me, int size, int part);
     origin (*origin_of)(tutti::rank me, int size, int part);
-    tutti::future<> (*start)(tutti::communicator&, const operands&);  // null: `play` does it
-    tutti::task<> (*play)(tutti::communicator&, operands) = nullptr;  // of what takes several calls one after the other
+    tutti::future<> (*start)(tutti::communicator&, const operands&) = nullptr;  // null: `play` does it
+    tutti::task<> (*play)(tutti::communicator&, operands) = nullptr;            // of what takes several calls one after the other
 
     constexpr bool reduces() const noexcept { return kind && tutti::reduces(*kind); }
     constexpr bool uneven() const noexcept { return kind && tutti::has_counts(*kind); }
