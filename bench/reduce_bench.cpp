@@ -2,6 +2,7 @@
 // same run. A combination moves three bytes where memcpy moves two, so 0.67 of memcpy is all there is; a merge, whose sum goes into two blocks,
 // four. One argument is understood: by how many bytes (a multiple of 8) the blocks stand past a page.
 #include "reduce/kernel.hpp"
+#include "reduce/visit.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -103,8 +104,7 @@ int main(int argument_count, char** arguments) {
                     what.memory / copy.memory);
     };
     print(copy);
-    for (int number = 0; number < static_cast<int>(data_type::opaque); ++number) {
-        const auto type = static_cast<data_type>(number);
+    for (const data_type type : reducible_types) {
         for (const reduce_op op : {reduce_op::sum, reduce_op::prod, reduce_op::min, reduce_op::max, reduce_op::band}) {
             if (!defined(op, type)) continue;
             print(measure(std::string(name(type)) + " " + std::string(name(op)), type, small, large, [=](blocks& b, std::size_t count) {

@@ -3,13 +3,13 @@
 
 #include <tutti/detail/compiler.hpp>
 
-#include <bit>
 #include <chrono>
 #include <complex>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <ranges>
 #include <span>
@@ -47,7 +47,7 @@ struct bfloat16 {
 
 /// Element types. `boolean` is bool, one byte; `cf32` and `cf64` are std::complex of float and double. `opaque` elements have any size and
 /// are moved unchanged; only a custom_op or untyped_op combines them. The numbers go over the wire and into files: new types are only
-/// appended.
+/// appended, here and to detail::data_types.
 enum class data_type : std::uint8_t {
     f32 = 0,
     f64 = 1,
@@ -66,11 +66,10 @@ enum class data_type : std::uint8_t {
     cf64 = 14,
     opaque = 15,
 };
-inline constexpr int data_type_count = 16;
 
 /// Operators, which combine two elements into one. `avg` is the sum, divided once, at the end, by the number of ranks. premul_sum makes
 /// `premul` (alone it has the factor 1); custom_op and untyped_op make `custom` (reduction.hpp). The rules are in docs/numerics.md. The
-/// numbers go over the wire and into files: new operators are only appended.
+/// numbers go over the wire and into files: new operators are only appended, here and to detail::reduce_ops.
 enum class reduce_op : std::uint8_t {
     sum = 0,
     prod = 1,
@@ -83,7 +82,6 @@ enum class reduce_op : std::uint8_t {
     premul = 8,
     custom = 9,
 };
-inline constexpr int reduce_op_count = 10;
 
 /// An operator as a type, so that an operator not defined for an element type does not compile. Converts to a reduce_op.
 template <reduce_op Op>
@@ -99,59 +97,155 @@ inline constexpr op_constant<reduce_op::band> band{};
 inline constexpr op_constant<reduce_op::bor> bor{};
 inline constexpr op_constant<reduce_op::bxor> bxor{};
 
+namespace detail {
+
+/// Kinds of elements, as bits: an operator may combine several kinds.
+struct kinds {
+    static constexpr unsigned none = 0, floating = 1, integer = 2, truth = 4, complex = 8;
+};
+
+/// Its address stands for the type T in a table.
+template <class T>
+inline constexpr char mark_of{};
+
+struct data_type_row {
+    data_type type;
+    std::string_view name;
+    unsigned kind;
+    std::size_t bytes;
+    bool has_sign;
+    const char* mark;
+};
+template <class T>
+consteval data_type_row row_of(data_type type, std::string_view name, unsigned kind) {
+    return {type, name, kind, sizeof(T), std::is_signed_v<T>, &mark_of<T>};
+}
+/// All that the library knows of a data_type, in the order of the numbers.
+inline constexpr data_type_row data_types[] = {
+    row_of<float>(data_type::f32, "f32", kinds::floating),
+    row_of<double>(data_type::f64, "f64", kinds::floating),
+    row_of<float16>(data_type::f16, "f16", kinds::floating),
+    row_of<bfloat16>(data_type::bf16, "bf16", kinds::floating),
+    row_of<std::int8_t>(data_type::i8, "i8", kinds::integer),
+    row_of<std::uint8_t>(data_type::u8, "u8", kinds::integer),
+    row_of<std::int32_t>(data_type::i32, "i32", kinds::integer),
+    row_of<std::uint32_t>(data_type::u32, "u32", kinds::integer),
+    row_of<std::int64_t>(data_type::i64, "i64", kinds::integer),
+    row_of<std::uint64_t>(data_type::u64, "u64", kinds::integer),
+    row_of<std::int16_t>(data_type::i16, "i16", kinds::integer),
+    row_of<std::uint16_t>(data_type::u16, "u16", kinds::integer),
+    row_of<bool>(data_type::boolean, "bool", kinds::truth),
+    row_of<std::complex<float>>(data_type::cf32, "cf32", kinds::complex),
+    row_of<std::complex<double>>(data_type::cf64, "cf64", kinds::complex),
+    {data_type::opaque, "opaque", kinds::none, 0, false, nullptr},
+};
+
+struct reduce_op_row {
+    reduce_op op;
+    std::string_view name;
+    unsigned kinds;  // that an operator of the library combines; none for `custom`, whose object knows
+};
+/// All that this header knows of a reduce_op, in the order of the numbers.
+inline constexpr reduce_op_row reduce_ops[] = {
+    {reduce_op::sum, "sum", kinds::floating | kinds::integer | kinds::truth | kinds::complex},
+    {reduce_op::prod, "prod", kinds::floating | kinds::integer | kinds::truth | kinds::complex},
+    {reduce_op::min, "min", kinds::floating | kinds::integer | kinds::truth},
+    {reduce_op::max, "max", kinds::floating | kinds::integer | kinds::truth},
+    {reduce_op::avg, "avg", kinds::floating | kinds::integer | kinds::complex},
+    {reduce_op::band, "band", kinds::integer | kinds::truth},
+    {reduce_op::bor, "bor", kinds::integer | kinds::truth},
+    {reduce_op::bxor, "bxor", kinds::integer | kinds::truth},
+    {reduce_op::premul, "premul", kinds::floating | kinds::complex},
+    {reduce_op::custom, "custom", kinds::none},
+};
+
+}  // namespace detail
+
+inline constexpr int data_type_count = static_cast<int>(std::size(detail::data_types));
+inline constexpr int reduce_op_count = static_cast<int>(std::size(detail::reduce_ops));
+
+namespace detail {
+
+consteval bool in_order() {
+    for (int index = 0; index < data_type_count; ++index)
+        if (static_cast<int>(data_types[index].type) != index) return false;
+    for (int index = 0; index < reduce_op_count; ++index)
+        if (static_cast<int>(reduce_ops[index].op) != index) return false;
+    return true;
+}
+static_assert(in_order(), "detail::data_types and detail::reduce_ops need a row for each enumerator, in the order of the numbers");
+static_assert(data_type_count <= 32, "detail::type_set has a bit for each of 32 types");
+
+using type_set = std::uint32_t;
+
+/// Returns the types whose elements are of one of these kinds.
+consteval type_set types_of(unsigned kinds) {
+    type_set found = 0;
+    for (int index = 0; index < data_type_count; ++index)
+        if ((data_types[index].kind & kinds) != 0) found |= type_set{1} << index;
+    return found;
+}
+constexpr bool is_among(type_set types, data_type type) noexcept {
+    return static_cast<int>(type) < data_type_count && ((types >> static_cast<int>(type)) & 1) != 0;
+}
+
+/// The columns that functions read at run time, by number.
+struct columns {
+    std::size_t bytes[data_type_count];
+    std::string_view type_names[data_type_count];
+    std::string_view op_names[reduce_op_count];
+    type_set combined[reduce_op_count];  // by the operator
+};
+consteval columns columns_of_rows() {
+    columns made{};
+    for (int index = 0; index < data_type_count; ++index) {
+        made.bytes[index] = data_types[index].bytes;
+        made.type_names[index] = data_types[index].name;
+    }
+    for (int index = 0; index < reduce_op_count; ++index) {
+        made.op_names[index] = reduce_ops[index].name;
+        made.combined[index] = types_of(reduce_ops[index].kinds);
+    }
+    return made;
+}
+[[gnu::visibility("hidden")]] inline constexpr columns by_number = columns_of_rows();
+
+}  // namespace detail
+
 /// Returns the bytes of one element; 0 for `opaque`, whose size only the caller knows.
 constexpr std::size_t size_of(data_type type) noexcept {
-    constexpr std::size_t sizes[data_type_count] = {4, 8, 2, 2, 1, 1, 4, 4, 8, 8, 2, 2, 1, 8, 16, 0};
-    return static_cast<int>(type) < data_type_count ? sizes[static_cast<int>(type)] : 0;
+    return static_cast<int>(type) < data_type_count ? detail::by_number.bytes[static_cast<int>(type)] : 0;
 }
 constexpr std::string_view name(data_type type) noexcept {
-    constexpr std::string_view names[data_type_count] = {"f32", "f64", "f16", "bf16", "i8",   "u8",   "i32",  "u32",
-                                                         "i64", "u64", "i16", "u16",  "bool", "cf32", "cf64", "opaque"};
-    return static_cast<int>(type) < data_type_count ? names[static_cast<int>(type)] : "of no type";
+    return static_cast<int>(type) < data_type_count ? detail::by_number.type_names[static_cast<int>(type)] : "of no type";
 }
 constexpr std::string_view name(reduce_op op) noexcept {
-    constexpr std::string_view names[reduce_op_count] = {"sum", "prod", "min", "max", "avg", "band", "bor", "bxor", "premul", "custom"};
-    return static_cast<int>(op) < reduce_op_count ? names[static_cast<int>(op)] : "no operator";
+    return static_cast<int>(op) < reduce_op_count ? detail::by_number.op_names[static_cast<int>(op)] : "no operator";
 }
 
 /// Returns whether the type is one of real, complex or whole numbers; `boolean` and `opaque` are none.
-constexpr bool is_floating(data_type type) noexcept { return type <= data_type::bf16; }
-constexpr bool is_complex(data_type type) noexcept { return type == data_type::cf32 || type == data_type::cf64; }
-constexpr bool is_integer(data_type type) noexcept { return type >= data_type::i8 && type <= data_type::u16; }
+constexpr bool is_floating(data_type type) noexcept { return detail::is_among(detail::types_of(detail::kinds::floating), type); }
+constexpr bool is_complex(data_type type) noexcept { return detail::is_among(detail::types_of(detail::kinds::complex), type); }
+constexpr bool is_integer(data_type type) noexcept { return detail::is_among(detail::types_of(detail::kinds::integer), type); }
 
 /// Returns whether an operator of the library combines elements of this type; false for `custom`, whose object knows.
 constexpr bool defined(reduce_op op, data_type type) noexcept {
-    switch (op) {
-        case reduce_op::sum:
-        case reduce_op::prod: return type < data_type::opaque;
-        case reduce_op::min:
-        case reduce_op::max: return is_floating(type) || is_integer(type) || type == data_type::boolean;
-        case reduce_op::avg: return is_floating(type) || is_integer(type) || is_complex(type);
-        case reduce_op::premul: return is_floating(type) || is_complex(type);
-        case reduce_op::band:
-        case reduce_op::bor:
-        case reduce_op::bxor: return is_integer(type) || type == data_type::boolean;
-        case reduce_op::custom: break;
-    }
-    return false;
+    return static_cast<int>(op) < reduce_op_count && detail::is_among(detail::by_number.combined[static_cast<int>(op)], type);
 }
 
 namespace detail {
+/// Returns the number of T's data_type, or -1. Integers of one size and sign are one type, as long and long long may be.
 template <class T>
 consteval int type_index() {
-    if constexpr (std::is_same_v<T, float>) return 0;
-    else if constexpr (std::is_same_v<T, double>) return 1;
-    else if constexpr (std::is_same_v<T, float16>) return 2;
-    else if constexpr (std::is_same_v<T, bfloat16>) return 3;
-    else if constexpr (std::is_same_v<T, bool>) return 12;
-    else if constexpr (std::is_same_v<T, std::complex<float>>) return 13;
-    else if constexpr (std::is_same_v<T, std::complex<double>>) return 14;
-    else if constexpr (!std::is_integral_v<T>) return -1;
-    else if constexpr (sizeof(T) == 1) return std::is_signed_v<T> ? 4 : 5;
-    else if constexpr (sizeof(T) == 2) return std::is_signed_v<T> ? 10 : 11;
-    else if constexpr (sizeof(T) == 4) return std::is_signed_v<T> ? 6 : 7;
-    else if constexpr (sizeof(T) == 8) return std::is_signed_v<T> ? 8 : 9;
-    else return -1;
+    for (int index = 0; index < data_type_count; ++index) {
+        const data_type_row& each = data_types[index];
+        if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+            if (each.kind == kinds::integer && each.bytes == sizeof(T) && each.has_sign == std::is_signed_v<T>) return index;
+        } else if (each.mark == &mark_of<T>) {
+            return index;
+        }
+    }
+    return -1;
 }
 }  // namespace detail
 

@@ -1,5 +1,7 @@
 #include <tutti/types.hpp>
 
+#include <bit>
+
 namespace tutti {
 
 // Adding the rounding bias lets the carry run into the exponent, so 1.9998 becomes 2 and the largest values become infinity.

@@ -22,8 +22,30 @@ std::optional<ncclDataType_t> number(device_type type) noexcept {
         case device_type::u64: return ncclUint64;
         case device_type::e4m3: return ncclFloat8e4m3;
         case device_type::e5m2: return ncclFloat8e5m2;
-        default: return {};
+        case device_type::i16:
+        case device_type::u16:
+        case device_type::boolean:
+        case device_type::cf32:
+        case device_type::cf64:
+        case device_type::opaque: break;
     }
+    return {};
+}
+
+bool has_operator(reduce_op op) noexcept {
+    switch (op) {
+        case reduce_op::sum:
+        case reduce_op::prod:
+        case reduce_op::min:
+        case reduce_op::max:
+        case reduce_op::avg:
+        case reduce_op::premul: return true;
+        case reduce_op::band:
+        case reduce_op::bor:
+        case reduce_op::bxor:
+        case reduce_op::custom: break;
+    }
+    return false;
 }
 
 bool is_small_float(device_type type) noexcept { return type == device_type::e4m3 || type == device_type::e5m2; }
@@ -41,17 +63,10 @@ nccl_elements moved_as(device_type type, std::size_t element_bytes) noexcept {
 
 std::optional<std::string> cannot_reduce(device_type type, const reduction& op, const nccl_abilities& has) {
     const std::string pair = fmt::format("{} of {}", name(op.kind()), name(type));
-    switch (op.kind()) {
-        case reduce_op::sum:
-        case reduce_op::prod:
-        case reduce_op::min:
-        case reduce_op::max:
-        case reduce_op::avg: break;
-        case reduce_op::premul:
-            if (!has.premul) return pair + ": this version of NCCL makes no operators";
-            if (!is_floating(of_host(type)) || is_small_float(type)) return pair + ": it scales f16, bf16, f32 and f64 only";
-            break;
-        default: return pair + ": NCCL has no such operator";
+    if (!has_operator(op.kind())) return pair + ": NCCL has no such operator";
+    if (op.kind() == reduce_op::premul) {
+        if (!has.premul) return pair + ": this version of NCCL makes no operators";
+        if (!is_floating(of_host(type)) || is_small_float(type)) return pair + ": it scales f16, bf16, f32 and f64 only";
     }
     if (!number(type)) return pair + ": NCCL does not compute with this type";
     if (!is_small_float(type)) return {};

@@ -14,12 +14,18 @@ constexpr T identity_of() noexcept {
     if constexpr (Op == min) return std::numeric_limits<T>::max();
     else if constexpr (Op == max) return std::numeric_limits<T>::lowest();
     else if constexpr (Op == band) return static_cast<T>(~T(0));
-    else return T(Op == prod ? 1 : 0);
+    else if constexpr (Op == prod) return T(1);
+    else {
+        static_assert(Op == sum || Op == bor || Op == bxor, "this operator has no identity for integers yet");
+        return T(0);
+    }
 }
 
 template <reduce_op Op, std::same_as<truth> T>
 constexpr T identity_of() noexcept {
-    return {static_cast<std::uint8_t>(Op == prod || Op == min || Op == band)};
+    constexpr bool is_and = Op == prod || Op == min || Op == band;
+    static_assert(is_and || Op == sum || Op == max || Op == bor || Op == bxor, "this operator has no identity for bool yet");
+    return {std::uint8_t{is_and}};
 }
 
 template <reduce_op Op, class T>
@@ -27,7 +33,11 @@ T identity_of() noexcept {
     constexpr float infinity = std::numeric_limits<float>::infinity();
     if constexpr (Op == min) return T(infinity);
     else if constexpr (Op == max) return T(-infinity);
-    else return T(Op == prod ? 1.0f : 0.0f);
+    else if constexpr (Op == prod) return T(1.0f);
+    else {
+        static_assert(Op == sum, "this operator has no identity for floating and complex types yet");
+        return T(0.0f);
+    }
 }
 
 }  // namespace

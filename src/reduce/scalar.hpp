@@ -20,7 +20,12 @@ constexpr T canonical(T value) noexcept {
     return value != value ? std::numeric_limits<T>::quiet_NaN() : value;
 }
 
-/// first op second. Integers wrap; min and max hand NaN on and put -0 below +0. `avg` adds.
+/// Is true of the operators that add: `avg` divides afterwards, and `premul` multiplies before.
+template <reduce_op Op>
+inline constexpr bool adds = Op == sum || Op == avg || Op == reduce_op::premul;
+
+/// first op second. Integers wrap; min and max hand NaN on and put -0 below +0. `avg` adds. An operator that is added to reduce_op needs a
+/// branch here for each kind of elements that it combines, and in the vectors of vector_inl.hpp, which tests compare with this.
 template <reduce_op Op, std::integral T>
 constexpr T combine_one(T first, T second) noexcept {
     using wide = std::common_type_t<std::make_unsigned_t<T>, unsigned>;  // arithmetic modulo 2^n, never a signed overflow
@@ -30,18 +35,22 @@ constexpr T combine_one(T first, T second) noexcept {
     else if constexpr (Op == band) return static_cast<T>(first & second);
     else if constexpr (Op == bor) return static_cast<T>(first | second);
     else if constexpr (Op == bxor) return static_cast<T>(first ^ second);
-    else return static_cast<T>(static_cast<wide>(first) + static_cast<wide>(second));
+    else {
+        static_assert(adds<Op>, "this operator has no arithmetic for integers yet");
+        return static_cast<T>(static_cast<wide>(first) + static_cast<wide>(second));
+    }
 }
 
 template <reduce_op Op, std::floating_point T>
 T combine_one(T first, T second) noexcept {
     if constexpr (Op == prod) return canonical(first * second);
-    else if constexpr (Op != min && Op != max) return canonical(first + second);
+    else if constexpr (adds<Op>) return canonical(first + second);
     else if (first != first || second != second) return std::numeric_limits<T>::quiet_NaN();
     else if constexpr (Op == min) {
         if (first == second) return std::copysign(T(1), first) < 0 ? first : second;
         return first < second ? first : second;
     } else {
+        static_assert(Op == max, "this operator has no arithmetic for floating types yet");
         if (first == second) return std::copysign(T(1), first) < 0 ? second : first;
         return first < second ? second : first;
     }
@@ -60,7 +69,10 @@ constexpr T combine_one(T first, T second) noexcept {
     const bool a = first.byte != 0, b = second.byte != 0;
     if constexpr (Op == bxor) return {static_cast<std::uint8_t>(a != b)};
     else if constexpr (Op == prod || Op == min || Op == band) return {static_cast<std::uint8_t>(a && b)};
-    else return {static_cast<std::uint8_t>(a || b)};
+    else {
+        static_assert(Op == sum || Op == max || Op == bor, "this operator has no arithmetic for bool yet");
+        return {static_cast<std::uint8_t>(a || b)};
+    }
 }
 
 /// Complex: a product is written out, (ac - bd, ad + bc), every operation rounded; infinities are not repaired as in C's Annex G.
@@ -71,6 +83,7 @@ std::complex<F> combine_one(std::complex<F> first, std::complex<F> second) noexc
         const F ac = a * c, bd = b * d, ad = a * d, bc = b * c;
         return {canonical(ac - bd), canonical(ad + bc)};
     } else {
+        static_assert(adds<Op>, "this operator has no arithmetic for complex numbers yet");
         return {combine_one<sum>(a, c), combine_one<sum>(b, d)};
     }
 }

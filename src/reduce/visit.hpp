@@ -3,6 +3,7 @@
 
 #include <tutti/types.hpp>
 
+#include <array>
 #include <complex>
 #include <cstdint>
 
@@ -18,6 +19,23 @@ template <class T>
 inline constexpr data_type data_type_of = type_of<T>;
 template <>
 inline constexpr data_type data_type_of<truth> = data_type::boolean;
+
+/// All types but `opaque`, whose elements only an operator of the user combines.
+inline constexpr auto reducible_types = [] {
+    std::array<data_type, data_type_count - 1> found{};
+    std::size_t count = 0;
+    for (const auto& each : detail::data_types)
+        if (each.kind != detail::kinds::none) found[count++] = each.type;
+    return found;
+}();
+/// All operators but `custom`, which the user makes.
+inline constexpr auto library_ops = [] {
+    std::array<reduce_op, reduce_op_count - 1> found{};
+    std::size_t count = 0;
+    for (const auto& each : detail::reduce_ops)
+        if (each.kinds != detail::kinds::none) found[count++] = each.op;
+    return found;
+}();
 
 /// Calls `work.template operator()<T>()` for the C++ type of `type`; not for `opaque`.
 template <class Work>

@@ -1,5 +1,6 @@
 #include "transport/frame.hpp"
 
+#include <bit>
 #include <concepts>
 #include <cstring>
 #include <type_traits>

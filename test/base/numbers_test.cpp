@@ -48,11 +48,12 @@ constexpr row<error> errors[] = {
     {16, error::truncated, "truncated"},
 };
 
+static_assert(std::size(types) == data_type_count, "a data_type is missing above, with the number that it keeps");
+static_assert(std::size(operators) == reduce_op_count, "a reduce_op is missing above, with the number that it keeps");
+
 }  // namespace
 
 TEST_CASE("every type, operator and error keeps its number and its name") {
-    CHECK(std::size(types) == data_type_count);
-    CHECK(std::size(operators) == reduce_op_count);
     for (const auto& each : types) {
         CHECK(static_cast<int>(each.kind) == each.number);
         CHECK(name(each.kind) == each.name);

@@ -104,7 +104,8 @@ test::programme rooted(int size, std::initializer_list<std::size_t> some) {
     for (const auto kind : {collective::gather_v, collective::scatter_v})
         for (const std::size_t count : some)
             for (rank root = 0; root < size; ++root)
-                all.add({kind, test::all_types[(count + static_cast<std::size_t>(root)) % 15], sum, root, count}, size, root % 2 == 0);
+                all.add({kind, test::all_types[(count + static_cast<std::size_t>(root)) % test::all_types.size()], sum, root, count}, size,
+                        root % 2 == 0);
     return all;
 }
 

@@ -122,7 +122,7 @@ programme calls(int size, std::initializer_list<std::size_t> counts) {
     for (const auto kind : kinds)
         for (const std::size_t count : counts)
             for (const bool in_place : {false, true}) {
-                test::call what{kind, test::all_types[static_cast<std::size_t>(turn) % 15], sum, 0, count};
+                test::call what{kind, test::all_types[static_cast<std::size_t>(turn) % test::all_types.size()], sum, 0, count};
                 if (reduces(kind)) {
                     what.op = test::all_ops[static_cast<std::size_t>(turn) % std::size(test::all_ops)];
                     what.type = test::type_for(what.op, static_cast<std::size_t>(turn));

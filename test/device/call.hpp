@@ -32,7 +32,7 @@ inline void add_ways(std::vector<device_call>& list, device_call one) {
 /// Whether NCCL combines such elements.
 inline bool reduced_by_nccl(data_type type, const reduction& op) {
     if (!defined(op.kind(), type) || op == band || op == bor || op == bxor) return false;
-    return type < data_type::opaque && !is_complex(type) && type != data_type::boolean && type != data_type::i16 && type != data_type::u16;
+    return (is_floating(type) || is_integer(type)) && type != data_type::i16 && type != data_type::u16;
 }
 
 inline gpu::operation start(gpu::communicator& all, const device_call& one, const gpu::device_span& source, const gpu::device_span& target,

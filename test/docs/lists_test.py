@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The pages that list something list all of it: environment variables, and tools."""
+"""The pages that list something list all of it: environment variables, tools, element types and operators."""
 
 import pathlib
 import re
@@ -21,6 +21,15 @@ class the_lists(unittest.TestCase):
         there = {path.name for path in (ROOT / "tools").iterdir() if not re.search(r"\.\w+$|^__", path.name)}
         listed = re.findall(r"^\| `(?:tools/)?([\w-]+)` \|", (ROOT / "docs/tools.md").read_text(), re.M)
         self.assertEqual(there - PARTS, set(listed))
+
+    def test_every_type_and_operator_is_in_the_table(self):
+        header = (ROOT / "include/tutti/types.hpp").read_text()
+        head, *rows = re.findall(r"^\|.*", re.search(r"## Types and operators(.*?)\n## ", (ROOT / "docs/numerics.md").read_text(), re.S)[1], re.M)
+        types = set(re.findall(r"`(\w+)`", " ".join(re.sub(r"\(.*?\)", "", row.split("|")[1]) for row in rows)))
+        operators = {name.removesuffix("_sum").removesuffix("_op") for name in re.findall(r"`(\w+)`", head)}
+        for enum, listed in {"data_type": types, "reduce_op": operators - {"untyped"}}.items():
+            names = re.search(rf"enum class {enum} : .*?\{{(.*?)\}};", header, re.S)[1]
+            self.assertEqual(set(re.findall(r"(\w+) =", names)), listed)
 
 
 if __name__ == "__main__":

@@ -31,8 +31,11 @@ MPI_Datatype number_type(data_type type) {
         case data_type::boolean: return MPI_CXX_BOOL;
         case data_type::cf32: return MPI_CXX_FLOAT_COMPLEX;
         case data_type::cf64: return MPI_CXX_DOUBLE_COMPLEX;
-        default: return MPI_DATATYPE_NULL;
+        case data_type::f16:  // MPI has no such types
+        case data_type::bf16:
+        case data_type::opaque: break;
     }
+    return MPI_DATATYPE_NULL;
 }
 
 MPI_Op number_op(reduce_op op, data_type type) {
@@ -45,8 +48,11 @@ MPI_Op number_op(reduce_op op, data_type type) {
         case reduce_op::band: return truth ? MPI_LAND : MPI_BAND;
         case reduce_op::bor: return truth ? MPI_LOR : MPI_BOR;
         case reduce_op::bxor: return truth ? MPI_LXOR : MPI_BXOR;
-        default: return MPI_OP_NULL;
+        case reduce_op::avg:  // MPI has no such operators
+        case reduce_op::premul:
+        case reduce_op::custom: break;
     }
+    return MPI_OP_NULL;
 }
 
 /// Type and operator of one call, and what of them must be freed.

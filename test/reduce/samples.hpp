@@ -18,10 +18,8 @@
 
 namespace tutti::test {
 
-inline constexpr reduce_op all_ops[] = {sum, prod, min, max, avg, band, bor, bxor, reduce_op::premul};
-inline constexpr data_type all_types[] = {data_type::f32, data_type::f64, data_type::f16,     data_type::bf16, data_type::i8,
-                                          data_type::u8,  data_type::i16, data_type::u16,     data_type::i32,  data_type::u32,
-                                          data_type::i64, data_type::u64, data_type::boolean, data_type::cf32, data_type::cf64};
+inline constexpr auto all_ops = library_ops;
+inline constexpr auto all_types = reducible_types;
 
 /// Zeros, ones, smallest and largest subnormals and normals, ties, infinities; then NaN: quiet, with payload, negative, signalling.
 inline constexpr std::uint32_t awkward_f32[] = {0x00000000, 0x80000000, 0x3f800000, 0xbf800000, 0x00000001, 0x80000001, 0x007fffff,

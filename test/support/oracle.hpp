@@ -38,11 +38,10 @@ struct call {
     }
 };
 
-inline constexpr data_type all_types[] = {data_type::f32, data_type::f64, data_type::f16,     data_type::bf16, data_type::i8,
-                                          data_type::u8,  data_type::i16, data_type::u16,     data_type::i32,  data_type::u32,
-                                          data_type::i64, data_type::u64, data_type::boolean, data_type::cf32, data_type::cf64};
+inline constexpr auto all_types = reducible_types;
 /// Halves keep small numbers exact.
 inline constexpr reduction all_ops[] = {sum, prod, min, max, avg, band, bor, bxor, premul_sum(-0.5)};
+static_assert(std::size(all_ops) == library_ops.size(), "test::all_ops needs each operator of the library");
 
 /// The first type from `turn` on, in turn, for which the operator is defined.
 inline data_type type_for(const reduction& op, std::size_t turn) noexcept {

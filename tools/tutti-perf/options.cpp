@@ -4,6 +4,7 @@
 #include "sizes.hpp"
 
 #include "engine/lane_id.hpp"
+#include "reduce/visit.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -20,13 +21,6 @@ using namespace tutti;
 constexpr int usage_error = 2;
 constexpr int most_iterations = 1'000'000;
 constexpr double most_overlap_ms = 60'000;
-
-// Those whose results oracle.hpp knows: all but what the user makes.
-constexpr data_type types[] = {data_type::f32, data_type::f64, data_type::f16,     data_type::bf16, data_type::i8,
-                               data_type::u8,  data_type::i16, data_type::u16,     data_type::i32,  data_type::u32,
-                               data_type::i64, data_type::u64, data_type::boolean, data_type::cf32, data_type::cf64};
-constexpr reduce_op operators[] = {reduce_op::sum,  reduce_op::prod, reduce_op::min,  reduce_op::max,   reduce_op::avg,
-                                   reduce_op::band, reduce_op::bor,  reduce_op::bxor, reduce_op::premul};
 
 std::string_view called(data_type type) { return name(type); }
 std::string_view called(reduce_op op) { return operator_name(op); }
@@ -90,8 +84,8 @@ void add_options(CLI::App& app, words& typed, options& given) {
     app.add_option("--step", typed.step, "The factor between the sizes of a range")
         ->check(tutti::number_in(1.1, 1e6))
         ->capture_default_str();
-    app.add_option("--type", typed.type, names_of(types))->capture_default_str();
-    app.add_option("--op", typed.op, names_of(operators))->capture_default_str();
+    app.add_option("--type", typed.type, names_of(measured_types()))->capture_default_str();
+    app.add_option("--op", typed.op, names_of(measured_operators()))->capture_default_str();
     app.add_option("--algorithm", typed.algorithm, "auto: the cheapest for the size; or one of `tutti-plan list`")->capture_default_str();
     app.add_option("--transport", typed.transport, "auto, tcp or shm; auto: what TUTTI_TRANSPORT says, or shared memory within a host")
         ->capture_default_str();
@@ -136,8 +130,8 @@ void check_operator(const options& given) {
 
 options made_of(const words& typed, options given) {
     given.what = named(typed.kind, all_subjects(), "operation");
-    given.type = named(typed.type, types, "type");
-    given.reduce = named(typed.op, operators, "operator");
+    given.type = named(typed.type, measured_types(), "type");
+    given.reduce = named(typed.op, measured_operators(), "operator");
     check_operator(given);
     if (typed.algorithm != "auto") {
         if (!given.what->kind) throw bad_input(fmt::format("{} has no algorithms", typed.kind));
@@ -160,8 +154,8 @@ options made_of(const words& typed, options given) {
 
 std::string_view operator_name(reduce_op op) noexcept { return op == reduce_op::premul ? "premul_sum" : name(op); }
 
-std::span<const data_type> measured_types() noexcept { return types; }
-std::span<const reduce_op> measured_operators() noexcept { return operators; }
+std::span<const data_type> measured_types() noexcept { return reducible_types; }
+std::span<const reduce_op> measured_operators() noexcept { return library_ops; }
 
 std::uint64_t options::count_for(std::uint64_t whole_bytes, int size) const noexcept {
     if (what->kind == collective::barrier) return 0;

@@ -24,7 +24,7 @@ struct e5m2 {
     friend bool operator==(e5m2, e5m2) = default;
 };
 
-/// The types of tutti::data_type, with the same numbers, and the two above.
+/// The types of tutti::data_type, with the same numbers, and behind them the two above.
 enum class device_type : std::uint8_t {
     f32,
     f64,
@@ -45,12 +45,14 @@ enum class device_type : std::uint8_t {
     e4m3,
     e5m2
 };
-inline constexpr int device_type_count = data_type_count + 2;
+inline constexpr int device_type_count = static_cast<int>(device_type::e5m2) + 1;
+static_assert(static_cast<int>(device_type::e4m3) == data_type_count,
+              "device_type needs each data_type, before e4m3 and with the same number");
 
 /// Returns the device's type of the same number.
 constexpr device_type of_device(data_type type) noexcept { return static_cast<device_type>(type); }
 /// Returns the host's type; the 8-bit floats are bytes there.
-constexpr data_type of_host(device_type type) noexcept { return type > device_type::opaque ? data_type::u8 : static_cast<data_type>(type); }
+constexpr data_type of_host(device_type type) noexcept { return type >= device_type::e4m3 ? data_type::u8 : static_cast<data_type>(type); }
 static_assert(of_device(data_type::opaque) == device_type::opaque);
 
 /// Returns the bytes of one element, and the type's name; they are those of tutti::size_of and tutti::name.
