@@ -53,11 +53,12 @@ task<> close_after(communicator& all, int code) {
     if (why && code == 0) throw *why;
 }
 
-task<int> whole(context& home, world who, const main_task& main) {
-    auto joining = home.join(std::move(who));
+/// Joins the job as rank `who.me`, runs `main`, and closes. Returns main's exit code.
+task<int> join_run_and_close(context& rank_context, world who, const main_task& main) {
+    auto joining = rank_context.join(std::move(who));
     const auto all = co_await std::move(joining);
     try {
-        const detail::group& group = *home.inner().groups().front();
+        const detail::group& group = *rank_context.inner().groups().front();
         auto either = when_any(main(*all), watching(*all, group));
         const auto ended = co_await std::move(either);
         const int code = std::visit([](int given) { return given; }, ended);
@@ -84,12 +85,13 @@ task<int> returning_zero(std::function<task<>(communicator&)>& main, communicato
     co_return 0;
 }
 
-class helping {
+/// While it lives, the thread of `loop` also runs the context's progress loop whenever `loop` is idle.
+class idle_driver {
 public:
-    helping(event_loop& loop, event_loop& progress) : loop_(loop) { loop.help(&progress); }
-    helping(const helping&) = delete;
-    helping& operator=(const helping&) = delete;
-    ~helping() { loop_.help(nullptr); }
+    idle_driver(event_loop& loop, event_loop& progress) : loop_(loop) { loop.help(&progress); }
+    idle_driver(const idle_driver&) = delete;
+    idle_driver& operator=(const idle_driver&) = delete;
+    ~idle_driver() { loop_.help(nullptr); }
 
 private:
     event_loop& loop_;
@@ -100,11 +102,11 @@ private:
 int run_as(const world& who, const std::vector<const algorithm*>& forced, const inside_task& main, context_options options) {
     try {
         event_loop loop;  // before the context, so it outlives it: ends of the context's calls may still be posted here
-        context home(options);
-        home.inner().force(forced);
-        const main_task with_engine = [&](communicator& world) { return main(world, home.inner().groups().front()->engine()); };
-        const helping until_then(loop, home.progress());
-        return run(loop, whole(home, who, with_engine));
+        context rank_context(options);
+        rank_context.inner().force(forced);
+        const main_task with_engine = [&](communicator& world) { return main(world, rank_context.inner().groups().front()->engine()); };
+        const idle_driver driver(loop, rank_context.progress());
+        return run(loop, join_run_and_close(rank_context, who, with_engine));
     } catch (const failure& why) {
         const bool named = why.details().local >= 0;
         return complain(named ? why.what() : fmt::format("rank {}: {}", who.me, why.what()),
