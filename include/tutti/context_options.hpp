@@ -62,7 +62,11 @@ struct context_options {
     /// if set.
     std::size_t cache_bytes = 0;
     int host = 0;  // for users: other numbers play other hosts on this one, over TCP; tutti::run takes it from TUTTI_HOST
-    void (*notice)(const std::string& sentence) = nullptr;  // for users: gets fallbacks and long waits, on any thread; null: stderr
+    /// For users, of this rank alone. Gets a sentence about a fallback, a long wait, or a future that `check` finds dropped. Null: standard
+    /// error. It must be thread-safe, because several threads may call it at the same time: the thread that makes progress, which may be one
+    /// that waits for an operation, and threads that call `with_environment` or `allocate` or drop a future. It must not throw, or call the
+    /// library, and returns soon, because no operation makes progress meanwhile.
+    void (*notice)(const std::string& sentence) = nullptr;
 };
 
 /// Options of one join.
