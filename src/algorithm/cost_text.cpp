@@ -1,5 +1,7 @@
 #include "algorithm/cost_text.hpp"
 
+#include "base/transport_names.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <iterator>
@@ -54,8 +56,8 @@ std::string to_string(const cost_model& costs) {
 
 std::optional<cost_model> costs_in(std::string_view text, cost_model base) {
     const std::string_view first = text.substr(0, text.find(','));
-    if (first == "tcp" || first == "shm") {
-        base = first == "tcp" ? cost_model{} : shared_memory_costs;
+    if (const auto named = transport_named(first); named && named != transport_kind::automatic) {
+        base = named == transport_kind::shm ? shared_memory_costs : cost_model{};
         text.remove_prefix(std::min(first.size() + 1, text.size()));
     }
     while (!text.empty()) {

@@ -1,5 +1,7 @@
 #include "algorithm/tuning.hpp"
 
+#include "base/transport_names.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -66,14 +68,15 @@ std::string read_steps(std::string_view steps, collective kind, int size, std::v
 }
 
 /// Reads a line. Returns what is wrong with it; empty if nothing is.
-std::string read_line(std::string_view line, std::string_view transport, std::vector<tuned>& into) {
+std::string read_line(std::string_view line, transport_kind transport, std::vector<tuned>& into) {
     std::string_view steps = line;
     std::string_view head = taken_off(steps, ":");
-    const std::string_view over = word(head);
-    if (over.empty() && steps.empty()) return {};
+    const std::string_view first = word(head);
+    if (first.empty() && steps.empty()) return {};
+    const auto over = transport_named(first);
     const auto kind = collective_of(word(head));
     const auto size = whole<int>(word(head));
-    if ((over != "tcp" && over != "shm") || !kind || !size || *size < 1 || !word(head).empty())
+    if (!over || over == transport_kind::automatic || !kind || !size || *size < 1 || !word(head).empty())
         return "a line begins with tcp or shm, a collective, a number of ranks and a colon";
     std::vector<tuned> found;
     std::string wrong = read_steps(steps, *kind, *size, found);
@@ -85,7 +88,7 @@ std::string read_line(std::string_view line, std::string_view transport, std::ve
 
 const algorithm* by_cost(collective kind) noexcept { return &all_by_cost[static_cast<std::size_t>(kind)]; }
 
-result<std::vector<tuned>> tuning_in(std::string_view text, std::string_view transport) {
+result<std::vector<tuned>> tuning_in(std::string_view text, transport_kind transport) {
     std::vector<tuned> all;
     while (!text.empty()) {
         const std::string_view whole = taken_off(text, "\n");
@@ -115,13 +118,13 @@ result<std::string> tuning_text(const std::string& path) {
     return text;
 }
 
-std::string to_string(std::span<const tuned> all, std::string_view transport) {
+std::string to_string(std::span<const tuned> all, transport_kind transport) {
     std::string text;
     const tuned* before = nullptr;
     for (const tuned& each : all) {
         const bool goes_on = before && before->size == each.size && before->choice->kind == each.choice->kind && before->from_bytes < each.from_bytes;
         if (goes_on) text += ", ";
-        else text += fmt::format("{}{} {} {}: ", text.empty() ? "" : "; ", transport, name(each.choice->kind), each.size);
+        else text += fmt::format("{}{} {} {}: ", text.empty() ? "" : "; ", name(transport), name(each.choice->kind), each.size);
         text += fmt::format("{} {}", each.from_bytes, each.choice->name);
         before = &each;
     }

@@ -3,6 +3,7 @@
 
 #include "algorithm/cost_text.hpp"
 #include "algorithm/tuning.hpp"
+#include "base/transport_names.hpp"
 #include "group/notice.hpp"
 
 #include <fmt/format.h>
@@ -77,12 +78,10 @@ bool read_switch(const char* variable, bool& into) {
 
 bool read_transport(context_options& into) {
     const char* const text = std::getenv("TUTTI_TRANSPORT");
-    const std::string name = text ? text : "";
-    if (name == "auto") into.transport = transport_kind::automatic;
-    else if (name == "tcp") into.transport = transport_kind::tcp;
-    else if (name == "shm") into.transport = transport_kind::shm;
-    else return text == nullptr;
-    return true;
+    if (text == nullptr) return true;
+    const auto named = transport_named(text);
+    if (named) into.transport = *named;
+    return named.has_value();
 }
 
 template <class Number>

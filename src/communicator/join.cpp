@@ -79,7 +79,7 @@ void check_options(const context_options& asked, const join_options& once, bool 
         throw not_joined(
             mine, error::invalid_argument,
             fmt::format("costs are not negative, seconds at most a million, and cores 0 or at least 1; these are {}", to_string(*costs)));
-    if (const auto tuning = tuning_in(asked.tuning, ""); !tuning)
+    if (const auto tuning = tuning_in(asked.tuning, transport_kind::automatic); !tuning)
         throw not_joined(mine, error::invalid_argument, tuning.failure().details().cause);
     if (asked.operation <= duration{} ||
         std::min({once.within, asked.rendezvous, asked.connect, asked.handshake, asked.lost_link}) < duration{} || asked.host < 0)

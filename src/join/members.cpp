@@ -20,8 +20,8 @@ bool share_memory(const membership& all) {
                        [](const auto& address) { return address.find(shm_scheme) != std::string::npos; });
 }
 
-/// Returns the name that a tuning has for the transport within a host.
-std::string_view transport_name(const membership& all) { return share_memory(all) ? "shm" : "tcp"; }
+/// Returns the transport within a host, for which a tuning has lines.
+transport_kind transport_within(const membership& all) { return share_memory(all) ? transport_kind::shm : transport_kind::tcp; }
 
 /// Returns the costs where the user gives none: those of the transport within a host, whose ranks share `cores`. Nothing is known of a
 /// transport that the user made.
@@ -74,7 +74,7 @@ bool read_list(std::string_view text, membership& into) {
         each = both.substr(static_cast<std::size_t>(host.ptr + 1 - both.data()));
     }
     into.hosts = host_map(hosts);
-    auto tuned = tuning_in(rest.substr(numbers.size() + 4), transport_name(into));
+    auto tuned = tuning_in(rest.substr(numbers.size() + 4), transport_within(into));
     if (!tuned) return false;  // another build may know other algorithms
     told.tuning = std::move(tuned).value();
     return !into.addresses.back().empty() && text.empty();
@@ -100,7 +100,7 @@ std::string first_line(const addressees& to) {
 
 void choose_settings(membership& all, const detail::context_state& context, const core_set& cores) {
     all.settings.costs = usual_costs(all, context, cores);
-    all.settings.tuning = tuning_in(context.options().tuning, transport_name(all)).value();
+    all.settings.tuning = tuning_in(context.options().tuning, transport_within(all)).value();
     if (context.options().slice_bytes == 0) {
         all.settings.slice_bytes = default_slice_bytes;
         all.settings.reduced_slice_bytes = usual_reduced_slice_bytes(all, context);
@@ -111,7 +111,7 @@ std::string write_members(const addressees& to, const membership& all) {
     std::string text = first_line(to);
     text += fmt::format("{} {} {} {} {}{} {} {}\n", all.settings.slice_bytes, all.settings.reduced_slice_bytes, all.settings.small_bytes,
                         all.settings.lanes, int{all.calibrate}, int{all.settings.deterministic}, to_string(all.settings.costs),
-                        to_string(all.settings.tuning, transport_name(all)));
+                        to_string(all.settings.tuning, transport_within(all)));
     for (std::size_t each = 0; each < all.addresses.size(); ++each)
         text += fmt::format("{} {}\n", all.hosts.host(static_cast<rank>(each)), all.addresses[each]);
     return text;

@@ -4,6 +4,7 @@
 
 using namespace tutti;
 using enum collective;
+using enum transport_kind;
 
 TEST_CASE("a tuning is read for one transport, with comments and empty lines, and its text reads the same") {
     const std::string_view text =
@@ -17,17 +18,17 @@ TEST_CASE("a tuning is read for one transport, with comments and empty lines, an
                                     {3, 17, find(broadcast, "tree")},
                                     {2, 0, find(all_reduce, "ring")},
                                     {2, 1, find(all_reduce, "recursive_doubling")}};
-    CHECK(tuning_in(text, "shm").value() == shared);
-    CHECK(tuning_in(text, "tcp").value() == std::vector<tuned>{{4, 0, find(all_reduce, "tree")}});
-    CHECK(tuning_in("", "shm").value().empty());
-    CHECK(to_string(shared, "shm") ==
+    CHECK(tuning_in(text, shm).value() == shared);
+    CHECK(tuning_in(text, tcp).value() == std::vector<tuned>{{4, 0, find(all_reduce, "tree")}});
+    CHECK(tuning_in("", shm).value().empty());
+    CHECK(to_string(shared, shm) ==
           "shm all_reduce 4: 0 star, 65536 direct; shm broadcast 3: 17 tree; shm all_reduce 2: 0 ring, 1 recursive_doubling");
-    CHECK(tuning_in(to_string(shared, "shm"), "shm").value() == shared);
+    CHECK(tuning_in(to_string(shared, shm), shm).value() == shared);
     const std::vector<tuned> back{{4, 8, find(all_reduce, "star")}, {4, 64, by_cost(all_reduce)}};
-    CHECK(tuning_in("tcp all_reduce 4: 8 star, 64 auto", "tcp").value() == back);
-    CHECK(to_string(back, "tcp") == "tcp all_reduce 4: 8 star, 64 auto");
+    CHECK(tuning_in("tcp all_reduce 4: 8 star, 64 auto", tcp).value() == back);
+    CHECK(to_string(back, tcp) == "tcp all_reduce 4: 8 star, 64 auto");
     const std::vector<tuned> twice{{4, 8, find(all_reduce, "star")}, {4, 8, find(all_reduce, "ring")}};
-    CHECK(tuning_in(to_string(twice, "tcp"), "tcp").value() == twice);
+    CHECK(tuning_in(to_string(twice, tcp), tcp).value() == twice);
 }
 
 TEST_CASE("a line that makes no sense is quoted, of whichever transport") {
@@ -56,7 +57,7 @@ TEST_CASE("a line that makes no sense is quoted, of whichever transport") {
     };
     for (const auto& each : table) {
         CAPTURE(each.line);
-        const auto read = tuning_in("shm all_reduce 2: 0 ring\n" + std::string(each.line) + "\nshm all_reduce 8: 0 ring", "shm");
+        const auto read = tuning_in("shm all_reduce 2: 0 ring\n" + std::string(each.line) + "\nshm all_reduce 8: 0 ring", shm);
         REQUIRE_FALSE(read);
         CHECK(read.failure().code() == error::invalid_argument);
         CHECK(read.failure().details().cause.starts_with("tuning '" + std::string(each.line) + "': " + std::string(each.why)));
@@ -70,7 +71,7 @@ TEST_CASE("a file that cannot be read says why") {
 }
 
 TEST_CASE("a tuning is for groups of its size on one host") {
-    const auto all = tuning_in("tcp all_reduce 4: 0 star, 64 ring; tcp all_reduce 2: 0 ring", "tcp").value();
+    const auto all = tuning_in("tcp all_reduce 4: 0 star, 64 ring; tcp all_reduce 2: 0 ring", tcp).value();
     const auto four = wanted_in(all, 4, {});
     REQUIRE(four.size() == 2);
     CHECK(four[1].from_bytes == 64);

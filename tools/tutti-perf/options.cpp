@@ -3,6 +3,7 @@
 #include "../number_in.hpp"
 #include "sizes.hpp"
 
+#include "base/transport_names.hpp"
 #include "engine/lane_id.hpp"
 #include "reduce/visit.hpp"
 
@@ -65,9 +66,8 @@ int iterations_in(const std::string& text) {
 }
 
 std::optional<transport_kind> transport_in(const std::string& text) {
-    if (text == "auto") return std::nullopt;
-    if (text == "tcp") return transport_kind::tcp;
-    if (text == "shm") return transport_kind::shm;
+    const auto named = transport_named(text);
+    if (named) return named == transport_kind::automatic ? std::nullopt : named;
     throw bad_input(fmt::format("--transport takes auto, tcp or shm, not '{}'", text));
 }
 

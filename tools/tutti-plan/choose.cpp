@@ -2,6 +2,7 @@
 
 #include "algorithm/cost_text.hpp"
 #include "algorithm/tuning.hpp"
+#include "base/transport_names.hpp"
 #include "names.hpp"
 
 #include <fmt/format.h>
@@ -31,8 +32,8 @@ std::vector<chooser::range> tuning_given(const choose_options& given, const host
     if (given.tuning.empty()) return {};
     const auto text = tuning_text(given.tuning);
     if (!text) throw bad_input("--tuning " + text.failure().details().cause);
-    const bool shared = given.costs.empty() || given.costs.starts_with("shm");
-    const auto all = tuning_in(*text, shared ? "shm" : "tcp");
+    const bool shared = given.costs.empty() || given.costs.starts_with(name(transport_kind::shm));
+    const auto all = tuning_in(*text, shared ? transport_kind::shm : transport_kind::tcp);
     if (!all) throw bad_input(all.failure().details().cause);
     return wanted_in(*all, given.size, hosts);
 }
