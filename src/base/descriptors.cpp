@@ -17,6 +17,15 @@ std::string no_descriptor_left(std::string_view for_what, const std::error_code&
     return fmt::format("no descriptor left for {}: its limit is {} (ulimit -n)", for_what, limit.rlim_cur);
 }
 
+report without_descriptor(rank me, std::string_view for_what, const std::error_code& why) {
+    report told;
+    told.code = error::system;
+    told.root = me;
+    told.peers = {me};
+    told.cause = fmt::format("rank {} has {}", me, no_descriptor_left(for_what, why));
+    return told;
+}
+
 bool descriptors_are_scarce() noexcept {
     rlimit limit{};
     ::getrlimit(RLIMIT_NOFILE, &limit);

@@ -1,6 +1,8 @@
 // The words for a lack of descriptors for sockets and files.
 #pragma once
 
+#include <tutti/error.hpp>
+
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -17,5 +19,8 @@ bool descriptors_are_scarce() noexcept;
 
 /// "no descriptor left for a link: its limit is 1024 (ulimit -n)", to stand behind the name of the rank or process.
 std::string no_descriptor_left(std::string_view for_what, const std::error_code& why);
+
+/// Returns the report of a rank that lacks a descriptor for its part of a group: error::system, for which it blames itself.
+report without_descriptor(rank me, std::string_view for_what, const std::error_code& why);
 
 }  // namespace tutti

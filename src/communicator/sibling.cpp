@@ -49,14 +49,8 @@ task<> form_below(future<> parent, group& child, time_point deadline) {
 /// Reports this rank's lack of descriptors over the parent's links, with this rank's number in the parent.
 void tell_above(class engine& above, const group& child, const failure& why) {
     if (why.code() != error::system || why.details().root != child.who().me) return;
-    const rank me = above.who().me;
-    report told;
-    told.code = error::system;
-    told.root = me;
-    told.peers = {me};
     const auto code = std::make_error_code(std::errc::too_many_files_open);
-    told.cause = fmt::format("rank {} has {}", me, no_descriptor_left("the links of communicator " + child.who().name, code));
-    above.fail_and_tell(std::move(told));
+    above.fail_and_tell(without_descriptor(above.who().me, "the links of communicator " + child.who().name, code));
 }
 
 task<std::unique_ptr<communicator>> form_here(std::shared_ptr<context_state> context, membership who, future<> parent,

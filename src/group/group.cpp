@@ -161,7 +161,7 @@ task<> group::dial(rank peer, lane_id which) {
     if (opened && *opened) {
         attach_link(peer, which, std::move(*opened));
     } else if (!opened && out_of_descriptors(opened.failure().code())) {
-        fail_everywhere(without_descriptor(fmt::format("a link to rank {}", peer), opened.failure().code()));
+        fail_everywhere(without_descriptor(who_.me, fmt::format("a link to rank {}", peer), opened.failure().code()));
     } else if (!opened && passage_to(peer, which) == passage::dialling) {
         // The control tree reports a peer that has died or left, and knows better why: give its report time to arrive.
         co_await sleep_for(context_->options().lost_link);
@@ -252,15 +252,6 @@ future<> group::enter_barrier(duration deadline, const char* label) {
     return std::move(made.first);
 }
 
-report group::without_descriptor(std::string_view for_what, const std::error_code& why) const {
-    report told;
-    told.code = error::system;
-    told.root = who_.me;
-    told.peers = {who_.me};
-    told.cause = fmt::format("rank {} has {}", who_.me, no_descriptor_left(for_what, why));
-    return told;
-}
-
 /// Returns the failure with this rank's own details, or error::closed where there is none.
 report group::told() const {
     report why = failure_.value_or(report{});
@@ -296,7 +287,7 @@ task<> group::judge(rank peer, lane_id which, std::error_code code) {
     }
     report why;
     if (out_of_descriptors(code)) {
-        fail_everywhere(without_descriptor(fmt::format("the memory that rank {} shares with it", peer), code));
+        fail_everywhere(without_descriptor(who_.me, fmt::format("the memory that rank {} shares with it", peer), code));
         co_return;
     }
     const bool ours = code == error::system;  // this rank could not map the peer's memory

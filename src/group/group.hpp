@@ -1,6 +1,7 @@
 // The inside of a communicator: its members, its control tree, its engine, and the links that it opens when they are needed.
 #pragma once
 
+#include "base/descriptors.hpp"
 #include "base/process.hpp"
 #include "engine/engine.hpp"
 #include "group/control.hpp"
@@ -116,7 +117,9 @@ private:
     reply answer_hello(const hello& from) override;
     bool takes_stream(const hello& from) const noexcept override { return takes_stream(from.lane); }
     void take_link(const hello& from, std::unique_ptr<link> over) override;
-    void exhausted(std::error_code why) noexcept override { fail_everywhere(without_descriptor("a link that another rank opens", why)); }
+    void exhausted(std::error_code why) noexcept override {
+        fail_everywhere(without_descriptor(who_.me, "a link that another rank opens", why));
+    }
 
     void wanted(rank peer, lane_kind kind) noexcept override;
     void failed(const report& why) noexcept override;
@@ -172,7 +175,6 @@ private:
     void tell_watchers() noexcept;
     void shut() noexcept;
     report told() const;
-    report without_descriptor(std::string_view for_what, const std::error_code& why) const;
     report about_closing(std::string cause) const;
     std::optional<report> uneven_calls() const;
     std::pair<std::string, std::string> missing(const std::vector<bool>& there) const;

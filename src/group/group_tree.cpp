@@ -33,7 +33,7 @@ task<> group::call_parent(time_point deadline) {
         co_await sleep_for(context_->options().lost_link);
         if (failure_) throw failure(told());
     }
-    if (out_of_descriptors(why.code)) why = without_descriptor(fmt::format("a link to rank {}", parent), why.code);
+    if (out_of_descriptors(why.code)) why = without_descriptor(who_.me, fmt::format("a link to rank {}", parent), why.code);
     why.local = who_.me;
     if (opened) why.code = error::protocol_error, why.cause = fmt::format("rank {} called rank {}, which is its child", parent, who_.me);
     if (context_->loop().now() >= deadline) why.code = error::rendezvous_timeout;

@@ -68,12 +68,9 @@ void gathering::listen(contact& mine, const std::string& address) {
         mine.address = context_.network(address).address();
     } catch (const failure& why) {
         if (!out_of_descriptors(why.code())) throw;
-        report told = why.details();
-        told.code = error::system;
+        report told = without_descriptor(who.me, "the links of other ranks", why.code());
         told.operation = "join world";
-        told.local = told.root = who.me;
-        told.peers = {who.me};
-        told.cause = fmt::format("rank {} has {}", who.me, no_descriptor_left("the links of other ranks", why.code()));
+        told.local = who.me;
         throw failure(std::move(told));
     }
     context_.acceptor().expect(digest_of(job));

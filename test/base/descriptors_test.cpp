@@ -14,6 +14,11 @@ TEST_CASE("who has no descriptor left is told for what, and the limit, be it tha
           "no descriptor left for a link: its limit is " + none.limit() + " (ulimit -n)");
     CHECK(no_descriptor_left("a link", std::make_error_code(std::errc::too_many_files_open_in_system)) ==
           "no descriptor left for a link: its system has as many files open as it may (fs.file-max)");
+    const report mine = without_descriptor(3, "a link", std::make_error_code(std::errc::too_many_files_open));
+    CHECK(mine.code == error::system);
+    CHECK(mine.root == 3);
+    CHECK(mine.peers == std::vector<rank>{3});
+    CHECK(mine.cause == "rank 3 has no descriptor left for a link: its limit is " + none.limit() + " (ulimit -n)");
 }
 
 TEST_CASE("the lack of descriptors can be told from other refusals of the system") {
