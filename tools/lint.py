@@ -126,7 +126,8 @@ PORT_GUESS = re.compile(r"\b\w*(free|unused|available|random)_(tcp_)?port\w*|\b(
 FOLDERS = ["include", "src", "test", "tools", "examples", "bench", "docs", ".ci", "subprojects/packagefiles"]
 ROOT_PAGES = ["README.md", "CONTRIBUTING.md", "SECURITY.md"]
 CODE = {".cpp", ".hpp"}
-TEXT = CODE | {".py", ".build", ".md", ".sh", ""}
+COMMENTED = CODE | {".c", ".cu"}  # with comments as in C++
+TEXT = COMMENTED | {".py", ".build", ".md", ".sh", ""}
 NOT_READ = {"test/lint/lint_test.py"}  # full of what must be found
 
 
@@ -401,12 +402,13 @@ class tree:
             self.check_text(name)
             if name.endswith(".wrap"):
                 self.check_wrap(name)
-            if name.endswith(".md"):
+            suffix = pathlib.PurePath(name).suffix
+            if suffix == ".md":
                 self.check_links(name)
+            if suffix == ".md" or suffix in COMMENTED:
                 self.check_prose(name)
-            if pathlib.PurePath(name).suffix not in CODE:
+            if suffix not in CODE:
                 continue
-            self.check_prose(name)
             code = without_text(self.files[name])
             self.check_floors(name)
             self.check_asio_names(name, code)

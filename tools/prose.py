@@ -3,7 +3,7 @@
 import pathlib
 import re
 
-FOLDERS = ("docs/", "include/", "src/", "tools/", "bench/", "examples/")
+FOLDERS = ("docs/", "include/", "src/", "test/", "tools/", "bench/", "examples/")
 PAGES = {"README.md", "CONTRIBUTING.md", "SECURITY.md"}
 
 MAX_WORDS = 45

@@ -46,7 +46,7 @@ extern "C" __global__ void digits_judge(float* gradients, float* losses, float* 
         gradients[image * classes + c] = scale * (expf(row[c] - row[best]) / total - (c == label ? 1.0F : 0.0F));
 }
 
-/// Of the biases: the sum over images.
+/// The gradient of the biases: the sum over images.
 extern "C" __global__ void digits_biases(float* gradient, const float* above, unsigned images, unsigned outputs) {
     const unsigned column = here();
     if (column >= outputs) return;
@@ -55,7 +55,7 @@ extern "C" __global__ void digits_biases(float* gradient, const float* above, un
     gradient[column] = total;
 }
 
-/// Of the weights: transposed(inputs) * above.
+/// The gradient of the weights: transposed(inputs) * above.
 extern "C" __global__ void digits_weights(float* gradient, const float* inputs, const float* above, unsigned images, unsigned width,
                                           unsigned outputs) {
     const unsigned at = here();
@@ -66,7 +66,7 @@ extern "C" __global__ void digits_weights(float* gradient, const float* inputs, 
     gradient[at] = total;
 }
 
-/// Of the layer's inputs: above * transposed(weights), where the ReLU below let something through.
+/// The gradient of the layer's inputs: above * transposed(weights), where the ReLU below let something through.
 extern "C" __global__ void digits_below(float* gradients, const float* above, const float* weights, const float* inputs, unsigned images,
                                         unsigned width, unsigned outputs) {
     const unsigned at = here();

@@ -15,7 +15,7 @@ int log2_up(int size) { return static_cast<int>(std::bit_width(static_cast<unsig
 int log2_down(int size) { return static_cast<int>(std::bit_width(static_cast<unsigned>(size))) - 1; }
 bool power_of_two(int size) { return std::has_single_bit(static_cast<unsigned>(size)); }
 
-// What a busiest rank does: rounds, and bytes of a vector of one byte.
+// The work of a busiest rank: rounds, and bytes of a vector of one byte.
 struct busiest {
     int rounds = 0;
     double sent = 0, reduced = 0, far_sent = 0;

@@ -13,7 +13,7 @@ using namespace tutti;
 
 namespace {
 
-/// What `body` says in a forked process.
+/// Returns what `body` returns in a forked process.
 bool in_a_child(const std::function<bool()>& body) {
     const pid_t child = ::fork();
     if (child == 0) ::_exit(body() ? 0 : 1);

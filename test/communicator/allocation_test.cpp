@@ -84,7 +84,7 @@ task<> count_steps(communicator& world, std::vector<std::size_t>& counted) {
     const std::size_t before = test::allocations();
     co_await steps_of(world, data, kept, 200);
     counted[static_cast<std::size_t>(world.rank())] = test::allocations() - before;
-    co_await world.barrier();  // nobody closes while others count
+    co_await world.barrier();  // no rank closes while another counts
 }
 
 }  // namespace

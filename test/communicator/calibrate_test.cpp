@@ -32,7 +32,7 @@ struct seen {
           reduced_slices(costs.size()) {}
 };
 
-/// What `world` works with, which only the inside of its context tells.
+/// Returns the settings of a group, which only the inside of its context knows.
 const engine_settings& settings_of(detail::group& which) { return which.engine().settings(); }
 
 /// As test::run_ranks, but with options for each rank, and a look at the groups.

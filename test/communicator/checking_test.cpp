@@ -34,7 +34,7 @@ context_options checking() {
     return options;
 }
 
-/// What a mistake of rank 1 touches.
+/// The memory that a mistake of rank 1 touches.
 struct buffers_of_rank {
     std::vector<int> one = std::vector<int>(1000, 1), other = std::vector<int>(3000, 2);
 };

@@ -54,7 +54,7 @@ task<> ask_at_once(communicator& world) {
     CHECK(closed.has_value());
 }
 
-/// A key that nobody sets in time, and that somebody sets later.
+/// Waits for a key that no rank sets in time, and that a rank sets later.
 task<> wait_in_vain(communicator& world) {
     auto making = store_over(world);
     const std::unique_ptr<store> keys = co_await std::move(making);

@@ -1,4 +1,4 @@
-// What happens to one rank is known on all, along a tree in which others may be missing already.
+// All ranks learn what happens to one of them, along a tree in which other ranks may be missing already.
 #include "group/control.hpp"
 #include "communicator/job.hpp"
 #include "runtime/background.hpp"
@@ -20,7 +20,7 @@ using test::job;
 
 namespace {
 
-/// What the others hear, who wait for nothing else.
+/// A rank that waits for nothing else hears the failure.
 task<> hear(communicator& all, error code, rank root, int& told) {
     auto watching = all.watch();
     auto ended = co_await as_result(std::move(watching));
@@ -108,7 +108,7 @@ task<> leave_early(std::unique_ptr<communicator> all, std::size_t count, duratio
     told[static_cast<std::size_t>(all->rank())] = ended.failure().what();
 }
 
-/// All but `odd` call a broadcast at last, in which nobody waits for a leaf; then everybody closes.
+/// All but `odd` call a broadcast at last, in which no rank waits for a leaf; then all close.
 task<> leave_out_the_last(std::unique_ptr<communicator> all, rank odd, std::vector<std::string>& told) {
     std::vector<int> data(10);
     auto one = all->all_reduce(data, sum);

@@ -34,7 +34,7 @@ task<> contradict(communicator& world, const row& one, int& told) {
     const auto me = static_cast<std::size_t>(world.rank());
     std::vector<std::int32_t> from(sum_of(one.send[me])), to(sum_of(one.recv[me]));
     auto ended = co_await as_result(world.all_to_all_v(from, to, one.send[me], one.recv[me]));
-    // Whoever has all it wants may end before the others find out.
+    // A rank that has all it wants may end before the others find out.
     if (ended) ended = co_await as_result(world.barrier());
     REQUIRE_FALSE(ended);
     CHECK(ended.failure().code() == error::mismatch);

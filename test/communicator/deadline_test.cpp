@@ -1,4 +1,4 @@
-// What waits has a limit: every operation whose peer never comes ends in its time, and says for whom it waited.
+// Every wait has a limit: an operation whose peer never comes ends in its time, and says for whom it waited.
 #include "support/ranks.hpp"
 
 #include <tutti/sleep.hpp>

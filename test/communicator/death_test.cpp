@@ -1,4 +1,4 @@
-// A rank is lost in any phase of a collective: all others hear of it soon, at about the same time, and blame nobody else.
+// A rank is lost in any phase of a collective: all others hear of it soon, at about the same time, and blame no other rank.
 #include "runtime/background.hpp"
 #include "support/ranks.hpp"
 #include "support/sanitizers.hpp"

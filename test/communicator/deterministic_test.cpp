@@ -40,7 +40,7 @@ const row rows[] = {
     {data_type::f64, hypotenuse, 2520},
 };
 
-/// What all ranks bring, and what the documented grouping makes of it, worked out element by element.
+/// The contributions of all ranks, and what the documented grouping makes of them, worked out element by element.
 class answer {
 public:
     answer(const row& what, int size) : what_(what), size_(size) {
@@ -216,7 +216,7 @@ context_options deterministic_options(bool deterministic, std::size_t slice_byte
 
 // ---- who decides
 
-/// Whether a sum over a child of the odd and even ranks, and one over all, are those of the mode.
+/// Checks that a sum over a child of the odd and even ranks, and one over all, are those of the mode.
 task<> sum_in_children(communicator& world, bool& all_right) {
     const row what{data_type::f32, sum, 3000};
     const answer whole(what, world.size()), half(what, world.size() / 2);

@@ -1,4 +1,4 @@
-// What children of a communicator can, beside their parent, over every transport.
+// The abilities of children of a communicator, beside their parent, over every transport.
 #include "communicator/over_each.hpp"
 #include "communicator/rehearsal.hpp"
 

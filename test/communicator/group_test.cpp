@@ -254,7 +254,7 @@ TEST_CASE("a list of members by another build, with other costs or algorithms th
         context home(loop, std::make_unique<memory_transport>(loop, network));
         try {
             run(loop, when_all(home.join(test::world_of(1, 2), memory_store(table), "job"), play_rank_0(*meeting, said)));
-            FAIL("joined");  // nobody is at these addresses
+            FAIL("joined");  // no rank is at these addresses
         } catch (const failure& why) {
             CHECK((why.code() == error::protocol_error) == !understood);
             CHECK(contains(why.what(), refused) == !understood);

@@ -193,7 +193,7 @@ task<> fail_at_once(context& home, world who, std::shared_ptr<store> meeting, co
     co_await std::move(summing);
 }
 
-/// Rank 1 cancels its first call. What rank 0 passes on of that overtakes nothing, but comes to rank 2 together with what it said before.
+/// Rank 1 cancels its first call. Rank 0 passes that on. It overtakes nothing, but comes to rank 2 together with what rank 0 said before.
 task<> fail_and_join_again(context& home, world who, memory_table& table, const std::function<void()>& hurry, int& joined) {
     try {
         auto failing = fail_at_once(home, who, memory_store(table), hurry);

@@ -32,7 +32,7 @@ task<> swap_two(communicator& world, rank odd, std::size_t count, failures& told
     }
 }
 
-/// Whether every rank was told, in the same words, that the odd one and another have different labels.
+/// Checks that every rank was told, in the same words, that the odd one and another have different labels.
 void check_swapped(const failures& told, rank odd) {
     REQUIRE(told[0]);
     const std::string cause = told[0]->details().cause;

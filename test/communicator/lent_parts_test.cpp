@@ -1,5 +1,5 @@
-// What several ranks lend for the same blocks is combined where it lies, when all of it is there: sums are right whoever lends and whoever does
-// not, whoever comes last, and when somebody leaves in the middle.
+// Memory that several ranks lend for the same blocks is combined where it lies, when all of it is there. Sums are right whichever ranks lend,
+// whichever rank comes last, and when a rank leaves in the middle.
 #include "group/context_state.hpp"
 #include "support/ranks.hpp"
 #include "support/threads.hpp"
@@ -98,7 +98,7 @@ void wait_until(const std::atomic<int>& number, int is) {
     while (number < is) std::this_thread::yield();
 }
 
-/// Rank 0 gives up while the others wait for the last, who comes when they have all heard of it. From then on nobody writes to their memory.
+/// Rank 0 gives up while the others wait for the last, which comes when they have all heard of it. From then on no rank writes to their memory.
 task<> leave_in_the_middle(communicator& world, bool apart, std::atomic<int>& called, std::atomic<int>& told) {
     const bool last = world.rank() == world.size() - 1;
     auto data = world.allocate<float>(400'000), given = world.allocate<float>(400'000);

@@ -38,7 +38,7 @@ task<> meet_without(std::unique_ptr<communicator> all, const std::vector<rank>& 
     ++told;
 }
 
-/// Rank 1 leaves; at that moment its child comes to a barrier, and nobody else does.
+/// Rank 1 leaves; at that moment its child comes to a barrier, and no other rank does.
 task<> meet_alone(std::unique_ptr<communicator> all, int& told) {
     event_loop& loop = co_await this_loop;
     co_await sleep_until(time_point(1s));

@@ -1,4 +1,4 @@
-// What docs/numerics.md says of NaN, infinities, zeros and rounding, seen by a caller: the same bits on all ranks, by whatever algorithm.
+// The rules of docs/numerics.md for NaN, infinities, zeros and rounding, seen by a caller: the same bits on all ranks, by whatever algorithm.
 #include "support/ranks.hpp"
 #include "support/sanitizers.hpp"
 
@@ -103,7 +103,7 @@ task<> bring_special_values(communicator& world) {
     }
     const std::vector<T> all_minus(static_cast<std::size_t>(size), minus);
     co_await expect_bits<T>(world, all_minus, sum, bits_of(minus));
-    // What comes before rank 0 is the identity, which is added to nothing.
+    // Before rank 0 comes the identity, which is added to nothing.
     std::vector<T> before(3, minus);
     co_await world.exclusive_scan(before, sum);
     CHECK(bits_of(before[2]) == bits_of(world.rank() == 0 ? plus : minus));

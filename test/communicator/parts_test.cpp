@@ -22,7 +22,7 @@ namespace {
 constexpr collective kinds[] = {collective::all_gather, collective::gather, collective::scatter, collective::reduce_scatter,
                                 collective::all_to_all};
 
-/// What lies behind each other in a part of a rehearsal, in memory of its own for each rank's part, in an order that is not theirs.
+/// The parts that lie behind each other in a rehearsal, in memory of its own for each rank's part, in an order that is not theirs.
 class listed {
 public:
     listed(const test::call& what, const test::byte_vector& all, int size) : memory_(static_cast<std::size_t>(size)) {

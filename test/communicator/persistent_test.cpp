@@ -120,7 +120,7 @@ task<> outlive(communicator& world) {
     }
     co_await std::move(begun);
     CHECK(data == std::vector<float>(50'000, 3));
-    // What the call used serves others now.
+    // The call's memory serves others now.
     co_await world.all_reduce(data, sum);
     CHECK(data == std::vector<float>(50'000, 9));
 }

@@ -19,7 +19,7 @@ using namespace tutti::test;
 
 namespace {
 
-/// What each rank holds of a sparse vector: rank r has r + 1 elements of the value `salt` + r, or, `longer` times as many.
+/// Each rank's part of a sparse vector: rank r has r + 1 elements of the value `salt` + r, or, `longer` times as many.
 struct sparse {
     int salt = 0;
     std::size_t longer = 1;

@@ -99,7 +99,7 @@ private:
         gone_.pop_back();
         ++received_well;
     }
-    /// What was there before the end may have been half written; from then on it stays.
+    /// Bytes that were there before the end may have been half written; from then on they stay.
     void note(const result<received>& ended, error expected) {
         if (ended) return check(*std::as_const(ended).operator->());
         REQUIRE(ended.failure().code() == expected);

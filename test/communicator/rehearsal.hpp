@@ -15,7 +15,7 @@
 
 namespace tutti::test {
 
-/// What every rank of a group calls together.
+/// The collectives that all ranks of a group call together.
 inline constexpr collective all_kinds[] = {
     collective::all_reduce,       collective::broadcast,  collective::reduce,         collective::all_gather,
     collective::reduce_scatter,   collective::all_to_all, collective::barrier,        collective::gather,
@@ -115,7 +115,7 @@ public:
         return "right";
     }
 
-    /// Of a call that has ended.
+    /// Returns the output of a call that has ended.
     byte_vector result() const {
         if (what_.kind == collective::reduce && with_.rank() != what_.root) return {};
         if (in_place_ && spreads(what_.kind)) {
@@ -143,7 +143,7 @@ private:
     memory output_;
 };
 
-/// The same calls for all ranks of a group of so many.
+/// The same calls for all ranks of a group of `size`.
 struct programme {
     struct entry {
         entry(const call& one, int size, std::uint64_t seed, bool place) : what(one), truth(one, size, seed), in_place(place) {}

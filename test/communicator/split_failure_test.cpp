@@ -1,4 +1,4 @@
-// Splits whose parent ends while the children form: nobody waits for who does not come any more.
+// Splits whose parent ends while the children form: no rank waits for one that does not come any more.
 #include "communicator/job.hpp"
 #include "support/failures.hpp"
 #include "support/seeds.hpp"
@@ -38,7 +38,7 @@ task<> await_split(task<std::unique_ptr<communicator>> splitting, outcome& into)
     into.when = loop.now();
 }
 
-/// What happens to a rank and so to its communicator.
+/// An event that strikes a rank and so its communicator.
 using blow = std::function<void(job&, communicator&)>;
 void kill_it(job& all, communicator& victim) { all.network.kill(victim.rank()); }
 void abort_it(job&, communicator& victim) { victim.abort("enough"); }

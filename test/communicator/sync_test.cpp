@@ -33,7 +33,7 @@ task<> call_and_sync(communicator& world, std::size_t longest) {
         CHECK(received.ready());
         CHECK(!never.ready());
         CHECK(got == std::vector<int>(longest, last));
-        co_await world.barrier();  // nobody has left when the probe is looked at
+        co_await world.barrier();  // no rank has left when the probe is looked at
     }
 }
 

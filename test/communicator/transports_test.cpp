@@ -1,5 +1,5 @@
-// Ranks as they are in a program: each with a context and a thread that makes its progress, over TCP, over shared memory, or over what is
-// chosen when nobody says.
+// Ranks as they are in a program: each with a context and a thread that makes its progress, over TCP, over shared memory, or over the
+// transport that is chosen by default.
 #include "communicator/over_each.hpp"
 #include "communicator/rehearsal.hpp"
 
@@ -228,8 +228,8 @@ task<> do_without_sharing(communicator& world) {
 
 using floats = std::vector<float>;
 
-/// Fractions, of which every order has another sum: in place, apart, and in the arena, three times each with other delays. What a rank gets
-/// is appended to `told`.
+/// Fractions, of which every order has another sum: in place, apart, and in the arena, three times each with other delays. The sums
+/// that a rank gets are appended to `told`.
 task<> sum_fractions(communicator& world, std::size_t count, std::vector<floats>& told) {
     std::mt19937 random{static_cast<unsigned>(world.rank())};
     floats mine(count), to(count);

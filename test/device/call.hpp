@@ -29,7 +29,7 @@ inline void add_ways(std::vector<device_call>& list, device_call one) {
     if (one.in_place) list.push_back(one);
 }
 
-/// Whether NCCL combines such elements.
+/// Returns whether NCCL combines such elements.
 inline bool reduced_by_nccl(data_type type, const reduction& op) {
     if (!defined(op.kind(), type) || op == band || op == bor || op == bxor) return false;
     return (is_floating(type) || is_integer(type)) && type != data_type::i16 && type != data_type::u16;
@@ -52,7 +52,7 @@ inline gpu::operation start(gpu::communicator& all, const device_call& one, cons
     }
 }
 
-/// Each of a list by `once`, with a seed of its own. What fails says on which rank, and of which call.
+/// Each of a list by `once`, with a seed of its own. A failed check says on which rank, and of which call.
 template <class Rank>
 task<> all_of(Rank& here, std::vector<device_call> list, task<> (*once)(Rank&, const device_call&, std::uint64_t)) {
     std::uint64_t seed = 1;

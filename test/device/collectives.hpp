@@ -18,7 +18,7 @@ inline task<> once(device_rank& here, const device_call& one, std::uint64_t seed
     const byte_vector& input = expected.input(here.me);
     const std::size_t in = expected.input_count(here.me), out = expected.output_count(here.me);
     const bool one_buffer = one.in_place || what.kind == collective::broadcast;
-    // Behind the output stand bytes that nobody may touch.
+    // Behind the output stand bytes that no operation may touch.
     constexpr std::size_t margin = 16;
     const auto from = here.place(input.size() + 1), to = here.place(std::max(input.size(), out * element) + margin);
     std::memset(to.seen, 0x5a, to.bytes);

@@ -1,4 +1,4 @@
-// What goes wrong on one rank ends everything that is pending on all of them, with one code; and what cannot be right is refused in words.
+// A failure on one rank ends everything that is pending on all of them, with one code. A call that cannot be right is refused in words.
 #include "device/ranks.hpp"
 #include "support/failures.hpp"
 #include "transport/simulated_transport.hpp"
@@ -168,7 +168,7 @@ TEST_CASE("abort ends everything everywhere, with the reason") {
 
 namespace {
 
-/// What only one rank does, or does differently.
+/// A call that only one rank makes, or makes differently.
 struct mistake {
     const char* name;
     std::function<gpu::operation(device_rank&, const gpu::device_buffer<float>&)> call;
@@ -293,7 +293,7 @@ TEST_CASE("a call after a stream that is being captured is refused, and the capt
 
 namespace {
 
-/// What a stage that cannot join says.
+/// Returns what a stage that cannot join says.
 std::string refusal(device_stage& stage, error code) {
     try {
         stage.run([](device_rank&) -> task<> { co_return; });

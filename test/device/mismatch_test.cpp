@@ -23,7 +23,7 @@ gpu::device_span part(const buffer_of_floats& of, std::size_t first, std::size_t
 
 gpu::device_span as(data_type type, const buffer_of_floats& of) { return gpu::device_span(of.data(), 100, type, of.keep()); }
 
-/// What most ranks call, in this order, and what one rank calls instead.
+/// The calls of most ranks, in this order, and those of one rank instead.
 struct difference {
     const char* name;
     std::vector<call> most, odd;

@@ -1,4 +1,4 @@
-// What ranks tell each other before they join, and what they choose from it.
+// The offers that ranks send each other before they join, and what they choose from them.
 #include "device/offer.hpp"
 #include "device/staging.hpp"
 

@@ -60,7 +60,7 @@ TEST_CASE("enqueued and ordered come at once, completed when the device has done
 
 namespace {
 
-/// What `after` and wait_on do inside.
+/// Does what `after` and wait_on do inside.
 task<> order_by_hand(device_rank& here) {
     const gpu::stream compute = here.stream();
     const auto data = here.filled<float>(1000, 0.0f);

@@ -49,7 +49,7 @@ task<> note_failure(task<some_ranks> what, std::optional<failure>& told) {
     }
 }
 
-/// Between operations that nobody has waited for, and with some behind it that are called before it is there.
+/// Splits between operations that no rank has waited for, and with some behind it that are called before it is there.
 task<> split_amid_operations(device_rank& here, int color) {
     const gpu::stream compute = here.stream();
     const auto before = here.filled<std::int32_t>(10, 1), behind = here.filled<std::int32_t>(10, 2);

@@ -44,7 +44,7 @@ struct rank_memory {
     }
 };
 
-/// What a test has on one rank.
+/// The things that a test has on one rank.
 struct device_rank {
     rank me;
     gpu::communicator& all;
@@ -91,7 +91,7 @@ struct device_rank {
     }
 };
 
-/// What is given back may wait for the device, where nobody waits for it.
+/// Returns whether the host waited for the device only where memory and communicators are given back.
 inline bool waits_at_the_end_only(const gpu::sim::trace& all) {
     return std::all_of(all.waits.begin(), all.waits.end(),
                        [](const auto& each) { return each.call == "ncclCommDestroy" || each.call == "cuMemFree"; });
@@ -143,7 +143,7 @@ public:
     void run(const device_body& body) {
         run_each([&](rank me) { return one_rank(me, body); });
     }
-    /// What each rank is told where they cannot join.
+    /// Returns what each rank is told where they cannot join.
     failures join_in_vain() {
         const device_body nothing = [](device_rank&) -> task<> { co_return; };
         failures told(static_cast<std::size_t>(size_));

@@ -1,4 +1,4 @@
-// What ends a step of the reducer on devices, on all ranks; and what is refused from the beginning.
+// The failures that end a step of the reducer on devices, on all ranks; and the calls that are refused from the beginning.
 #include "device/gradients.hpp"
 #include "support/failures.hpp"
 
@@ -178,7 +178,7 @@ TEST_CASE("ranks whose gradients differ, or travel in other parts, are told so b
 
 namespace {
 
-/// Buckets are on their way when nobody knows them any more; the device takes its time.
+/// Buckets are on their way when their reducer is gone; the device takes its time.
 task<> drop_after_the_step(device_rank& here) {
     const gpu::stream compute = here.stream();
     {

@@ -95,7 +95,7 @@ TEST_CASE("gradients on devices are averaged through the hosts, too") {
 
 namespace {
 
-/// Four steps, in the last of which nobody has a gradient for parameter 5.
+/// Four steps, in the last of which no rank has a gradient for parameter 5.
 task<> train_with_hosts(device_rank& here, memory where) {
     const std::optional<gpu::stream> compute = here.on_host() ? std::nullopt : std::optional(here.stream());
     const device_gradients mine(here, where);
@@ -186,7 +186,7 @@ task<> overlap_steps(device_rank& here, memory where, const line& what) {
     CHECK(loop.now() - begin >= layers * layer_time + exposed + 1ms);
     CHECK(loop.now() - begin < layers * layer_time + exposed + 2ms);
 
-    // What the reducer tells is what the host has heard of it, a little later.
+    // The reducer tells what the host has heard of it, a little later.
     co_await sleep_for(5ms);
     const reducer_stats told = all.stats();
     CHECK(told.total.steps == 1);
@@ -300,7 +300,7 @@ TEST_CASE("only the last pass of a step communicates, and what no pass has made 
 
 namespace {
 
-/// Twenty steps in which nobody waits for the device, which takes 4 ms for each.
+/// Twenty steps in which the host does not wait for the device, which takes 4 ms for each.
 task<> run_ahead(device_rank& here) {
     event_loop& loop = co_await this_loop;
     const gpu::stream compute = here.stream();

@@ -44,7 +44,7 @@ task<> talk_to_all(device_rank& here) {
     }
 }
 
-/// What one rank sends at once the other takes one after the other, and each is larger than all of the memory for messages.
+/// One rank sends several messages at once, and the other takes them one after the other. Each is larger than all of the memory for messages.
 task<> take_turns(device_rank& here) {
     const rank_memory one = here.place(40000), other = here.place(40000);
     if (here.me == 0) {

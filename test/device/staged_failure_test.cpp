@@ -1,4 +1,4 @@
-// What goes wrong on one rank, of its device, its host or its calls, ends everything that goes through the host on all of them.
+// A failure on one rank, of its device, its host or its calls, ends everything that goes through the host on all of them.
 #include "device/ranks.hpp"
 #include "support/allocations.hpp"
 #include "support/failures.hpp"
@@ -116,7 +116,7 @@ TEST_CASE("a failure of a device, a host or a rank ends every wait on all ranks 
 
 namespace {
 
-/// What only rank 1 does, or does differently.
+/// A call that only rank 1 makes, or makes differently.
 struct mistake {
     const char* name;
     std::function<gpu::operation(device_rank&, const rank_memory&)> call;
@@ -188,7 +188,7 @@ task<> leave_at_once(device_rank& here) {
     auto owner = std::make_shared<int>(1);
     const gpu::keep_alive kept = owner;
     const rank_memory data = here.place_filled<float>(9000, 1.0f);
-    // Nobody closes: the communicators are destroyed with all of this under way.
+    // No rank closes: the communicators are destroyed with all of this under way.
     const gpu::operation one = here.all.all_reduce(data.all<float>(), sum, {.keep = &kept});
     const gpu::operation other = here.all.exchange({gpu::send_to(data.all<float>(), 0), gpu::recv_from(here.place(36000).all<float>(), 0)});
     throw failure(error::aborted, "this rank leaves");

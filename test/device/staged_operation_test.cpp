@@ -66,7 +66,7 @@ TEST_CASE("an operation through the host is enqueued, ordered and completed, beh
 
 namespace {
 
-/// Each call needs what the one before has written; nobody waits in between.
+/// Each call needs what the one before has written; the host does not wait in between.
 task<> depend(device_rank& here) {
     const std::size_t count = 1300, size = static_cast<std::size_t>(here.all.size());
     const auto ranks = static_cast<std::int64_t>(size);

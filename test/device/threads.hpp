@@ -23,7 +23,7 @@ inline gpu::sim::options threaded_machine_of(int size) {
 
 using threaded_body = std::function<task<>(device_rank&, context&)>;
 
-/// Of a rank one of whose calls does not return, or soon will not, and which has been told so: both loops go on until the call is let go.
+/// Both loops of a rank go on while one of its calls does not return, or soon will not, until the call is let go. The rank has been told so.
 inline task<> go_on_meanwhile(device_rank& here, context& home, const char* entry_point) {
     const auto tick = [](int times) -> task<> {
         for (int done = 0; done < times; ++done) co_await sleep_for(std::chrono::milliseconds(1));
@@ -72,7 +72,7 @@ inline void run_threads(gpu::sim::machine& machine, int size, gpu::device_option
             // As it was meant.
         }
     });
-    // What was held up is given back by the devices' own threads.
+    // The devices' own threads give back what was held up.
     const std::size_t opened = machine.calls("cuDevicePrimaryCtxRetain");
     while (machine.calls("cuDevicePrimaryCtxRelease") < opened) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }

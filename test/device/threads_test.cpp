@@ -63,7 +63,7 @@ void for_each_engine(F body) {
         }
 }
 
-/// Some steps nobody waits for, others are waited for.
+/// The rank waits for some steps, and not for others.
 task<> train_a_little(device_rank& here, context&) {
     const gpu::stream compute = here.stream(), other = here.stream();
     const test::device_gradients mine(here, test::memory::mixed);

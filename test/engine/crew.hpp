@@ -12,7 +12,7 @@
 
 namespace tutti::test {
 
-/// Receives small parts, and yields after each: its calls take long, so whoever ends them early finds one of them at work.
+/// Receives small parts, and yields after each: its calls take long, so a thread that ends them early finds one of them at work.
 class slow_link final : public link {
 public:
     explicit slow_link(std::unique_ptr<link> over) : over_(std::move(over)) {}
@@ -129,7 +129,7 @@ private:
         (*this)[one].take(other, which, std::move(ends.first));
         (*this)[other].take(one, which, std::move(ends.second));
     }
-    /// What the control tree does.
+    /// Does what the control tree does.
     void spread(rank from, const report& why) {
         for (rank each = 0; each < size(); ++each)
             if (each != from) (*this)[each].engine_->fail(why);

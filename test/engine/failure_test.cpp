@@ -18,7 +18,7 @@ report because(error code, std::string cause) {
     return why;
 }
 
-/// Two ranks with an all-reduce half done: links and slices are small, and rank 1's part of the lanes is played by nobody yet.
+/// Two ranks with an all-reduce half done: links and slices are small, and no one plays rank 1's part of the lanes yet.
 struct half_done {
     explicit half_done(int lanes = 1) : table(2, small_slices(lanes), 300) {
         for (const rank me : {0, 1}) memory[me].assign(5000, 1);

@@ -20,7 +20,7 @@ std::string differing(rank me, const std::string& mine, rank peer, const std::st
     return fmt::format("rank {} called {} {} where rank {} called {} {} (operation #{})", me, call, mine, peer, call, theirs, number);
 }
 
-/// Whether one of two ranks has told the difference in the words of both. It tells the other, where they have a communicator.
+/// Returns whether one of two ranks has told the difference in the words of both. It tells the other, where they have a communicator.
 bool told(test::table& table, const std::string& first, const std::string& second, int number = 1) {
     const std::string expected[] = {differing(0, first, 1, second, number), differing(1, second, 0, first, number)};
     for (const rank me : {0, 1})

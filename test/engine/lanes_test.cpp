@@ -28,7 +28,7 @@ auto simulated(std::uint64_t seed, Line line) {
     };
 }
 
-/// A link within one host: bytes that nobody waits for yet are not worth having under way.
+/// A link within one host: bytes that no receiver waits for yet are not worth having under way.
 class link_with_window final : public tutti::link {
 public:
     explicit link_with_window(std::unique_ptr<tutti::link> over) : over_(std::move(over)) {}

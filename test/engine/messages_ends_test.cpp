@@ -328,7 +328,7 @@ TEST_CASE("a message that does not fit its receive fails that alone, whatever co
                     CHECK(!why(sent).code);
                     CHECK(less == std::vector<int>(count - 1, 7));
                     CHECK(other == std::vector<float>(count, 7));
-                    // What comes next is received, and credits for many more are there.
+                    // The next messages are received, and credits for many more are there.
                     for (int times = 0; times < 100; ++times) {
                         auto next = table[from].send(data, 1, 3);
                         auto taken = table[1].recv(there, from, 3);

@@ -1,4 +1,4 @@
-// Which message a receive gets, what waits where meanwhile, and that nothing that nobody asked for holds up anything else.
+// Which message a receive gets, what waits where meanwhile, and that a message without a receive holds up nothing else.
 #include "engine/table.hpp"
 
 #include "runtime/background.hpp"

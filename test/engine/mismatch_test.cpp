@@ -31,7 +31,7 @@ frame right_frame() {
     return head;
 }
 
-/// What rank 0 says when the test, as rank 1, answers its all-reduce of four floats with `wrong`.
+/// The answer of rank 0 when the test, as rank 1, answers its all-reduce of four floats with `wrong`.
 struct verdict {
     report told;
     std::vector<float> memory{1, 2, 3, 4};

@@ -1,4 +1,4 @@
-// What may be under way at the same time, and in which order it ends.
+// Which operations may be under way at the same time, and in which order they end.
 #include "engine/table.hpp"
 
 #include <tutti/when_all.hpp>

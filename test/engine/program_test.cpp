@@ -277,7 +277,7 @@ TEST_CASE("what several peers send for the same blocks of a round is combined to
     CHECK(together("halving_doubling", 8) == 0);
 }
 
-/// Whether a later step than `index`, or another one of its round, uses a block that it writes; but those do not count to which `taken` leads.
+/// Returns whether a later step than `index`, or another one of its round, uses a block that it writes. Steps to which `taken` leads do not count.
 static bool is_used(const program& made, std::size_t index, const std::set<int>& taken) {
     const auto steps = made.plan().steps();
     const auto meets = [](const blocks& one, const blocks& other) { return one.where == other.where && intersect(one, other); };

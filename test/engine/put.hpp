@@ -1,4 +1,4 @@
-// Frames by hand, as a rank might send them that is wrong or means harm.
+// Frames that a test makes itself, as a rank might send them that is wrong or means harm.
 #pragma once
 
 #include "transport/frame.hpp"

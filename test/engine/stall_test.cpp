@@ -1,4 +1,4 @@
-// What people hear of collectives that wait for long.
+// The sentences that people get about collectives that wait for long.
 #include "engine/table.hpp"
 
 #include <doctest/doctest.h>

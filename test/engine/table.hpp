@@ -82,7 +82,7 @@ public:
 
         std::vector<report> failures;
         std::vector<std::pair<rank, std::error_code>> lost;
-        std::vector<std::pair<rank, lane_id>> wishes;  // that nobody fulfilled
+        std::vector<std::pair<rank, lane_id>> wishes;  // that the test has not fulfilled
         std::vector<std::string> stalled;
 
     private:

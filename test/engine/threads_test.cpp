@@ -1,4 +1,4 @@
-// Bulk lanes on several threads: results are the same, and whoever ends an operation finds its memory untouched afterwards.
+// Bulk lanes on several threads: results are the same, and a caller that ends an operation finds its memory untouched afterwards.
 #include "engine/crew.hpp"
 
 #include <doctest/doctest.h>
@@ -20,7 +20,7 @@ void let_work(std::uint64_t some) {
     for (std::uint64_t turn = some % 300; turn > 0; --turn) std::this_thread::yield();
 }
 
-/// Calls of all ranks, or of the first so many, with memory of their own, some of them under way.
+/// Calls of all ranks, or of the first of them, with memory of their own, some of them under way.
 struct long_sums {
     long_sums(crew& with, std::size_t count, int calls) : long_sums(with, count, calls, with.size()) {}
     long_sums(crew& with, std::size_t count, int calls, int callers) : memory(static_cast<std::size_t>(callers)) {
@@ -202,7 +202,7 @@ TEST_CASE("a user's operator is called by one thread at a time, and what it thro
         crew all(2, lanes_of_bulk(how.lanes, 8 * KiB), how.threads);
         std::vector<std::int32_t> data[2] = {std::vector<std::int32_t>(200'000, 1), std::vector<std::int32_t>(200'000, 2)};
         std::vector<future<>> ends;
-        // One rank combines, so whoever is inside at once is of one communicator.
+        // One rank combines, so the threads that are inside at once are of one communicator.
         for (int turn = 0; turn < 3; ++turn) {
             for (const rank me : {0, 1}) {
                 request what = asking(collective::reduce, data[me], alone);

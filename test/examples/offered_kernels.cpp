@@ -1,5 +1,5 @@
-// What TUTTI_SIM_KERNELS names: the kernels of examples/digits/network.cu, compiled for the host, a call for each thread. What they compute
-// on a simulated device is what the same text says on a real one.
+// The library for TUTTI_SIM_KERNELS: the kernels of examples/digits/network.cu, compiled for the host, a call for each thread. They compute
+// on a simulated device what the same text says on a real one.
 #include "gpu/sim/machine.hpp"
 
 #include <chrono>

@@ -48,7 +48,7 @@ outcome train(int ranks, const words& arguments) {
     return job.wait();
 }
 
-// What `"name": ` stands before in JSON, in order.
+// Returns the numbers behind `"name": ` in JSON, in order.
 std::vector<double> numbers(const std::string& json, const std::string& name) {
     const std::string key = "\"" + name + "\": ";
     std::vector<double> all;
@@ -57,7 +57,7 @@ std::vector<double> numbers(const std::string& json, const std::string& name) {
     return all;
 }
 
-// What one rank printed, without the launcher's "[2] ".
+// Returns what one rank printed, without the launcher's "[2] ".
 words said_by(int rank, const std::string& text) {
     const std::string prefix = std::string("[").append(std::to_string(rank)).append("] ");
     words all;

@@ -1,4 +1,4 @@
-// What the engine of a device decides by itself, whoever carries its operations out.
+// The decisions that the engine of a device makes by itself, whatever carries its operations out.
 #include "gpu/device_engine.hpp"
 
 #include <tutti/sleep.hpp>

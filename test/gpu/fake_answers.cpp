@@ -1,4 +1,4 @@
-// What a fake library has an answer of its own for: its versions, how it starts, and who its devices are. cuda.h would insist on types.
+// The calls for which a fake library has an answer of its own: its versions, how it starts, and its devices. cuda.h would insist on types.
 #include <cstddef>
 #include <cstdio>
 #include <cstring>

@@ -1,4 +1,4 @@
-// Who waits for a device besides one loop of the library's own: a guest on somebody else's executor, several loops at once, and threads
+// A device for which not only one loop of the library's own waits: a guest on a program's executor, several loops at once, and threads
 // that capture meanwhile.
 #include "poll_modes.hpp"
 #include "runtime/asio.hpp"
@@ -60,7 +60,7 @@ struct chatter {
     }
 };
 
-/// Work that takes as long as the host needs to go on: whoever waited for it in the host's way would wait in vain.
+/// Work that takes as long as the host needs to go on: a thread that waited for it in the host's way would wait in vain.
 task<> wait_while_host_goes_on(threaded_stage& stage, gpu::stream on, const chatter& others) {
     bool went_on = false;
     stage.kernel(on, {}, [&] { went_on = others.goes_on(); });

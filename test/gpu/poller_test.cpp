@@ -47,7 +47,7 @@ task<time_point> await_event(gpu::event what) {
     co_return loop.now();
 }
 
-/// What a program does that waits for one piece of work after the other.
+/// Does what a program does that waits for one piece of work after the other.
 task<> one_by_one(stepped_stage& stage, gpu::stream on, int times) {
     for (int i = 0; i < times; ++i) {
         stage.kernel(on, 300us);

@@ -49,7 +49,7 @@ const broken_rule<ranks> broken_rules[] = {
          CHECK(reduce(world, 0, data) == ncclInProgress);
          CHECK(world.nccl.ncclCommDestroy(world.comm(0)) == ncclInvalidArgument);
          CHECK(world.settled(0) == ncclSuccess);
-         CHECK(reduce(world, 0, data) == ncclSuccess);  // it waits for the end of a group that nobody began
+         CHECK(reduce(world, 0, data) == ncclSuccess);  // it waits for the end of a group that no call began
          CHECK(world.nccl.ncclGroupEnd() == ncclInProgress);
          CHECK(world.settled(0) == ncclSuccess);
      },

@@ -15,7 +15,7 @@ using test::device;
 
 namespace {
 
-/// What a program has done, and for each kernel the last one that must have ended before, of every stream.
+/// The work of a program, and for each kernel the last one that must have ended before, of every stream.
 struct program {
     static constexpr std::size_t streams = 4, events = 5;
     using before = std::array<int, streams>;  // kernels of each stream that must have ended

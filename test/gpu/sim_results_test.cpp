@@ -1,4 +1,4 @@
-// What NCCL's operators give for several ranks, worked out in double from numbers that every type holds exactly.
+// The results of NCCL's operators for several ranks, worked out in double from numbers that every type holds exactly.
 #include "gpu/ranks.hpp"
 #include "gpu/sim/checked_machine.hpp"
 #include "gpu/sim/small_float.hpp"

@@ -27,7 +27,7 @@ public:
 
     stepped_stage(const stepped_stage&) = delete;
     stepped_stage& operator=(const stepped_stage&) = delete;
-    /// What is to be freed and destroyed is that on the loop.
+    /// Frees and destroys on the loop what is to be freed and destroyed.
     ~stepped_stage() {
         opened.reset();
         loop.run();

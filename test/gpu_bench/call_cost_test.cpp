@@ -1,4 +1,4 @@
-// Calls of NCCL through the library and by hand, on a simulated device in virtual time: as many as were asked for, with right results.
+// Calls of NCCL through the library and directly, on a simulated device in virtual time: as many as were asked for, with right results.
 #include "call_cost.hpp"
 
 #include "device/ranks.hpp"
@@ -29,7 +29,7 @@ TEST_CASE("all callers reduce all sizes with both operators, as often as was ask
         CAPTURE(row.bytes);
         CAPTURE(row.window);
         CHECK(row.wrong == 0);
-        if (row.who == caller::library) CHECK(row.seconds > 0);  // those by hand block the loop whose clock this is
+        if (row.who == caller::library) CHECK(row.seconds > 0);  // direct calls block the loop whose clock this is
     }
 }
 

@@ -1,4 +1,4 @@
-// What the benchmark computes from times, without a device: intervals, percentiles, figures of a step, the drawing, JSON.
+// The numbers that the benchmark computes from times, without a device: intervals, percentiles, figures of a step, the drawing, JSON.
 #include "figures.hpp"
 #include "intervals.hpp"
 #include "report.hpp"

@@ -1,4 +1,4 @@
-// What TUTTI_SIM_KERNELS names: a program that has loaded the simulator as its driver then has these kernels.
+// The library for TUTTI_SIM_KERNELS: a program that has loaded the simulator as its driver then has these kernels.
 #include "kernels.hpp"
 
 extern "C" [[gnu::visibility("default")]] void tutti_offer_kernels(tutti::gpu::sim::machine& to);

@@ -75,6 +75,8 @@ BAD = [
     ("bench/a.hpp", "/// Whether it waits.\nbool waits();\n", "prose", 1),
     ("tools/a/a.hpp", "// Of a rank, with its links.\n", "prose", 1),
     ("include/tutti/a.hpp", "f(\"//\");  // as nobody waits\n", "prose", 1),
+    ("test/base/a_test.cpp", "// What waits.\n", "prose", 1),
+    ("examples/a/a.cu", "// As nobody waits.\n", "prose", 1),
     ("examples/a/a.cpp", "// One" + "\n// word" * 45 + "\n", "prose", 1),
 ]
 

@@ -7,10 +7,10 @@
 
 namespace tutti::test {
 
-/// Whether MPI has such a call: it knows no averages, no factors and no halves.
+/// Returns whether MPI has such a call: it knows no averages, no factors and no halves.
 bool in_mpi(const call& what);
 
-/// What this rank of MPI_COMM_WORLD ends with; none where MPI leaves it open. Not in place.
+/// Returns the output of this rank of MPI_COMM_WORLD, not in place; none where MPI leaves it open.
 std::optional<byte_vector> through_mpi(const call& what, const oracle& truth, rank me);
 
 }  // namespace tutti::test

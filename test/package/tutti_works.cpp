@@ -1,4 +1,4 @@
-// What a stranger's code sees of Tutti: nothing but the installed headers.
+// A stranger's code, which sees nothing of Tutti but the installed headers.
 #include "tutti_works.hpp"
 
 #include <tutti/tutti.hpp>
@@ -8,7 +8,7 @@
 
 namespace {
 
-/// What functions of the library throw, not inline ones, is caught by its type.
+/// An exception of a function of the library, not an inline one, is caught by its type.
 bool catches(tutti::communicator& alone) {
     std::vector<float> gradient(3);
     try {
@@ -19,7 +19,7 @@ bool catches(tutti::communicator& alone) {
     return false;
 }
 
-/// Of an operation that ends in the library it is seen here that it has ended.
+/// The end of an operation is seen here, although it ends in the library.
 tutti::task<bool> sum_alone(tutti::context& home) {
     auto joining = home.join(tutti::world{});
     const auto alone = co_await std::move(joining);

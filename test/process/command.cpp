@@ -44,7 +44,7 @@ command::command(const std::vector<std::string>& words, const std::string& input
         ::dup2(in[0], STDIN_FILENO);
         ::dup2(out[1], STDOUT_FILENO);
         ::dup2(err[1], STDERR_FILENO);
-        // Whoever started the tests may ignore them, as nohup does, and what a shell has been born to ignore it cannot trap.
+        // The program that started the tests may ignore them, as nohup does, and a shell cannot trap a signal that it was born to ignore.
         for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_DFL);
         ::execv(arguments[0], arguments.data());
         ::_exit(99);

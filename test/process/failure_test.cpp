@@ -23,7 +23,7 @@ std::vector<std::string> part(const std::string& name, int size = ranks, int gra
 
 std::string of_rank(int rank) { return "[" + std::to_string(rank) + "] "; }
 
-/// Whether a line of this rank contains both texts.
+/// Returns whether a line of this rank contains both texts.
 bool says(const outcome& all, int rank, const std::string& one, const std::string& other = "") {
     for (const std::string& line : lines(all.err))
         if (line.starts_with(of_rank(rank)) && line.find(one) != std::string::npos && line.find(other) != std::string::npos) return true;

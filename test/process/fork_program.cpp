@@ -43,7 +43,7 @@ void check(bool claim, const char* what) {
     if (!claim) throw std::runtime_error(what);
 }
 
-/// Whether `call` fails because this is not its process.
+/// Returns whether `call` fails because this is not its process.
 bool refused(const char* name, const std::function<void()>& call) {
     try {
         call();

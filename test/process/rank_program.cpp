@@ -1,4 +1,4 @@
-// What the ranks of process tests do; the first argument says which. Every rank prints its process id first.
+// The ranks of process tests; the first argument says what they do. Every rank prints its process id first.
 #include <tutti/tutti.hpp>
 
 #include <unistd.h>
@@ -29,7 +29,7 @@ task<> busy(communicator& world) {
     for (;;) co_await world.all_reduce(data, avg);
 }
 
-/// What all lend is summed where it lies, where they share memory; several such sums follow each other without a pause.
+/// The memory that all lend is summed where it lies, where they share memory; several such sums follow each other without a pause.
 task<> lending(communicator& world) {
     constexpr std::size_t count = 200'000;
     auto data = world.allocate<float>(4 * count);

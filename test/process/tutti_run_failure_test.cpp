@@ -1,4 +1,4 @@
-// What the launcher does when a rank fails.
+// The launcher, when a rank fails.
 #include "command.hpp"
 
 #include <doctest/doctest.h>

@@ -26,7 +26,7 @@ std::vector<std::string> sorted(std::vector<std::string> all) {
     return all;
 }
 
-/// What follows "port " on the first line that has it.
+/// Returns what follows "port " on the first line that has it.
 std::string port(const std::string& out) {
     const std::size_t at = out.find("port ");
     return at == std::string::npos ? "" : out.substr(at + 5, out.find('\n', at) - at - 5);
@@ -211,13 +211,13 @@ TEST_CASE("ranks die with a launcher that is killed") {
     REQUIRE(launcher.printed("[0] pid "));
     REQUIRE(launcher.printed("[1] pid "));
     ::kill(launcher.pid(), SIGKILL);
-    // The launcher's ends of the ranks' pipes are gone with it; its own output ends only when nobody holds it.
+    // The launcher's ends of the ranks' pipes are gone with it; its own output ends only when no process holds it.
     const outcome& all = launcher.wait();
     CHECK(all.code == 137);
     for (const std::string& line : lines(all.out)) {
         const pid_t rank = std::stoi(line.substr(line.find("pid ") + 4));
         struct stat about {};
-        // Somebody else reaps it, soon; until then it is a zombie, which takes no signal's effect.
+        // Another process reaps it, soon; until then it is a zombie, which takes no signal's effect.
         for (int i = 0; i < 1000 && ::kill(rank, 0) == 0 && ::stat(("/proc/" + std::to_string(rank) + "/exe").c_str(), &about) == 0; ++i)
             ::usleep(1000);
         CHECK((::kill(rank, 0) != 0 || ::stat(("/proc/" + std::to_string(rank) + "/exe").c_str(), &about) != 0));

@@ -168,7 +168,7 @@ using promise = bool (*)(const algorithm& entry, int size);
 
 bool ordered(const algorithm& entry, int /*size*/) { return entry.ordered; }
 
-/// Whether the proof holds at every size and root. Where the algorithm does not promise that it may fail, in no other way than by `allowed`.
+/// Returns whether the proof holds at every size and root. Where the algorithm does not promise that it may fail, in no other way than by `allowed`.
 bool always_holds(proof holds, const algorithm& entry, promise promised, flaw allowed) {
     bool always = true;
     for (int size = 1; size <= 33; ++size)

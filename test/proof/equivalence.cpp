@@ -19,7 +19,7 @@ bool one_channel(const step& one, const step& other) {
            (one.what == action::send) == (other.what == action::send);
 }
 
-// Whether all ranks but one end with a copy of somebody else's block.
+// Returns whether all ranks but one end with a copy of another rank's block.
 bool finished_at_one_rank(const world& all, const blocks& result) {
     int finishers = 0;
     for (const rounds& mine : all) {
@@ -67,7 +67,7 @@ bool one_holder(collective kind) {
     return kind == reduce || kind == reduce_scatter || kind == reduce_scatter_v || kind == scan || kind == exclusive_scan;
 }
 
-// Who waits for whom: rank r's round k ends after it began and after its peers began to send; with rendezvous also to receive.
+// Which rank waits for which: rank r's round k ends after it began and after its peers began to send; with rendezvous also to receive.
 class waiting {
 public:
     waiting(const world& all, bool rendezvous) {
@@ -112,7 +112,7 @@ public:
         return seen != after_.size();
     }
 
-    // Whether nobody ends before `who` begins.
+    // Returns whether no rank ends before `who` begins.
     bool holds_all_back(std::size_t who) const {
         std::vector<bool> reached(after_.size());
         std::vector<std::size_t> open{first_[who]};

@@ -21,10 +21,11 @@ struct damaged_place {
 
 /// The step was doubled, is a copy, and nothing after it in the round writes to what it reads or writes.
 bool same_copy_again(const world& healthy, const damaged_place& where);
-/// This round and the next were swapped or merged, and neither notices: they share no channel, neither writes what the other uses
-/// (but for what is there already, and for additions to one sum that is finished, or formed before it leaves, at one rank), and nobody waits in a circle.
+/// This round and the next were swapped or merged, and neither notices: they share no channel, neither writes what the other uses, and no ranks
+/// wait in a circle. Values that are there already may be written, and additions to one sum that is finished, or formed before it leaves, at
+/// one rank.
 bool independent_rounds(const world& healthy, const world& damaged, const damaged_place& where, bool swapped);
-/// A barrier in which still nobody can end before all have begun, and nothing lands where the same round reads.
+/// A barrier in which still no rank can end before all have begun, and nothing lands where the same round reads.
 bool still_a_barrier(const world& damaged, const damaged_place& where);
 /// A recv of a barrier became a recv_reduce: whom this rank had heard of before is not forgotten, and hearing twice is allowed.
 bool only_heard_more(const world& healthy, const damaged_place& where);

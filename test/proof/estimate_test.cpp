@@ -21,7 +21,7 @@ schedule build_line(participant at) {
 constexpr algorithm line{.kind = collective::broadcast, .name = "line", .build = build_line};
 constexpr algorithm chain{.kind = collective::broadcast, .name = "chain", .build = build_line, .hops = [](int size) { return size - 1; }};
 
-/// Seconds are easily added up by hand.
+/// Returns costs with which a reader easily adds up the seconds.
 cost_model simple() {
     cost_model costs;
     costs.round = 1;
@@ -49,7 +49,7 @@ TEST_CASE("an algorithm takes the rounds of its longest chain, and the messages,
     CHECK(estimate(*find(collective::all_reduce, "ring"), 4, costs).seconds(400) == Approx(6 + 12 * 5 + 12 + 30));
     // A star's centre has two rounds with three messages each.
     CHECK(estimate(*find(collective::all_reduce, "star"), 4, costs).seconds(400) == Approx(2 + 6 * 5 + 6 * 4 + 3 * 40));
-    // What a rank copies counts as what it reduces: one block of four, beside three that are sent and three received.
+    // A copied byte counts as a reduced one: one block of four, beside three that are sent and three received.
     CHECK(estimate(*find(collective::all_to_all, "pairwise"), 4, costs).seconds(400) == Approx(3 + 6 * 5 + 6 + 10));
 }
 
@@ -77,7 +77,7 @@ TEST_CASE(
     CHECK(takes(entry, 4, 4, 400) == takes(entry, 4, 0, 400));
     CHECK(takes(entry, 4, 2, 400) == Approx(4 * (3 + 6 + 2) / 2.0 + (3 + 6 + 2) / 2.0));
     CHECK(takes(entry, 4, 1, 400) == Approx(4 * (3 + 6 + 2)));
-    // Of a line the ends have one round, the ranks between them two.
+    // The ends of a line have one round, the ranks between them two.
     CHECK(takes(line, 4, 4, 0) == Approx(3));
     CHECK(takes(line, 4, 2, 0) == Approx(6 / 2.0 + 3 / 2.0));
     CHECK(takes(line, 4, 1, 0) == Approx(6));

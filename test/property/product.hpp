@@ -1,4 +1,4 @@
-// What a collective can be tried with, as a product of factors: a subject (algorithm, type and operator), ranks, counts, memory, lanes and
+// The ways in which a collective can be tried, as a product of factors: a subject (algorithm, type and operator), ranks, counts, memory, lanes and
 // slices. The whole product is large; a sample of it has every two levels of any two factors together.
 #pragma once
 
@@ -29,7 +29,7 @@ inline constexpr int sizes[] = {1, 2, 3, 4, 5, 7, 8};
 /// Which host a rank plays, for algorithms that want several: two ranks on each.
 constexpr int host_of(const algorithm& entry, rank me) noexcept { return entry.fits ? me / 2 : 0; }
 
-/// Elements, of a group of so many ranks. The last is longer than some slices.
+/// Returns counts of elements for a group of `size` ranks. The last is longer than some slices.
 constexpr std::array<std::size_t, 8> counts_for(int size) noexcept {
     const auto ranks = static_cast<std::size_t>(size);
     return {0, 1, ranks - 1, ranks, ranks + 1, 97, 1009, 10'007};
@@ -71,7 +71,7 @@ struct sample_case {
 /// How many levels each factor has.
 std::array<int, sample_case::factors> levels();
 
-/// Whether there is such a case: not every algorithm serves every size, and not every collective works in place, or on elements.
+/// Returns whether there is such a case: not every algorithm serves every size, and not every collective works in place, or on elements.
 bool possible(const sample_case& one);
 
 std::vector<sample_case> whole_product();

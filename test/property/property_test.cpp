@@ -17,7 +17,7 @@ using test::sample_case;
 
 namespace {
 
-/// What one group of ranks does, one case after the other.
+/// The work of one group of ranks, one case after the other.
 class series {
 public:
     series(std::span<const sample_case> cases) : cases_(cases) {}

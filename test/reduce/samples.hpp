@@ -83,7 +83,7 @@ T sample(std::mt19937_64& random) {
     }
 }
 
-/// `count` samples of `type`, `offset` elements past a 64-byte boundary, between bytes that nobody may touch. Copies are laid out alike.
+/// `count` samples of `type`, `offset` elements past a 64-byte boundary, between bytes that no kernel may touch. Copies are laid out alike.
 class block {
 public:
     block(data_type type, std::size_t count, std::size_t offset, std::mt19937_64& random)

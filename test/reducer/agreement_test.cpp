@@ -23,7 +23,7 @@ task<> compare(communicator& world, lines mine, std::vector<std::string>& told) 
     told[static_cast<std::size_t>(world.rank())] = text;
 }
 
-/// What every rank says when `odd` holds other lines than the others.
+/// Returns what every rank says when `odd` holds other lines than the others.
 std::vector<std::string> told_by(int size, rank odd, const lines& usual, const lines& different) {
     std::vector<std::string> told(static_cast<std::size_t>(size));
     run_ranks(size, [&](communicator& world) { return compare(world, world.rank() == odd ? different : usual, told); });

@@ -1,4 +1,4 @@
-// What a reducer says when something is wrong with the marks, and to whom.
+// The complaints of a reducer when something is wrong with the marks, and who gets them.
 #include "reducer/gradient_marks.hpp"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// What communicators, contexts and reducers return as tasks, awaited as Asio's operations: by a guest, and beside a context with a thread.
+// The tasks of communicators, contexts and reducers, awaited as Asio's operations: by a guest, and beside a context with a thread.
 #include <tutti/asio.hpp>
 #include <tutti/reducer.hpp>
 #include <tutti/tutti.hpp>

@@ -1,4 +1,4 @@
-// What every kind of store promises, as one test body: two views of the same keys.
+// The promises of every kind of store, as one test body: two views of the same keys.
 #pragma once
 
 #include <tutti/sleep.hpp>

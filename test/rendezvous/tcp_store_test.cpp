@@ -140,7 +140,7 @@ TEST_CASE("a get by TCP waits for another rank's set, and many wait at the same 
 
 TEST_CASE("a client that comes before its server waits for it") {
     raw_socket port;
-    const std::uint16_t number = port.bind();  // nobody listens: connecting is refused
+    const std::uint16_t number = port.bind();  // no socket listens: connecting is refused
     event_loop loop;
     memory_table table;
     std::unique_ptr<tcp_store_server> server;
@@ -299,7 +299,7 @@ TEST_CASE("a store that has no descriptor left for those at its door says so whe
     const auto server = std::move(tcp_store_server::listen(loop, table, hello(0, 2), "127.0.0.1", 0)).value();
     raw_socket caller;
     const test::no_descriptors none;
-    CHECK_THROWS_WITH_AS(run(loop, with_deadline(server->lack(), 1500ms)), "the deadline passed", failure);  // nobody is there
+    CHECK_THROWS_WITH_AS(run(loop, with_deadline(server->lack(), 1500ms)), "the deadline passed", failure);  // no rank is there
     caller.connect(server->port());
     CHECK(run(loop, with_deadline(server->lack(), 20s)) == std::errc::too_many_files_open);
 }

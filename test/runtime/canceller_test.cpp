@@ -1,4 +1,4 @@
-// Asking for the end of an operation that somebody else awaits.
+// Asking for the end of an operation that another coroutine awaits.
 #include <tutti/detail/future_source.hpp>
 #include <tutti/future.hpp>
 #include <tutti/when_all.hpp>

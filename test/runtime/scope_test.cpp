@@ -130,7 +130,7 @@ task<> forget_error() {
     co_await sleep_for(1s);
 }
 
-/// What the program says when it is stopped; empty when it is not.
+/// Returns what the program says when it is stopped; empty when it is not.
 std::string last_words(void (*what)()) {
     int channel[2];
     REQUIRE(pipe(channel) == 0);

@@ -227,7 +227,7 @@ TEST_CASE("tasks that a stopped loop leaves waiting are destroyed without resumi
     event_loop loop;
     CHECK_THROWS_WITH_AS(run(loop, stop_loop(never, alive)), doctest::Contains("the loop was stopped before the task ended"), failure);
     CHECK(alive == 0);
-    never.set();  // nobody waits any more
+    never.set();  // no task waits any more
 }
 
 TEST_CASE("a loop is not run from within") {

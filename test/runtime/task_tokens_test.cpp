@@ -92,7 +92,7 @@ std::error_code code_of(const std::exception_ptr& why) {
     return {};
 }
 
-/// What a handler was told, on whatever thread: exceptions stay there, since ThreadSanitizer does not see who lets go of them last.
+/// Keeps what a handler was told, on whatever thread. Exceptions stay there, since ThreadSanitizer does not see which thread drops them last.
 struct ear {
     auto handler() {
         return [this](std::exception_ptr why) {

@@ -32,7 +32,7 @@ schedule plan_of_few_blocks(std::mt19937_64& random) {
     return plan;
 }
 
-/// What is read, and what was written until then, step by step in the order in which a round has its effect.
+/// The blocks that are read, and those written until then, step by step in the order in which a round has its effect.
 class reading {
 public:
     reading(const schedule& plan, const contribution& found) : found_(found) {

@@ -25,7 +25,7 @@ public:
     ~scarce_memory();
 };
 
-/// While it lives nobody gets so much memory at once whose alignment is asked for.
+/// While it lives, no allocation with an alignment gets that much memory at once.
 class scarce_pages {
 public:
     explicit scarce_pages(std::size_t bytes) noexcept;

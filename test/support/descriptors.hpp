@@ -1,4 +1,4 @@
-// What this process has open.
+// The descriptors that this process has open.
 #pragma once
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// What each rank was told when something went wrong.
+// The failures that each rank was told when something went wrong.
 #pragma once
 
 #include <tutti/error.hpp>

@@ -1,4 +1,4 @@
-// What a forked process does, for tests of what ends a process.
+// A forked process, for tests of what ends a process.
 #pragma once
 
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
-// What test programs begin with. A test case that does not end is aborted, which tells its name, after two minutes, TUTTI_TEST_PATIENCE times as
-// many (0: never), or what it says with doctest::timeout.
+// The main function of test programs. A test case that does not end is aborted, which tells its name, after two minutes, TUTTI_TEST_PATIENCE
+// times as many (0: never), or what it says with doctest::timeout.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 

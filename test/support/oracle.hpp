@@ -1,4 +1,4 @@
-// What a collective is given on every rank, and what it must give, worked out rank after rank and element after element.
+// The inputs of a collective on every rank, and the outputs that it must give, worked out rank after rank and element after element.
 #pragma once
 
 #include <tutti/reduction.hpp>
@@ -49,7 +49,7 @@ inline data_type type_for(const reduction& op, std::size_t turn) noexcept {
     return all_types[turn % std::size(all_types)];
 }
 
-/// Whether there is such a call: prefixes have no average, and a user's operator may have no identity.
+/// Returns whether there is such a call: prefixes have no average, and a user's operator may have no identity.
 constexpr bool has_op(collective kind, const reduction& op) noexcept {
     if (!reduces(kind)) return op == sum;
     if (kind == collective::exclusive_scan && op.user() && op.user()->identity().empty()) return false;
@@ -189,7 +189,7 @@ public:
 
 private:
     static void append(byte_vector& to, const byte_vector& more) { to.insert(to.end(), more.begin(), more.end()); }
-    /// What `from` has for `to`.
+    /// Returns what `from` has for `to`.
     byte_vector piece(const byte_vector& all, rank from, rank to) const {
         const auto begin = all.begin() + static_cast<std::ptrdiff_t>(offset(from, to) * what_.element_bytes());
         return byte_vector(begin, begin + static_cast<std::ptrdiff_t>(block(from, to) * what_.element_bytes()));

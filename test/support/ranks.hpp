@@ -19,7 +19,7 @@ using rank_body = std::function<task<>(communicator&)>;
 /// Makes the transport of the next rank.
 using make_transport = std::function<std::unique_ptr<transport>(event_loop&)>;
 
-/// Of a job whose ranks are all on this host.
+/// Returns the world of a job whose ranks are all on this host.
 inline world world_of(rank me, int size) {
     world who;
     who.me = me;
@@ -54,7 +54,7 @@ inline task<> one_rank(context& home, rank me, int size, std::shared_ptr<store> 
 
 }  // namespace detail
 
-/// What each rank is told.
+/// Returns the options of each rank.
 using make_options = std::function<context_options(rank)>;
 
 /// Runs `body` on every rank until all have closed; the first error is thrown.

@@ -1,4 +1,4 @@
-// What sanitizers ask of tests.
+// The demands of sanitizers on tests.
 #pragma once
 
 #ifndef __has_feature

@@ -27,7 +27,7 @@ inline std::vector<std::uint64_t> blocked_by_others() {
     return masks;
 }
 
-/// Whether a thread with such a mask takes no signal but its own faults.
+/// Returns whether a thread with such a mask takes no signal but its own faults.
 inline bool takes_none(std::uint64_t mask) {
     for (const int each : faults) mask |= std::uint64_t{1} << (each - 1);
     for (const int never : {SIGKILL, SIGSTOP, 32, 33}) mask |= std::uint64_t{1} << (never - 1);  // 32 and 33 are the C library's own

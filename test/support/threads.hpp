@@ -12,7 +12,7 @@
 
 namespace tutti::test {
 
-/// Calls `body` for every rank on a thread of its own, and waits for all. What one throws is a failed check.
+/// Calls `body` for every rank on a thread of its own, and waits for all. An exception of one is a failed check.
 inline void on_threads(int size, const std::function<void(rank)>& body) {
     std::vector<std::string> errors(static_cast<std::size_t>(size));
     std::vector<std::thread> threads;

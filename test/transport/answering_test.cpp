@@ -1,4 +1,4 @@
-// Payloads that are written into memory which was lent for them: where they lie afterwards, and when nobody may write there any more.
+// Payloads that are written into memory which was lent for them: where they lie afterwards, and when the peer may not write there any more.
 #include "road_of_references.hpp"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// What every link and every transport promises, for each of them.
+// The promises of every link and every transport, for each of them.
 #include "pump.hpp"
 #include "stage.hpp"
 #include "support/descriptors.hpp"

@@ -12,7 +12,7 @@
 namespace tutti::test {
 namespace {
 
-/// Whether it has it now.
+/// Chooses an algorithm, and returns whether the socket has it now.
 bool set(int handle, const std::string& name) {
     return ::setsockopt(handle, IPPROTO_TCP, TCP_CONGESTION, name.data(), static_cast<socklen_t>(name.size())) == 0;
 }

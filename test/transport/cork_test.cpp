@@ -51,7 +51,7 @@ TEST_CASE("while somebody holds the cork frames are kept back, and then leave in
     {
         const std::lock_guard lock(all.guard);
         all.send(0);
-        CHECK(all.calls(0) == 1);  // nobody holds it
+        CHECK(all.calls(0) == 1);  // no call holds it
         const cork::held outer(all.together);
         {
             const cork::held inner(all.together);

@@ -30,7 +30,7 @@ TEST_CASE("a lent payload arrives like any other, and its frame is sent when it 
     CHECK(one.head.references == 2);
     on.settle();
     CHECK(on.way->there.asked > 0);
-    CHECK(one.times_sent == 0);  // nobody has read it
+    CHECK(one.times_sent == 0);  // the peer has not read it
     CHECK_FALSE(on.way->near.flushed());
     on.way->there.parks_from = ~std::uint64_t{0};
     on.way->resume();

@@ -12,7 +12,7 @@
 
 namespace tutti::test {
 
-/// Moves at most so many bytes a call, and counts the calls that moved any.
+/// Moves at most `most` bytes a call, and counts the calls that moved any.
 class counting_link final : public tutti::link {
 public:
     counting_link(std::unique_ptr<tutti::link> over, std::size_t most) : over_(std::move(over)), most_(most) {}

@@ -1,4 +1,4 @@
-// What shared memory promises beyond other links: who may come in, what it costs, and what is left of it.
+// The promises of shared memory beyond those of other links: who may come in, what it costs, and what is left of it.
 #include "transport/shm_transport.hpp"
 
 #include "pump.hpp"
@@ -35,7 +35,7 @@ std::unique_ptr<shm_transport> listening(event_loop& loop) { return std::move(sh
 /// The name of the local socket in an address.
 std::string name_in(const std::string& address) { return address.substr(address.rfind('/') + 1); }
 
-/// What the link says once everything that was sent to it has been looked at.
+/// Returns what the link says once everything that was sent to it has been looked at.
 std::error_code end_of(event_loop& loop, link& over) {
     bool ended = false;
     pump reading{over, {}, 1, [&] {
@@ -50,7 +50,7 @@ std::error_code end_of(event_loop& loop, link& over) {
 
 task<> one_turn() { co_await yield(); }
 
-/// As many connections as that queue holds, which nobody has accepted.
+/// Makes as many connections as that queue holds, which the process has not accepted.
 std::vector<file_descriptor> fill_queue(const std::string& name) {
     std::vector<file_descriptor> waiting;
     for (;;) {
@@ -263,7 +263,7 @@ TEST_CASE("where shared memory cannot be had TCP takes its place, and one senten
     const auto server = on.make();
     const auto near = server->address().substr(server->address().find(' ') + 1);
 
-    // Somebody whose memory nobody can reach: the name is one at which nobody listens.
+    // A rank whose memory no other rank can reach: no socket listens at the name.
     const auto lost = server->address().substr(0, server->address().size() - 1) + "?";
     for (int twice = 0; twice < 2; ++twice) {
         auto over = run(on.loop(), client->connect(lost, on.loop().now() + std::chrono::seconds{5}));
@@ -273,7 +273,7 @@ TEST_CASE("where shared memory cannot be had TCP takes its place, and one senten
     }
     CHECK(on.told == "no shared memory with " + lost + ", but TCP: nobody listens there");
 
-    // Somebody on another host.
+    // A rank on another host.
     const auto tcp = server->address().substr(0, server->address().find(' '));
     for (const auto& address : {tcp, tcp + " shm5:elsewhere/name"}) {
         auto over = run(on.loop(), client->connect(address, on.loop().now() + std::chrono::seconds{5}));

@@ -22,7 +22,7 @@ struct two_ranks {
     simulated_transport one{loop, network};
 };
 
-/// What happened, as a number, while both ranks sent each other the same bytes.
+/// Returns what happened, as a number, while both ranks sent each other the same bytes.
 std::uint64_t exchange(std::uint64_t seed) {
     line_options line;
     line.jitter = milliseconds{1};

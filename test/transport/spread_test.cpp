@@ -1,4 +1,4 @@
-// Lanes that share a guard with lanes on other threads: they have it only between their calls, and nobody but their loop moves bytes.
+// Lanes that share a guard with lanes on other threads: they have it only between their calls, and no thread but that of their loop moves bytes.
 #include "road.hpp"
 #include "stage.hpp"
 #include "support/running_loop.hpp"
@@ -65,7 +65,8 @@ TEST_CASE("the guard of a spread lane is free while bytes move, and who stops th
         std::atomic<bool> stopping{false};
         std::thread lets_go([&] {
             while (!stopping) std::this_thread::yield();
-            for (int turn = 0; turn < 1000; ++turn) std::this_thread::yield();  // so that nobody who does not wait is taken for one who does
+            for (int turn = 0; turn < 1000; ++turn)
+                std::this_thread::yield();  // so that no thread that does not wait is taken for one that does
             over.go_on = true;
         });
         {

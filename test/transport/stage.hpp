@@ -25,7 +25,7 @@ public:
     virtual ~stage() = default;
     virtual event_loop& loop() = 0;
     virtual std::unique_ptr<transport> make() = 0;
-    /// What a link certainly cannot hold, so that the sender has to wait.
+    /// Returns a number of bytes that a link certainly cannot hold, so that the sender has to wait.
     virtual std::size_t too_much() const = 0;
 };
 

@@ -60,7 +60,7 @@ TEST_CASE("a payload that cannot be lent is answered in the link's memory, and t
             parcel one = asking(turn, 17, what);
             on.send(one);
             CHECK(one.head.references == (length + staging_buffers::buffer_bytes - 1) / staging_buffers::buffer_bytes);
-            CHECK(one.times_sent == 1);  // nobody reads its own memory any more
+            CHECK(one.times_sent == 1);  // no peer reads its own memory any more
             on.settle();
             REQUIRE(on.way->there.references.size() == turn + 1);
             CHECK(on.way->there.payloads.back() == what);

@@ -68,7 +68,7 @@ std::vector<int> connecting_sockets() {
     return found;
 }
 
-/// What a socket has after it was chosen for within a host.
+/// Returns what a socket has after it was chosen for within a host.
 std::string host_congestion_control() {
     asio::io_context unused;
     tcp::socket fresh(unused, tcp::v4());
@@ -152,7 +152,7 @@ TEST_CASE("a rank may connect before the other one listens") {
     event_loop loop;
     const auto client = listen_on(loop, "127.0.0.1");
     asio::io_context unused;
-    tcp::acceptor place(unused, tcp::v4());  // nobody else gets its port
+    tcp::acceptor place(unused, tcp::v4());  // no other socket gets its port
     place.set_option(tcp::acceptor::reuse_address(true));
     place.bind({asio::ip::address_v4::loopback(), 0});
     const auto port = place.local_endpoint().port();
@@ -188,7 +188,7 @@ TEST_CASE("a connect to a host that does not answer ends at the deadline") {
     }
     const auto address = "127.0.0.1:" + std::to_string(deaf.local_endpoint().port());
     const auto deadline = loop.now() + milliseconds{100};
-    // What does not pace has to be chosen before the first packet.
+    // An algorithm that does not pace has to be chosen before the first packet.
     std::size_t connecting = 0;
     const auto look = [&] {
         for (const int each : connecting_sockets()) {

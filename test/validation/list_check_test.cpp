@@ -19,7 +19,7 @@ bool overlap(const buffer& one, const buffer& other) {
     return first < second + other.bytes() && second < first + one.bytes() && one.count > 0 && other.count > 0;
 }
 
-/// Whether there is a complaint; it is one of those that are `allowed`, and there is one where there are any.
+/// Returns whether there is a complaint; it is one of those that are `allowed`, and there is one where there are any.
 bool named(const detail::complaint& found, const std::vector<std::string>& allowed) {
     CHECK(found.has_value() == !allowed.empty());
     if (found) CHECK(std::find(allowed.begin(), allowed.end(), *found) != allowed.end());

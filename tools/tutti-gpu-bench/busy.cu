@@ -1,4 +1,4 @@
-// What a device does while the benchmark measures: waits, or not, multiplies matrices, writes numbers. As simulated in test/gpu_bench/kernels.cpp.
+// The work of a device while the benchmark measures: it waits or not, multiplies matrices, writes numbers. test/gpu_bench/kernels.cpp simulates it.
 
 namespace {
 

@@ -7,9 +7,9 @@
 
 namespace tutti::test {
 
-/// What a started rank is told; read from the environment.
+/// The orders of a started rank, read from the environment.
 struct rank_orders {
-    int me = -1;  // -1: nobody has started this process as a rank
+    int me = -1;  // -1: this process was not started as a rank
     int size = 0;
     std::string engine;  // "nccl" or "staged"
     std::string store;   // a file

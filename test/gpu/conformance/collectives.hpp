@@ -10,7 +10,7 @@
 
 namespace tutti::test {
 
-/// What those who carry it out can do. Averages are exact on one rank or two: halving a floating number rounds only next to zero, where the
+/// The abilities of an engine. Averages are exact on one rank or two: halving a floating number rounds only next to zero, where the
 /// tests have none, so that numbers may be halved before they are added or behind it.
 struct abilities {
     bool all_types = true;  // also those NCCL has none for
@@ -55,7 +55,7 @@ inline task<> once(rank_place& here, const device_call& one, std::uint64_t seed)
     const byte_vector& input = expected.input(here.me);
     const std::size_t in = expected.input_count(here.me), out = expected.output_count(here.me);
     const bool one_buffer = one.in_place || what.kind == collective::broadcast;
-    constexpr std::size_t margin = 16;  // behind the output, for nobody to touch
+    constexpr std::size_t margin = 16;  // behind the output, which no operation may touch
     const mirrored_memory from = here.place(input.size()), to = here.place(std::max(input.size(), out * what.element_bytes()) + margin);
     std::memset(to.here, 0x5a, to.bytes);
     std::copy(input.begin(), input.end(), one_buffer ? to.here : from.here);

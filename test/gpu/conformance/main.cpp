@@ -1,4 +1,4 @@
-// What each program of conformance tests begins with: where there is nothing to run on it says so, and its exit code is 77, which Meson and
+// The main function of each program of conformance tests. Where there is nothing to run on it says so, and its exit code is 77, which Meson and
 // others take for "skipped". Tests that cannot be tried there are listed at the end; where none could, that is 77, too. Where no test
 // has the name that was asked for it says so, and fails.
 #include "gpu/conformance/skipped.hpp"

@@ -27,7 +27,7 @@ public:
         CHECK(done(nccl.ncclCommFinalize(comm)));
         CHECK(nccl.ncclCommDestroy(comm) == ncclSuccess);
     }
-    /// Whether the call was taken, and its communicator is ready again.
+    /// Returns whether the call was taken, and its communicator is ready again.
     bool done(ncclResult_t result) const {
         return (result == ncclInProgress || result == ncclSuccess) && bed_.settled(comm) == ncclSuccess;
     }

@@ -65,7 +65,7 @@ task<> scale(rank_place& here) {
     }
 }
 
-/// Whether the device and NCCL compute with floating numbers of 8 bits.
+/// Returns whether the device and NCCL compute with floating numbers of 8 bits.
 bool has_small_floats(const testbed& bed) {
     const test::device on(bed.cuda());
     CUdevice card = 0;

@@ -21,7 +21,8 @@
 
 namespace tutti::test {
 
-/// Of a rank's device with pinned memory beside it that the host fills and reads; or of the host where the rank has none, and then the same.
+/// Memory of a rank's device, with pinned memory beside it that the host fills and reads. Where the rank has no device, both are the same memory
+/// of the host.
 struct mirrored_memory {
     std::byte* data;
     std::byte* here;
@@ -43,7 +44,7 @@ struct mirrored_memory {
     }
 };
 
-/// What a test has on one rank.
+/// The things that a test has on one rank.
 struct rank_place {
     rank me;
     gpu::communicator& all;
@@ -68,11 +69,11 @@ struct rank_place {
         enqueue_upload(made);
         return made;
     }
-    /// What the host has written is on the device, for what comes after it on `compute`.
+    /// Copies what the host has written to the device, for what comes after it on `compute`.
     void enqueue_upload(const mirrored_memory& which) const {
         if (compute && which.bytes > 0) gpu::enqueue_copy(*compute, on_device(which), on_host(which)).value();
     }
-    /// What is there when `compute` has come to it may be read.
+    /// Copies to the host what is on the device when `compute` has come to it.
     task<> download(const mirrored_memory& which) const {
         if (!compute || which.bytes == 0) co_return;
         future<> copied = gpu::copy(*compute, on_host(which), on_device(which));

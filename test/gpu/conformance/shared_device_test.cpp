@@ -1,6 +1,6 @@
 // Two processes on one device. Through the host that is an ordinary thing. Two ranks of NCCL on one device are not meant to be: NCCL takes
 // them for two hosts if it is told so, and they wait for each other in kernels that the device runs by turns. So that is tried only where
-// somebody asks for it, and under a time limit.
+// a variable asks for it, and under a time limit.
 #include "gpu/conformance/child_process.hpp"
 #include "gpu/conformance/collectives.hpp"
 #include "gpu/conformance/skipped.hpp"
@@ -144,7 +144,7 @@ void run_processes(const std::string& engine, const std::string& test_case, cons
     }
 }
 
-/// What makes NCCL take the ranks for two hosts, which talk over loopback.
+/// Returns the variables that make NCCL take the ranks for two hosts, which talk over loopback.
 std::vector<std::string> of_another_host(int me) {
     std::vector<std::string> all{"NCCL_HOSTID=tutti-conformance-" + std::to_string(me), "NCCL_MNNVL_ENABLE=0", "NCCL_RAS_ENABLE=0"};
     if (std::getenv("NCCL_SOCKET_IFNAME") == nullptr) all.emplace_back("NCCL_SOCKET_IFNAME=lo");

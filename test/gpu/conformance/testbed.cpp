@@ -1,4 +1,4 @@
-// What simulated and real machines have in common; the rest is in simulated.cpp and real.cpp, of which a build has one.
+// The part that simulated and real machines have in common; the rest is in simulated.cpp and real.cpp, of which a build has one.
 #include "gpu/conformance/testbed.hpp"
 
 #include "gpu/device_state.hpp"

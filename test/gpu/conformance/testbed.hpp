@@ -1,4 +1,4 @@
-// What the conformance tests run on: a simulated machine in real time, or with -Dgpu_tests=real the driver, NCCL and devices of this host.
+// The machine on which the conformance tests run: a simulated one in real time, or with -Dgpu_tests=real the driver, NCCL and devices of this host.
 #pragma once
 
 #include "gpu/device.hpp"
@@ -23,7 +23,7 @@ inline constexpr bool simulated = true;
 #endif
 /// Why nothing can be tried here; `nccl`: with NCCL. Nothing where it can.
 std::optional<std::string> missing_here(bool nccl);
-/// What the tests run on, for people.
+/// Names the machine on which the tests run, for people.
 std::string whereabouts(bool nccl);
 
 class testbed {

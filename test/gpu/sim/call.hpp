@@ -36,7 +36,7 @@ public:
     event* event_of(CUevent handle);
     /// The host waits: seen in the trace.
     void waits();
-    /// Whether memory on the device, or pinned, lies there whole; else misuse.
+    /// Returns whether memory on the device, or pinned, lies there whole; else it is misuse.
     bool reaches(CUdeviceptr address, std::size_t bytes, const char* role);
     const std::string& name() const { return name_; }
 

@@ -1,4 +1,4 @@
-// Time, and what it does to the streams. Stepped: whoever moves the clock serves all of them. Threaded: each has a thread.
+// Time, and what it does to the streams. Stepped: the thread that moves the clock serves all of them. Threaded: each has a thread.
 #include "gpu/sim/state.hpp"
 
 #include <tutti/event_loop.hpp>
@@ -44,7 +44,7 @@ CUresult machine::state::enqueue(stream& where, std::shared_ptr<work> what) {
 
 namespace {
 
-/// Whether the memory is still there; else the work must not touch it.
+/// Returns whether the memory is still there; else the work must not touch it.
 bool may_touch(machine::state& on, const stream& where, const work& what) {
     for (const touch& each : what.touches) {
         const allocation* found = on.memory.find(each.address);

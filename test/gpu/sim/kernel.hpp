@@ -25,7 +25,7 @@ struct kernel_launch {
     }
 };
 
-/// What a launch means to its stream.
+/// A launch, as its stream knows it.
 struct kernel_work {
     duration length{};
     std::function<void()> body;  // when its time is over

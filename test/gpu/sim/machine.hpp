@@ -5,7 +5,7 @@
 // what they do and how long it takes), graphs, limits on kernels that run at once, virtual memory, pre-multiplied sums of fp8, NCCL
 // between processes and over shared streams of one group.
 //
-// What a program must not do is collected as a sentence, and everything goes on as the real thing would where that is known.
+// Each mistake of a program is collected as a sentence, and everything goes on as the real thing would where that is known.
 #pragma once
 
 #include "gpu/sim/kernel.hpp"
@@ -64,17 +64,17 @@ public:
     }
     /// In the order in which streams were made; the null stream is one.
     int number_of(CUstream stream) const;
-    /// Whether nothing is queued on any stream.
+    /// Returns whether nothing is queued on any stream.
     bool idle() const;
 
-    // What cuStreamBeginCapture and cuStreamEndCapture do; the captured work is thrown away.
+    // These do what cuStreamBeginCapture and cuStreamEndCapture do; the captured work is thrown away.
     CUresult begin_capture(CUstream where, CUstreamCaptureMode mode);
     CUresult end_capture(CUstream where);
 
     // Faults. Entry points have the names they have in the tables.
     /// Every call in the device's context fails with this from now on, and nothing there runs any more.
     void fault(int device, CUresult what = CUDA_ERROR_ILLEGAL_ADDRESS);
-    /// Of the calls of an entry point, `times` fail with this after `after` more have not. A code of CUDA or of NCCL.
+    /// After `after` more calls of an entry point, `times` calls fail with this code of CUDA or of NCCL.
     void fail(std::string_view entry_point, int code, int after = 0, int times = 1);
     /// Calls of this entry point do not return until it is released.
     void stick(std::string_view entry_point);
@@ -101,7 +101,7 @@ public:
     /// Communicators made from now on by this thread live on another host, for the check of duplicate devices; "" is this one.
     void host(std::string name);
 
-    // What NCCL cannot see: that a thread has ended its calls before another begins.
+    // NCCL cannot see that a thread has ended its calls before another begins.
     /// Calls on this communicator and its device may now come from another thread.
     void hand_over(ncclComm_t comm);
 

@@ -33,7 +33,7 @@ memory::~memory() {
 CUdeviceptr memory::make(allocation::kind what, int device, std::size_t bytes, std::size_t room) {
     const bool on_device = what == allocation::kind::device;
     if (on_device && bytes > room - used(device)) return 0;
-    // A page nobody may touch lies behind.
+    // Behind it lies a page that no access may touch.
     void* const address = map(in_pages(bytes) + page, PROT_NONE);
     if (address == nullptr) return 0;
     allocation made;

@@ -32,7 +32,7 @@ public:
     bool enter(const void* host, std::size_t bytes, int device);
     void free(CUdeviceptr address, std::string thread);
 
-    /// Of the allocation that holds the address, freed or not; null where there is none.
+    /// Returns the allocation that holds the address, freed or not; null where there is none.
     allocation* find(CUdeviceptr address);
     CUdeviceptr base_of(CUdeviceptr address) const;
     /// Where the bytes really are; `address` is in an allocation, or any host memory.

@@ -1,4 +1,4 @@
-// What calls on a communicator look at first.
+// The checks with which calls on a communicator begin.
 #pragma once
 
 #include "gpu/sim/call.hpp"

@@ -14,7 +14,7 @@ bool blocks(const ncclConfig_t* config, bool otherwise) {
     return config == nullptr || config->blocking == NCCL_CONFIG_UNDEF_INT ? otherwise : config->blocking != 0;
 }
 
-// What the ranks find out about each other when they meet.
+// Returns the error that the ranks find when they meet, if there is one.
 ncclResult_t meet(machine::state& on, const clique& all, const communicator& me) {
     const auto failing = on.ranks.failing_inits.find(me.rank);
     if (failing != on.ranks.failing_inits.end()) return failing->second;

@@ -1,4 +1,4 @@
-// What collectives do to memory: contributions are folded in the order of ranks.
+// The effect of collectives on memory: contributions are folded in the order of ranks.
 #include "gpu/sim/small_float.hpp"
 #include "gpu/sim/state.hpp"
 

@@ -83,7 +83,7 @@ struct communicator {
     std::vector<std::shared_ptr<work>> queued;
 };
 
-/// What a rank says when communicators are made of others.
+/// The arguments of a rank when communicators are made of others.
 struct split_call {
     int color = 0;
     int key = 0;
@@ -114,7 +114,7 @@ struct clique {
 struct operation_fault {
     int rank = 0;
     std::uint64_t number = 0;
-    ncclResult_t code = ncclSuccess;  // success: it hangs, and nobody is told
+    ncclResult_t code = ncclSuccess;  // success: it hangs, and no rank is told
 };
 
 class nccl_ranks {
@@ -134,7 +134,7 @@ public:
     // nccl_group.cpp
     ncclResult_t submit(call& here, group_part part);
     ncclResult_t launch(call& here, std::vector<group_part> parts);
-    /// Whether the communicator has become ready, or failed.
+    /// Returns whether the communicator has become ready, or failed.
     bool poll(communicator& which);
     // nccl_meeting.cpp
     void enqueue(const rank_call& what);

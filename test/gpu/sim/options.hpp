@@ -1,4 +1,4 @@
-// What a simulated machine is like: how many devices, how fast, on which clock.
+// The properties of a simulated machine: how many devices, how fast, on which clock.
 #pragma once
 
 #include <tutti/types.hpp>

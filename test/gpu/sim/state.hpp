@@ -22,7 +22,7 @@ namespace tutti::gpu::sim {
 
 using machine_lock = std::unique_lock<std::mutex>;
 
-/// What a machine knows of a thread.
+/// The knowledge that a machine has of a thread.
 struct thread_state {
     std::uint64_t machine = 0;  // whose
     CUcontext current = nullptr;
@@ -83,7 +83,7 @@ struct machine::state {
     void fire() noexcept;
     void arm() noexcept;
     void arm_for_another_thread() noexcept;
-    /// Whether queued work touches the memory; says which.
+    /// Names the queued work that touches the memory; empty if none does.
     std::string user_of(CUdeviceptr address, std::size_t bytes) const;
 
     // capture.cpp

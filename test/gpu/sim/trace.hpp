@@ -1,4 +1,4 @@
-// What ran on the streams and when, and which calls held up the host: what tests of overlap and order ask.
+// The work that ran on the streams and when, and the calls that held up the host, for tests of overlap and order.
 #pragma once
 
 #include <tutti/types.hpp>

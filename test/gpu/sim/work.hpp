@@ -1,4 +1,4 @@
-// What a device's streams hold: work in order, marks that tell when it has ended, events that point at marks.
+// The contents of a device's streams: work in order, marks that tell when it has ended, events that point at marks.
 #pragma once
 
 #include "gpu/sim/trace.hpp"
@@ -18,7 +18,7 @@ namespace tutti::gpu::sim {
 struct communicator;
 struct stream;
 
-/// The end of a piece of work, for whoever waits for it.
+/// The end of a piece of work, for the threads that wait for it.
 struct mark {
     bool done = false;
     bool captured = false;  // recorded in a stream that was being captured: it never runs
@@ -74,7 +74,7 @@ struct stream {
     bool with_null_stream = true;  // waits for the null stream, and it for this one
     std::deque<std::shared_ptr<work>> queue;
     std::shared_ptr<mark> last;  // of what was enqueued last
-    bool busy = false;           // somebody is in the first work's body
+    bool busy = false;           // a thread is in the first work's body
     bool destroyed = false;
     std::optional<sim::capture> capture;
     communicator* claimed_by = nullptr;  // a communicator in progress is still enqueuing here
