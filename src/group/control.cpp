@@ -74,7 +74,7 @@ public:
     bool ended = false;
 
 private:
-    class message final : public outgoing {
+    class control_frame final : public outgoing {
     public:
         void gather(std::vector<std::span<const std::byte>>& runs) const override {
             if (payload) runs.emplace_back(*payload);
@@ -102,7 +102,7 @@ private:
     control& owner_;
     rank peer_;
     const std::unique_ptr<lane> lane_;
-    std::deque<message> frames_;  // stable addresses
+    std::deque<control_frame> frames_;  // stable addresses
     std::vector<std::byte> arriving_;
 };
 

@@ -26,9 +26,9 @@ constexpr int shared_unsent = 128 * KiB;        // bytes that the kernel takes b
 
 /// The front of `parts` as the kernel wants it. Empty parts are left out: reading nothing would look like the end of the stream.
 template <class Byte>
-class message {
+class kernel_parts {
 public:
-    explicit message(std::span<const std::span<Byte>> parts) noexcept {
+    explicit kernel_parts(std::span<const std::span<Byte>> parts) noexcept {
         for (const auto& part : parts) {
             if (part.empty()) continue;
             if (count_ == max_parts) break;
@@ -71,7 +71,7 @@ public:
 
     moved try_send(std::span<const std::span<const std::byte>> parts) noexcept override {
         if (send_code_) return {0, send_code_};
-        message<const std::byte> out{parts};
+        kernel_parts<const std::byte> out{parts};
         if (out.empty()) return {};
         constexpr int how = MSG_NOSIGNAL | MSG_DONTWAIT;
         const auto sent = uninterrupted([&] {
@@ -88,7 +88,7 @@ public:
 
     moved try_recv(std::span<const std::span<std::byte>> parts) noexcept override {
         if (recv_code_) return {0, recv_code_};
-        message<std::byte> in{parts};
+        kernel_parts<std::byte> in{parts};
         if (in.empty()) return {};
         const auto received = uninterrupted([&] {
             if (const auto* one = in.single()) return ::recv(handle_, one->iov_base, one->iov_len, MSG_DONTWAIT);
