@@ -135,7 +135,7 @@ communicator::~communicator() {
 
 int communicator::rank() const noexcept { return group_->me(); }
 int communicator::size() const noexcept { return group_->size(); }
-const std::string& communicator::name() const noexcept { return group_->child->name(); }
+const std::string& communicator::name() const noexcept { return group_->host_communicator->name(); }
 const std::optional<device>& communicator::on() const noexcept { return group_->card; }
 const std::optional<stream>& communicator::over() const noexcept { return group_->over; }
 std::string communicator::engine() const { return group_->engine->words(); }
@@ -323,7 +323,7 @@ task<> close_group(device_group& group, duration within) {
         if (!closed) why = closed.failure();
         limit = later(limit, now() - begin);  // giving back has its own
     }
-    auto leaving = group.child->close(std::max(duration{}, limit - now()));
+    auto leaving = group.host_communicator->close(std::max(duration{}, limit - now()));
     try {
         co_await std::move(leaving);
     } catch (const failure& late) {
@@ -354,7 +354,7 @@ task<std::unique_ptr<communicator>> communicator::shrink(std::vector<tutti::rank
     return live_with(*group_, tutti::detail::shrink_devices(*group_, std::move(without)));
 }
 
-future<> communicator::watch() { return group_->child->watch(); }
+future<> communicator::watch() { return group_->host_communicator->watch(); }
 
 void communicator::abort(std::string reason) {
     report why;

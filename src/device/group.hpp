@@ -24,25 +24,25 @@ namespace tutti::gpu {
 class [[gnu::visibility("hidden")]] device_group {
 public:
     device_group(std::unique_ptr<tutti::communicator> made, tutti::detail::device_joining by)
-        : child(std::move(made)),
-          inside(tutti::detail::inside_of::get(*child)),
+        : host_communicator(std::move(made)),
+          inside(tutti::detail::inside_of::get(*host_communicator)),
           how(std::move(by)) {
         if (how.card) card = *how.card;
         over = how.over;
-        ranks->open(*child);
+        ranks->open(*host_communicator);
     }
     device_group(const device_group&) = delete;
     device_group& operator=(const device_group&) = delete;
     /// Pending calls end with error::closed.
     ~device_group();
 
-    rank me() const noexcept { return child->rank(); }
-    int size() const noexcept { return child->size(); }
+    rank me() const noexcept { return host_communicator->rank(); }
+    int size() const noexcept { return host_communicator->size(); }
     /// As gpu::communicator::all_reduce, of checked buffers and after an event. `options.after` is ignored.
     operation all_reduce(std::span<const device_span> list, reduction op, event after, const call_options& options);
 
     const std::shared_ptr<rank_access> ranks = std::make_shared<rank_access>();
-    std::unique_ptr<tutti::communicator> child;
+    std::unique_ptr<tutti::communicator> host_communicator;  // of the same ranks; a child of the communicator that they came from
     tutti::detail::group& inside;
     const tutti::detail::device_joining how;
     std::optional<device> card;

@@ -51,7 +51,7 @@ gpu::device_offer offer_of(const device_joining& how, int host) {
     const gpu::device& card = *how.card;
     mine.uuid = card.uuid();
     mine.ordinal = card.ordinal();
-    mine.shared = shares_devices(mine.nccl_version);
+    mine.may_share_device = shares_devices(mine.nccl_version);
     return mine;
 }
 
@@ -106,7 +106,7 @@ gpu::nccl_abilities abilities(const gpu::device_state& card, const gpu::nccl_tab
 
 std::shared_ptr<gpu::device_engine> make_engine(gpu::device_group& of) {
     gpu::device_engine_settings how;
-    how.name = of.child->name();
+    how.name = of.host_communicator->name();
     how.me = of.me();
     how.size = of.size();
     how.operation = of.inside.context().options().operation;
@@ -142,31 +142,32 @@ result<> equip(const gpu::device& card, std::size_t pinned, equipment& with) {
 }
 
 /// Tells the other ranks of a failure here, because they would wait for this rank.
-[[noreturn]] void refuse(communicator& child, report why) {
-    why.root = child.rank();
-    why.cause = fmt::format("rank {}: {}", child.rank(), why.cause);
-    inside_of::get(child).engine().fail_and_tell(why);
+[[noreturn]] void refuse(communicator& host_communicator, report why) {
+    why.root = host_communicator.rank();
+    why.cause = fmt::format("rank {}: {}", host_communicator.rank(), why.cause);
+    inside_of::get(host_communicator).engine().fail_and_tell(why);
     throw failure(std::move(why));
 }
 
 /// Compares contexts, because a stream of this device may come from another handle of it (`open` may be called twice).
-void check_stream(communicator& child, const gpu::device& card, const gpu::stream& over) {
+void check_stream(communicator& host_communicator, const gpu::device& card, const gpu::stream& over) {
     if (over.inner()->card()->context() == card.inner()->context()) return;
     report why;
     why.code = error::invalid_argument;
-    why.peers = {child.rank()};
+    why.peers = {host_communicator.rank()};
     why.cause = fmt::format("the communication stream is of device {}; one of device {} is expected", over.on().ordinal(), card.ordinal());
-    refuse(child, std::move(why));
+    refuse(host_communicator, std::move(why));
 }
 
 /// Makes streams and memory on the lifecycle's thread, where calls of the driver may take long. `pinned` is 0 for NCCL.
-task<std::shared_ptr<equipment>> equip(communicator& child, gpu::device card, std::optional<gpu::stream> over, std::size_t pinned) {
-    if (over) check_stream(child, card, *over);
+task<std::shared_ptr<equipment>> equip(communicator& host_communicator, gpu::device card, std::optional<gpu::stream> over,
+                                       std::size_t pinned) {
+    if (over) check_stream(host_communicator, card, *over);
     auto with = std::make_shared<equipment>();
     with->over = std::move(over);
     auto getting = card.inner()->lifecycle().run("streams and memory for a communicator", [=] { return equip(card, pinned, *with); });
     const auto got = co_await as_result(std::move(getting));
-    if (!got) refuse(child, got.failure().details());
+    if (!got) refuse(host_communicator, got.failure().details());
     co_return with;
 }
 
@@ -187,7 +188,7 @@ task<ncclUniqueId> unique_id(gpu::device_group& of) {
     }
     call_options options;
     options.label = "the id of NCCL's communicator";
-    future<> giving = of.child->broadcast(buffer(mine.get(), sizeof(ncclUniqueId), data_type::u8), 0, options);
+    future<> giving = of.host_communicator->broadcast(buffer(mine.get(), sizeof(ncclUniqueId), data_type::u8), 0, options);
     co_await std::move(giving);
     co_return *mine;
 }
@@ -197,7 +198,7 @@ task<> begin(gpu::device_group& of) {
     const std::shared_ptr<context_state> context = of.inside.shared_context();
     future<> attaching = spawn(*context, attach(of.engine, of.inside));
     co_await std::move(attaching);
-    auto watching = std::make_shared<task<>>(end_with(of.engine, of.child->watch()));
+    auto watching = std::make_shared<task<>>(end_with(of.engine, of.host_communicator->watch()));
     (void)context->send([context = context.get(), watching] { context->work().start(std::move(*watching)); });
 }
 
@@ -223,11 +224,11 @@ task<> carry_staged(gpu::device_group& of, gpu::staging with) {
     return begin(of);
 }
 
-task<made_group> furnish(std::unique_ptr<communicator> child, device_joining how, gpu::engine_choice chosen) {
+task<made_group> furnish(std::unique_ptr<communicator> host_communicator, device_joining how, gpu::engine_choice chosen) {
     const bool staged = chosen.kind == gpu::engine_kind::staged;
-    gpu::staging with(chosen.why, chosen.chunk_bytes, how.with.window, child->size());
+    gpu::staging with(chosen.why, chosen.chunk_bytes, how.with.window, host_communicator->size());
     if (how.card) {
-        auto equipping = equip(*child, *how.card, how.over, staged ? with.bytes() : 0);
+        auto equipping = equip(*host_communicator, *how.card, how.over, staged ? with.bytes() : 0);
         const auto got = co_await std::move(equipping);
         how.over = got->over;
         with.out = got->out;
@@ -235,11 +236,11 @@ task<made_group> furnish(std::unique_ptr<communicator> child, device_joining how
     } else {
         how.over.reset();
         auto memory = gpu::host_memory(with.bytes());
-        if (!memory) refuse(*child, memory.failure().details());
+        if (!memory) refuse(*host_communicator, memory.failure().details());
         with.memory = std::move(*memory);
     }
     with.in = how.over;
-    auto made = std::make_unique<gpu::device_group>(std::move(child), std::move(how));
+    auto made = std::make_unique<gpu::device_group>(std::move(host_communicator), std::move(how));
     made->engine = make_engine(*made);
     if (!staged) made->barrier = with.memory;
     auto carrying = staged ? carry_staged(*made, std::move(with)) : carry_by_nccl(*made);
@@ -247,15 +248,15 @@ task<made_group> furnish(std::unique_ptr<communicator> child, device_joining how
     co_return made;
 }
 
-task<made_communicator> meet(std::unique_ptr<communicator> child, device_joining how, gpu::engine_choice chosen) {
-    auto furnishing = furnish(std::move(child), std::move(how), std::move(chosen));
+task<made_communicator> meet(std::unique_ptr<communicator> host_communicator, device_joining how, gpu::engine_choice chosen) {
+    auto furnishing = furnish(std::move(host_communicator), std::move(how), std::move(chosen));
     made_group made = co_await std::move(furnishing);
     future<> starting = made->engine->start(made->inside.context().options().rendezvous);
     co_await std::move(starting);
     call_options options;
     options.label = "the beginning of a device group";
     made->divides = made->engine->native() && made->how.nccl.table.ncclCommSplit ? 1 : 0;
-    future<> meeting = made->child->all_reduce(buffer(&made->divides, 1, data_type::u8), min, options);
+    future<> meeting = made->host_communicator->all_reduce(buffer(&made->divides, 1, data_type::u8), min, options);
     co_await std::move(meeting);
     co_return std::make_unique<gpu::communicator>(std::move(made));
 }
@@ -275,8 +276,8 @@ namespace {
 task<made_communicator> join(std::shared_ptr<context_state> context, membership who, device_joining how, future<> parent,
                              std::shared_ptr<class engine> above) {
     auto forming = form(context, std::move(who), std::move(parent), std::move(above));
-    auto child = co_await std::move(forming);
-    auto joining = join_as(std::move(child), std::move(how));
+    auto host_communicator = co_await std::move(forming);
+    auto joining = join_as(std::move(host_communicator), std::move(how));
     co_return co_await std::move(joining);
 }
 

@@ -15,7 +15,7 @@ void device_offer::write(std::span<std::byte> into) const {
     byte_writer out(into);
     out.put(ordinal);
     out.put(nccl_version);
-    out.put(static_cast<std::uint8_t>(shared));
+    out.put(static_cast<std::uint8_t>(may_share_device));
     out.put_text(uuid, 64);
     out.put_text(host, 128);
     out.put_text(chosen, 200);
@@ -31,7 +31,7 @@ device_offer device_offer::read(std::span<const std::byte> from) {
     device_offer made;
     made.ordinal = in.take<int>();
     made.nccl_version = in.take<int>();
-    made.shared = in.take<std::uint8_t>() != 0;
+    made.may_share_device = in.take<std::uint8_t>() != 0;
     made.uuid = in.take_text();
     made.host = in.take_text();
     made.chosen = in.take_text();
@@ -89,7 +89,7 @@ std::optional<failure> objection(const std::vector<device_offer>& all) {
     for (std::size_t each = 0; each < all.size(); ++each)
         for (std::size_t other = 0; other < each; ++other) {
             const device_offer &one = all[other], &two = all[each];
-            if (one.uuid != two.uuid || one.host != two.host || (one.shared && two.shared)) continue;
+            if (one.uuid != two.uuid || one.host != two.host || (one.may_share_device && two.may_share_device)) continue;
             return failure(
                 error::invalid_argument,
                 fmt::format("ranks {} and {} have the same device, {}: it is device {} of rank {} ({}) and device {} of rank {} ({}); "

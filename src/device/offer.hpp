@@ -24,7 +24,7 @@ struct device_offer {
     std::string chosen;  // what decided which device it is: "LOCAL_RANK=1, CUDA_VISIBLE_DEVICES=0"
     int ordinal = 0;
     int nccl_version = 0;
-    bool shared = false;  // NCCL has been told to let ranks share a device
+    bool may_share_device = false;  // NCCL has been told to let ranks share one
 
     void write(std::span<std::byte> into) const;
     static device_offer read(std::span<const std::byte> from);

@@ -22,7 +22,7 @@ device_joining how_in(const gpu::device_group& parent) {
     return how;
 }
 
-/// Issues the operation in which NCCL makes the child. Its place among the parent's operations is taken when this returns.
+/// Issues the operation in which NCCL makes the child communicator. Its place among the parent's operations is taken when this returns.
 void bear(gpu::device_engine& parent, device_joining& how, gpu::device_collective kind, duration within) {
     gpu::operation_state& which = parent.take();
     which.what.kind = kind;
@@ -65,7 +65,7 @@ task<made_communicator> split_devices(gpu::device_group& parent, int color, int 
         how.born->key = key;
         bear(*parent.engine, how, gpu::device_collective::split, parent.inside.context().options().rendezvous);
     }
-    return join_split(parent.child->split(color, key), std::move(how));
+    return join_split(parent.host_communicator->split(color, key), std::move(how));
 }
 
 task<made_communicator> shrink_devices(gpu::device_group& parent, std::vector<rank> without) {

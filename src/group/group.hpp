@@ -40,7 +40,7 @@ struct membership {
     bool calibrate = false;              // measure settings.costs when the job has joined
 };
 
-/// Returns the membership of a child that has the ranks of `parent`, with another name. `which` tells the children apart, and is the same on
+/// Returns the membership of a child communicator that has the ranks of `parent`, with another name. `which` tells the children apart, and is the same on
 /// all ranks.
 membership child_of(const membership& parent, std::string name, std::string_view which);
 
@@ -95,7 +95,7 @@ public:
     const membership& who() const noexcept { return who_; }
     int size() const noexcept { return static_cast<int>(who_.addresses.size()); }
     class engine& engine() noexcept { return *engine_; }
-    /// Sets other costs for this group and its children, the same on all ranks. Called by the join, before the user has the communicator.
+    /// Sets other costs for this group and the groups split from it, the same on all ranks. Called by the join, before the user has the communicator.
     void reprice(const cost_model& costs) {
         who_.settings.costs = costs;
         engine_->reprice(costs);
@@ -104,7 +104,7 @@ public:
     const std::shared_ptr<context_state>& shared_context() noexcept { return context_; }
     list_check& lists() noexcept { return lists_; }
     calls_in_turn& turns() noexcept { return turns_; }
-    /// A number for the next child, from 1, the same on all ranks because all split in the same order.
+    /// A number for the next child communicator, from 1, the same on all ranks because all split in the same order.
     std::uint64_t next_child() noexcept { return ++children_; }
 
 private:

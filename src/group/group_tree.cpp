@@ -105,10 +105,10 @@ void group::heard_release(std::uint64_t number) noexcept {
 
 /// At rank 0: dials the children of a rank that has left without waiting.
 void group::heard_gone(rank who) noexcept {
-    for (const rank child : {2 * who + 1, 2 * who + 2}) {
-        if (child >= size() || control_.gone(child)) continue;
+    for (const rank orphan : {2 * who + 1, 2 * who + 2}) {
+        if (orphan >= size() || control_.gone(orphan)) continue;
         ++adopting_;
-        work_.start(adopt(child));
+        work_.start(adopt(orphan));
     }
 }
 
