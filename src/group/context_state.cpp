@@ -73,7 +73,7 @@ transport& context_state::network(const std::string& address) {
     if (!network_) network_ = open_network(*loop_, address, options_, arena_);
     if (!acceptor_) {
         acceptor_ = std::make_unique<link_acceptor>(*loop_, *network_, options_.handshake, options_.rendezvous);
-        shared_links_ = std::make_unique<class shared_links>(*loop_, *network_, *acceptor_);
+        multiplexed_links_ = std::make_unique<class multiplexed_links>(*loop_, *network_, *acceptor_);
     }
     return *network_;
 }
@@ -95,7 +95,7 @@ void context_state::remove(group& which, link_destination& guest) noexcept {
 void context_state::end_all() noexcept {
     for (auto* each : groups_) each->end();
     work_.clear();
-    shared_links_.reset();
+    multiplexed_links_.reset();
     acceptor_.reset();
     if (network_) network_->close();
 }

@@ -5,7 +5,7 @@
 #include "base/process.hpp"
 #include "base/quiet_thread.hpp"
 #include "handshake/link_acceptor.hpp"
-#include "handshake/shared_links.hpp"
+#include "handshake/multiplexed_links.hpp"
 #include "runtime/background.hpp"
 #include "runtime/dependent.hpp"
 #include "runtime/mailbox.hpp"
@@ -42,7 +42,7 @@ private:
 
 class group;
 
-/// Owns the progress loop and its thread (or borrows a user's loop), the transport, the link acceptor, the shared links and the arena.
+/// Owns the progress loop and its thread (or borrows a user's loop), the transport, the link acceptor, the multiplexed links and the arena.
 /// `context` makes it and stops it; every group holds it by a shared_ptr. join, split and spawn reach its loop by send(). Members below "On
 /// the loop" are used there only. It never blocks on a peer: stop() waits for the loop's current turn only.
 class [[gnu::visibility("hidden")]] context_state : public std::enable_shared_from_this<context_state> {
@@ -79,7 +79,7 @@ public:
     /// Returns whether the transport is made here, not given by the user: only then its properties are known.
     bool own_network() const noexcept { return own_network_; }
     link_acceptor& acceptor() noexcept { return *acceptor_; }
-    class shared_links& shared_links() noexcept { return *shared_links_; }
+    class multiplexed_links& multiplexed_links() noexcept { return *multiplexed_links_; }
     /// Sends a notice to the user: something works, but not as well as it might.
     void tell(const std::string& sentence) const;
     background& work() noexcept { return work_; }
@@ -120,7 +120,7 @@ private:
     const bool own_network_ = true;
     std::unique_ptr<transport> network_;
     std::unique_ptr<link_acceptor> acceptor_;
-    std::unique_ptr<class shared_links> shared_links_;
+    std::unique_ptr<class multiplexed_links> multiplexed_links_;
     std::vector<group*> groups_;
     std::map<std::uint64_t, std::uint64_t> last_calls_;
     mailbox letters_;

@@ -120,7 +120,7 @@ void group::wanted(rank peer, lane_kind kind) noexcept {
 /// A spread lane needs a link that can move to another loop.
 bool group::may_stream(lane_id which) const noexcept { return who_.is_child && (which.kind != lane_kind::bulk || who_.settings.lanes == 1); }
 
-/// The control lane of a child communicator, which every child has, is a stream of a shared link: it costs no descriptor and needs no new connection. Its
+/// The control lane of a child communicator, which every child has, is a stream of a multiplexed link: it costs no descriptor and needs no new connection. Its
 /// other lanes are links of their own, which are faster, for as long as there are descriptors in plenty.
 bool group::takes_stream(lane_id which) const noexcept {
     return may_stream(which) && (which == lane_kind::control || descriptors_are_scarce());
@@ -136,7 +136,7 @@ task<result<std::unique_ptr<link>>> group::open(rank peer, lane_id which, time_p
         auto made = co_await std::move(opening);
         if (made || !out_of_descriptors(made.failure().code()) || !may_stream(which)) co_return made;
     }
-    auto opening = context_->shared_links().open(who, who_.addresses[static_cast<std::size_t>(who_.me)], address, connected, answered);
+    auto opening = context_->multiplexed_links().open(who, who_.addresses[static_cast<std::size_t>(who_.me)], address, connected, answered);
     auto stream = co_await std::move(opening);
     if (!stream) co_return stream;
     auto greeting = greet(std::move(*stream), address, who, answered);

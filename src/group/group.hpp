@@ -35,7 +35,7 @@ struct membership {
     rank me = 0;
     std::vector<std::string> addresses;  // by rank
     host_map hosts;
-    bool is_child = false;  // of another communicator: it may use streams of shared links
+    bool is_child = false;  // of another communicator: it may use streams of multiplexed links
     engine_settings settings;
     bool calibrate = false;              // measure settings.costs when the job has joined
 };

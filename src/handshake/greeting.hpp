@@ -20,7 +20,7 @@ inline task<result<std::unique_ptr<link>>> open_link(transport& network, std::st
     return open_link(network, std::move(address), std::move(who), deadline, deadline);
 }
 
-/// Does the same over a link, or a stream of a shared link, that is there already. If the peer answers `stream`, because it has few
+/// Does the same over a link, or a stream of a multiplexed link, that is there already. If the peer answers `stream`, because it has few
 /// descriptors left, the code is std::errc::too_many_files_open.
 task<result<std::unique_ptr<link>>> greet(std::unique_ptr<link> over, std::string address, hello who, time_point answered);
 /// Returns the failure of both, for that reason.

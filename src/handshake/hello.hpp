@@ -24,7 +24,7 @@ struct hello {
     rank to = 0;
     int size = 0;
     lane_id lane;
-    /// In the hello of a shared link, which joins two processes: digest of the address of the one that opens it. Else 0.
+    /// In the hello of a multiplexed link, which joins two processes: digest of the address of the one that opens it. Else 0.
     std::uint64_t process = 0;
 
     friend bool operator==(const hello&, const hello&) = default;
@@ -34,7 +34,7 @@ enum class answer : std::uint8_t {
     welcome = 1,
     crossed,  // both ranks opened this lane at once: the link of the lower rank counts, so close this one
     refused,  // for the reason in reply::why
-    stream,   // the process has few descriptors left: open a stream of a shared link instead
+    stream,   // the process has few descriptors left: open a stream of a multiplexed link instead
 };
 
 struct reply {

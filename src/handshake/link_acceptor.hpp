@@ -22,7 +22,7 @@ public:
     virtual std::uint64_t id() const noexcept = 0;
     /// Decides about a hello that names this communicator.
     virtual reply answer_hello(const hello& who) = 0;
-    /// Returns whether that lane is to be a stream of a shared link, not a link that costs a descriptor.
+    /// Returns whether that lane is to be a stream of a multiplexed link, not a link that costs a descriptor.
     virtual bool takes_stream(const hello& who) const noexcept { return static_cast<void>(who), false; }
     /// Takes the link, after answer_hello() has welcomed its hello and the welcome has been sent.
     virtual void take_link(const hello& who, std::unique_ptr<link> over) = 0;
@@ -48,7 +48,7 @@ public:
     void expect(std::uint64_t job) { jobs_.insert(job); }
     void add(link_destination& group);
     void remove(link_destination& group) noexcept;
-    /// Takes a stream that a peer has opened over a shared link: it begins with a hello, too, and costs no descriptor.
+    /// Takes a stream that a peer has opened over a multiplexed link: it begins with a hello, too, and costs no descriptor.
     void greet_stream(std::unique_ptr<link> over);
     std::size_t half_open() const noexcept { return half_open_; }
     std::size_t turned_away() const noexcept { return turned_away_; }

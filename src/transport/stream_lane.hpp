@@ -1,4 +1,4 @@
-// A lane over a stream of bytes: a socket, a stream of a shared link, memory or a simulated network in tests. Each frame is a header of 64
+// A lane over a stream of bytes: a socket, a stream of a multiplexed link, memory or a simulated network in tests. Each frame is a header of 64
 // bytes with its payload behind it.
 #pragma once
 

@@ -1,7 +1,7 @@
 // A loop and some transports of one kind that can reach each other: what the tests of all transports have in common.
 #pragma once
 
-#include "shared_transport.hpp"
+#include "multiplexed_transport.hpp"
 #include "transport/host_transport.hpp"
 #include "transport/memory_transport.hpp"
 #include "transport/shm_transport.hpp"
@@ -91,7 +91,7 @@ private:
 class shared_stage final : public stage {
 public:
     event_loop& loop() override { return loop_; }
-    std::unique_ptr<transport> make() override { return std::make_unique<shared_transport>(loop_); }
+    std::unique_ptr<transport> make() override { return std::make_unique<multiplexed_transport>(loop_); }
     std::size_t too_much() const override { return 16 * MiB; }
 
 private:

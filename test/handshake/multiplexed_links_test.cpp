@@ -1,4 +1,4 @@
-#include "handshake/shared_links.hpp"
+#include "handshake/multiplexed_links.hpp"
 
 #include "handshake/greeting.hpp"
 #include "open_house.hpp"
@@ -21,7 +21,7 @@ namespace {
 
 struct process {
     process(event_loop& loop, memory_network& network)
-        : at(loop, network), door(loop, at, 5s, 20s), links(std::make_unique<shared_links>(loop, at, door)) {
+        : at(loop, network), door(loop, at, 5s, 20s), links(std::make_unique<multiplexed_links>(loop, at, door)) {
         door.expect(job);
         door.add(group);
     }
@@ -30,7 +30,7 @@ struct process {
     memory_transport at;
     link_acceptor door;
     open_house group;
-    std::unique_ptr<shared_links> links;
+    std::unique_ptr<multiplexed_links> links;
 };
 
 struct processes {
@@ -119,7 +119,7 @@ TEST_CASE("after a process has lost its links, the next stream dials again") {
     const auto first = run(all.loop, open_stream(all, all.one, all.other, 3, why));
     all.other.group.inside.clear();
     all.other.links.reset();
-    all.other.links = std::make_unique<shared_links>(all.loop, all.other.at, all.other.door);
+    all.other.links = std::make_unique<multiplexed_links>(all.loop, all.other.at, all.other.door);
     run(all.loop, a_moment());
     CHECK(all.one.links->count() == 0);
     CHECK(run(all.loop, open_stream(all, all.one, all.other, 3, why)) != nullptr);

@@ -20,18 +20,18 @@
 
 namespace tutti {
 
-class shared_link;
+class multiplexed_link;
 
-/// Informed by a shared link, on its loop. handshake/shared_links is one.
-class shared_link_owner {
+/// Informed by a multiplexed link, on its loop. handshake/multiplexed_links is one.
+class multiplexed_link_owner {
 public:
     /// The peer has opened a stream.
     virtual void opened(std::unique_ptr<link> stream) = 0;
     /// The link has ended, and its streams with it. May come out of a call to one of the streams.
-    virtual void ended(shared_link& which) noexcept = 0;
+    virtual void ended(multiplexed_link& which) noexcept = 0;
 
 protected:
-    ~shared_link_owner() = default;
+    ~multiplexed_link_owner() = default;
 };
 
 /// Owns the link, and the bytes that wait on either side of it. Its streams belong to their users and share it, so it lives as long as the
@@ -43,7 +43,7 @@ protected:
 ///
 /// A send copies nothing, unless the link takes a part of the record only. The rest is copied then, and leaves before any other record.
 /// docs/wire.md has the layout.
-class shared_link final : public std::enable_shared_from_this<shared_link> {
+class multiplexed_link final : public std::enable_shared_from_this<multiplexed_link> {
 public:
     static constexpr std::size_t window_bytes = 256 * KiB;
     static constexpr std::size_t record_bytes = 64 * KiB;
@@ -53,8 +53,8 @@ public:
     /// The sides number their streams differently.
     enum class side { dialled, accepted };
 
-    shared_link(event_loop& loop, std::unique_ptr<link> over, side which, shared_link_owner& owner);
-    ~shared_link();
+    multiplexed_link(event_loop& loop, std::unique_ptr<link> over, side which, multiplexed_link_owner& owner);
+    ~multiplexed_link();
 
     /// Starts reading. Once, when a shared_ptr owns it.
     void start() noexcept;
@@ -96,7 +96,7 @@ private:
     event_loop& loop_;
     std::unique_ptr<link> over_;  // null once it has ended
     std::error_code code_;        // why
-    shared_link_owner& owner_;
+    multiplexed_link_owner& owner_;
     const std::string peer_;
     const std::size_t window_;  // the link's own
     std::uint64_t next_number_;
@@ -117,9 +117,9 @@ private:
     header head_;
     std::size_t missing_ = 0;  // bytes of the present record
     next_turn recv_turn_;
-    detail::callback<&shared_link::readable> readable_{*this};
-    detail::callback<&shared_link::writable> writable_{*this};
-    detail::callback<&shared_link::next_writer> next_writer_{*this};
+    detail::callback<&multiplexed_link::readable> readable_{*this};
+    detail::callback<&multiplexed_link::writable> writable_{*this};
+    detail::callback<&multiplexed_link::next_writer> next_writer_{*this};
 };
 
 }  // namespace tutti

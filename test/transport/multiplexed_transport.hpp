@@ -1,7 +1,7 @@
-// A transport whose links are the streams of shared links, for the tests of all transports.
+// A transport whose links are the streams of multiplexed links, for the tests of all transports.
 #pragma once
 
-#include "transport/shared_link.hpp"
+#include "transport/multiplexed_link.hpp"
 #include "transport/tcp_transport.hpp"
 
 #include <tutti/event.hpp>
@@ -20,11 +20,11 @@
 
 namespace tutti::test {
 
-/// Streams over one shared link from each transport to each other, which is a socket.
-class shared_transport final : public transport, private shared_link_owner {
+/// Streams over one multiplexed link from each transport to each other, which is a socket.
+class multiplexed_transport final : public transport, private multiplexed_link_owner {
 public:
-    explicit shared_transport(event_loop& loop) : loop_(loop), network_(std::move(tcp_transport::listen(loop)).value()) {}
-    ~shared_transport() override {
+    explicit multiplexed_transport(event_loop& loop) : loop_(loop), network_(std::move(tcp_transport::listen(loop)).value()) {}
+    ~multiplexed_transport() override {
         for (const auto& each : links_) each->close();
     }
 
@@ -34,7 +34,7 @@ public:
         if (!over || over->ended()) {
             auto made = co_await network_->connect(address, deadline);
             if (!made) co_return made;
-            over = keep(std::move(*made), shared_link::side::dialled);
+            over = keep(std::move(*made), multiplexed_link::side::dialled);
         }
         co_return over->open();
     }
@@ -47,7 +47,7 @@ public:
                 auto which = co_await std::move(either);
                 if (which.index() == 0) continue;
                 auto& came = std::get<1>(which);
-                if (came) keep(std::move(*came), shared_link::side::accepted);
+                if (came) keep(std::move(*came), multiplexed_link::side::accepted);
                 else why = came.failure();
             }
         } catch (const failure& caught) {
@@ -61,8 +61,8 @@ public:
     void close() noexcept override { network_->close(); }
 
 private:
-    std::shared_ptr<shared_link> keep(std::unique_ptr<link> over, shared_link::side which) {
-        links_.emplace_back(new shared_link(loop_, std::move(over), which, *this));
+    std::shared_ptr<multiplexed_link> keep(std::unique_ptr<link> over, multiplexed_link::side which) {
+        links_.emplace_back(new multiplexed_link(loop_, std::move(over), which, *this));
         links_.back()->start();
         return links_.back();
     }
@@ -74,12 +74,12 @@ private:
         streams_.push_back(std::move(stream));
         opened_.notify_all();
     }
-    void ended(shared_link&) noexcept override {}
+    void ended(multiplexed_link&) noexcept override {}
 
     event_loop& loop_;
     const std::unique_ptr<tcp_transport> network_;
-    std::map<std::string, std::shared_ptr<shared_link>> dialled_;
-    std::vector<std::shared_ptr<shared_link>> links_;
+    std::map<std::string, std::shared_ptr<multiplexed_link>> dialled_;
+    std::vector<std::shared_ptr<multiplexed_link>> links_;
     std::deque<std::unique_ptr<link>> streams_;
     condition opened_;
 };

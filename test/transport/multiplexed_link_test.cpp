@@ -1,4 +1,4 @@
-#include "transport/shared_link.hpp"
+#include "transport/multiplexed_link.hpp"
 
 #include "pump.hpp"
 #include "stage.hpp"
@@ -17,21 +17,21 @@ namespace tutti::test {
 namespace {
 
 /// Keeps the streams that the peer opens.
-class keeper final : public shared_link_owner {
+class keeper final : public multiplexed_link_owner {
 public:
     void opened(std::unique_ptr<link> stream) override { streams.push_back(std::move(stream)); }
-    void ended(shared_link&) noexcept override { ++ends; }
+    void ended(multiplexed_link&) noexcept override { ++ends; }
 
     std::vector<std::unique_ptr<link>> streams;
     int ends = 0;
 };
 
-/// Two processes, with a shared link between them that takes little at once.
+/// Two processes, with a multiplexed link between them that takes little at once.
 struct two_processes {
     explicit two_processes(std::size_t capacity_bytes = 1000) {
         auto ends = make_memory_links({loop, "left"}, {loop, "right"}, capacity_bytes);
-        one = std::make_shared<shared_link>(loop, std::move(ends.first), shared_link::side::dialled, left);
-        other = std::make_shared<shared_link>(loop, std::move(ends.second), shared_link::side::accepted, right);
+        one = std::make_shared<multiplexed_link>(loop, std::move(ends.first), multiplexed_link::side::dialled, left);
+        other = std::make_shared<multiplexed_link>(loop, std::move(ends.second), multiplexed_link::side::accepted, right);
         one->start();
         other->start();
     }
@@ -52,7 +52,7 @@ struct two_processes {
 
     event_loop loop{event_loop::virtual_time};
     keeper left, right;
-    std::shared_ptr<shared_link> one, other;
+    std::shared_ptr<multiplexed_link> one, other;
 };
 
 std::size_t send_until_full(link& over, std::size_t bytes_at_once) {
@@ -135,9 +135,9 @@ TEST_CASE("a stream that nobody reads takes one window, and holds up no other") 
         sent += send_until_full(*unread.one, 5000);
         of.settle();
     }
-    CHECK(sent == shared_link::window_bytes);
-    check_way(of, *other.one, *other.other, 3 * shared_link::window_bytes, 1);
-    check_way(of, *other.other, *other.one, 3 * shared_link::window_bytes, 2);
+    CHECK(sent == multiplexed_link::window_bytes);
+    check_way(of, *other.one, *other.other, 3 * multiplexed_link::window_bytes, 1);
+    check_way(of, *other.other, *other.one, 3 * multiplexed_link::window_bytes, 2);
     CHECK(receive_all(*unread.other) == sent);
     of.settle();
     CHECK(send_until_full(*unread.one, 5000) > 0);  // credit has come back
@@ -152,7 +152,7 @@ TEST_CASE("streams that send as much as they can take turns") {
     for (auto& pair : pairs) {
         senders.push_back(std::make_unique<pump>(*pair.one, random_bytes(count, 3), 0, [] {}));
         receivers.push_back(std::make_unique<pump>(*pair.other, bytes{}, count, [&] {
-            for (const auto& each : receivers) CHECK(each->received_bytes() + 2 * shared_link::window_bytes >= count);
+            for (const auto& each : receivers) CHECK(each->received_bytes() + 2 * multiplexed_link::window_bytes >= count);
         }));
     }
     for (auto& each : receivers) each->start_receiving();
@@ -166,7 +166,7 @@ TEST_CASE("a link that can be written while a stream's turn is already posted gi
     keeper owner;
     auto made = std::make_unique<gate>();
     gate& line = *made;
-    const auto shared = std::make_shared<shared_link>(loop, std::move(made), shared_link::side::dialled, owner);
+    const auto shared = std::make_shared<multiplexed_link>(loop, std::move(made), multiplexed_link::side::dialled, owner);
     std::vector<std::unique_ptr<link>> streams;
     for (int each = 0; each < 4; ++each) streams.push_back(shared->open());
     std::vector<std::unique_ptr<pump>> pumps;
@@ -175,14 +175,14 @@ TEST_CASE("a link that can be written while a stream's turn is already posted gi
         pumps.back()->start_sending();
     }
     REQUIRE(line.waits());
-    line.open(2 * shared_link::backlog_bytes);  // takes all that waits: a stream's turn comes, and those of the others are posted
+    line.open(2 * multiplexed_link::backlog_bytes);  // takes all that waits: a stream's turn comes, and those of the others are posted
     REQUIRE_FALSE(line.waits());
     while (!line.waits()) REQUIRE(send_until_full(*streams[3], 1000) > 0);
-    line.open(2 * shared_link::backlog_bytes);
+    line.open(2 * multiplexed_link::backlog_bytes);
     run(loop, a_while());
     line.open(1 * MiB);
     run(loop, a_while());
-    for (const auto& each : pumps) CHECK(each->sent_bytes() == shared_link::window_bytes);
+    for (const auto& each : pumps) CHECK(each->sent_bytes() == multiplexed_link::window_bytes);
     shared->close();
 }
 
@@ -226,7 +226,7 @@ TEST_CASE("records that no peer of this version sends end the link with protocol
     } const rows[] = {
         {"an unknown kind", record(1, 0, 9)},
         {"a stream with a number of the other side", record(2, 0, 1)},
-        {"more bytes than a record may have", record(1, shared_link::record_bytes + 1, 2)},
+        {"more bytes than a record may have", record(1, multiplexed_link::record_bytes + 1, 2)},
         {"credit for nothing", [] {
              bytes all = record(1, 0, 1), credit = record(1, 0, 3);
              all.insert(all.end(), credit.begin(), credit.end());
@@ -244,10 +244,10 @@ TEST_CASE("records that no peer of this version sends end the link with protocol
          }()},
         {"bytes beyond the window", [] {
              bytes all = record(1, 0, 1);
-             for (std::size_t sent = 0; sent <= shared_link::window_bytes; sent += shared_link::record_bytes) {
-                 const bytes head = record(1, shared_link::record_bytes, 2);
+             for (std::size_t sent = 0; sent <= multiplexed_link::window_bytes; sent += multiplexed_link::record_bytes) {
+                 const bytes head = record(1, multiplexed_link::record_bytes, 2);
                  all.insert(all.end(), head.begin(), head.end());
-                 all.resize(all.size() + shared_link::record_bytes);
+                 all.resize(all.size() + multiplexed_link::record_bytes);
              }
              return all;
          }()},
@@ -258,7 +258,7 @@ TEST_CASE("records that no peer of this version sends end the link with protocol
         event_loop loop{event_loop::virtual_time};
         keeper owner;
         auto ends = make_memory_links({loop, "stranger"}, {loop, "here"}, 1 * MiB);
-        const auto here = std::make_shared<shared_link>(loop, std::move(ends.second), shared_link::side::accepted, owner);
+        const auto here = std::make_shared<multiplexed_link>(loop, std::move(ends.second), multiplexed_link::side::accepted, owner);
         here->start();
         const std::span<const std::byte> part = row.sent;
         REQUIRE(ends.first->try_send(std::span(&part, 1)).bytes == row.sent.size());

@@ -1,4 +1,4 @@
-#include "handshake/shared_links.hpp"
+#include "handshake/multiplexed_links.hpp"
 
 #include "base/bytes.hpp"
 #include "handshake/greeting.hpp"
@@ -12,20 +12,20 @@ constexpr duration crossing_patience = std::chrono::milliseconds(200);  // the p
 
 }  // namespace
 
-shared_links::shared_links(event_loop& loop, transport& network, link_acceptor& acceptor)
+multiplexed_links::multiplexed_links(event_loop& loop, transport& network, link_acceptor& acceptor)
     : loop_(loop), network_(network), acceptor_(acceptor), work_(loop) {
     acceptor_.add(*this);
 }
 
-shared_links::~shared_links() {
+multiplexed_links::~multiplexed_links() {
     work_.clear();
     acceptor_.remove(*this);
     for (const auto& each : links_) each->close();
 }
 
-std::uint64_t shared_links::id() const noexcept { return destination; }
+std::uint64_t multiplexed_links::id() const noexcept { return destination; }
 
-task<result<std::unique_ptr<link>>> shared_links::open(hello who, std::string mine, std::string address, time_point connected,
+task<result<std::unique_ptr<link>>> multiplexed_links::open(hello who, std::string mine, std::string address, time_point connected,
                                                        time_point answered) {
     peer& at = peers_[digest_of(address)];
     while (!at.over) {
@@ -47,39 +47,39 @@ task<result<std::unique_ptr<link>>> shared_links::open(hello who, std::string mi
 }
 
 /// Ends with a link, with a reason, or with neither if the peer's own call was to count, and did not come.
-task<> shared_links::dial(peer& at, hello who, std::string address) {
+task<> multiplexed_links::dial(peer& at, hello who, std::string address) {
     who.group = destination;
     who.process = at.mine;
     who.lane = lane_kind::control;
     const std::uint64_t process = digest_of(address);
     auto made = co_await open_link(network_, std::move(address), who, at.until);
     if (!made) at.why = made.failure();
-    else if (*made) keep(process, std::move(*made), shared_link::side::dialled);
+    else if (*made) keep(process, std::move(*made), multiplexed_link::side::dialled);
     const time_point limit = later(loop_.now(), crossing_patience);
     while (made && !at.over && loop_.now() < limit) co_await notified(changed_, limit);
     at.dialling = false;
     changed_.notify_all();
 }
 
-reply shared_links::answer_hello(const hello& from) {
+reply multiplexed_links::answer_hello(const hello& from) {
     const auto at = peers_.find(from.process);
     const bool crossing = at != peers_.end() && at->second.dialling && at->second.mine < from.process;
     return {crossing ? answer::crossed : answer::welcome, {}};
 }
 
-void shared_links::take_link(const hello& from, std::unique_ptr<link> over) {
-    keep(from.process, std::move(over), shared_link::side::accepted);
+void multiplexed_links::take_link(const hello& from, std::unique_ptr<link> over) {
+    keep(from.process, std::move(over), multiplexed_link::side::accepted);
 }
 
-void shared_links::keep(std::uint64_t process, std::unique_ptr<link> over, shared_link::side which) {
-    const std::shared_ptr<shared_link> made(new shared_link(loop_, std::move(over), which, *this));
+void multiplexed_links::keep(std::uint64_t process, std::unique_ptr<link> over, multiplexed_link::side which) {
+    const std::shared_ptr<multiplexed_link> made(new multiplexed_link(loop_, std::move(over), which, *this));
     links_.push_back(made);
     peers_[process].over = made;
     made->start();
     changed_.notify_all();
 }
 
-void shared_links::ended(shared_link& which) noexcept {
+void multiplexed_links::ended(multiplexed_link& which) noexcept {
     for (auto& [process, at] : peers_)
         if (at.over.get() == &which) at.over.reset();
     std::erase_if(links_, [&which](const auto& each) { return each.get() == &which; });

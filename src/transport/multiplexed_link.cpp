@@ -1,4 +1,4 @@
-#include "transport/shared_link.hpp"
+#include "transport/multiplexed_link.hpp"
 
 #include "base/bytes.hpp"
 #include "base/check.hpp"
@@ -17,10 +17,10 @@ constexpr std::size_t turn_bytes = 1 * MiB;   // then the loop's other links hav
 
 }  // namespace
 
-/// One end of a stream. `close` and the destructor may come when the shared link has ended, and its loop with it.
-class shared_link::stream final : public link {
+/// One end of a stream. `close` and the destructor may come when the multiplexed link has ended, and its loop with it.
+class multiplexed_link::stream final : public link {
 public:
-    stream(std::shared_ptr<shared_link> over, std::uint64_t number)
+    stream(std::shared_ptr<multiplexed_link> over, std::uint64_t number)
         : over_(std::move(over)), number_(number), reader_(over_->loop_), writer_(over_->loop_) {
         over_->streams_.emplace(number_, this);
     }
@@ -79,7 +79,7 @@ public:
     }
     std::string peer() const override { return over_->peer_; }
 
-    // For the shared link.
+    // For the multiplexed link.
     std::uint64_t number() const noexcept { return number_; }
     /// Returns false for bytes beyond the window.
     bool arrive(std::span<const std::byte> bytes) noexcept {
@@ -103,7 +103,7 @@ public:
     }
 
 private:
-    const std::shared_ptr<shared_link> over_;
+    const std::shared_ptr<multiplexed_link> over_;
     const std::uint64_t number_;
     watcher reader_;
     watcher writer_;
@@ -111,12 +111,12 @@ private:
     std::uint64_t sent_until_ = 0;    // a place in the backlog's bytes, behind the last record
     std::size_t owed_ = 0;            // taken, and not yet credited to the sender
     growing_byte_queue arrived_;
-    std::error_code code_;  // the peer has closed the stream, or the shared link has ended; what has arrived is still read
+    std::error_code code_;  // the peer has closed the stream, or the multiplexed link has ended; what has arrived is still read
     bool closed_ = false;
     bool expecting_ = false;
 };
 
-shared_link::shared_link(event_loop& loop, std::unique_ptr<link> over, side which, shared_link_owner& owner)
+multiplexed_link::multiplexed_link(event_loop& loop, std::unique_ptr<link> over, side which, multiplexed_link_owner& owner)
     : loop_(loop),
       over_(std::move(over)),
       owner_(owner),
@@ -126,14 +126,14 @@ shared_link::shared_link(event_loop& loop, std::unique_ptr<link> over, side whic
       buffer_(std::make_unique_for_overwrite<std::byte[]>(read_bytes)),
       recv_turn_(loop) {}
 
-shared_link::~shared_link() {
-    TUTTI_CHECK(streams_.empty(), "streams hold their shared link");
+multiplexed_link::~multiplexed_link() {
+    TUTTI_CHECK(streams_.empty(), "streams hold their multiplexed link");
     close();
 }
 
-void shared_link::start() noexcept { over_->when_readable(readable_); }
+void multiplexed_link::start() noexcept { over_->when_readable(readable_); }
 
-std::unique_ptr<link> shared_link::open() {
+std::unique_ptr<link> multiplexed_link::open() {
     auto made = std::make_unique<stream>(shared_from_this(), next_number_);
     next_number_ += 2;
     if (ended()) made->end(code_);
@@ -141,7 +141,7 @@ std::unique_ptr<link> shared_link::open() {
     return made;
 }
 
-void shared_link::close() noexcept {
+void multiplexed_link::close() noexcept {
     if (ended()) return;
     if (!backlog_.empty()) {  // there may be room by now
         const auto rest = backlog_.bytes();
@@ -151,13 +151,13 @@ void shared_link::close() noexcept {
 }
 
 /// The link has ended, or has brought what no peer of this version sends.
-void shared_link::lose(std::error_code why) noexcept {
+void multiplexed_link::lose(std::error_code why) noexcept {
     if (ended()) return;
     finish(why);
     owner_.ended(*this);
 }
 
-void shared_link::finish(std::error_code why) noexcept {
+void multiplexed_link::finish(std::error_code why) noexcept {
     code_ = why;
     loop_.withdraw(readable_);
     loop_.withdraw(writable_);
@@ -172,7 +172,7 @@ void shared_link::finish(std::error_code why) noexcept {
 
 // ---- sending
 
-std::array<std::byte, shared_link::header_bytes> shared_link::encode(const header& what) noexcept {
+std::array<std::byte, multiplexed_link::header_bytes> multiplexed_link::encode(const header& what) noexcept {
     std::array<std::byte, header_bytes> bytes{};
     byte_writer out(bytes);
     out.put(what.number);
@@ -182,7 +182,7 @@ std::array<std::byte, shared_link::header_bytes> shared_link::encode(const heade
 }
 
 /// Sends one record of that stream, of at most `limit` bytes.
-moved shared_link::send(std::uint64_t number, std::span<const std::span<const std::byte>> parts, std::size_t limit) noexcept {
+moved multiplexed_link::send(std::uint64_t number, std::span<const std::span<const std::byte>> parts, std::size_t limit) noexcept {
     if (ended()) return {0, code_};
     const std::size_t bytes = std::min({total_bytes(parts), limit, record_bytes});
     if (bytes == 0 || !has_room(bytes)) return {};
@@ -213,22 +213,22 @@ moved shared_link::send(std::uint64_t number, std::span<const std::span<const st
 }
 
 /// A short record is copied behind others that wait, a long one leaves from its own memory.
-bool shared_link::has_room(std::size_t bytes) const noexcept {
+bool multiplexed_link::has_room(std::size_t bytes) const noexcept {
     return backlog_.empty() || backlog_.size() + header_bytes + bytes <= backlog_bytes;
 }
 
-void shared_link::say(const header& what) noexcept {
+void multiplexed_link::say(const header& what) noexcept {
     if (ended()) return;
     keep(encode(what));
     pump_send();
 }
 
-void shared_link::keep(std::span<const std::byte> bytes) noexcept {
+void multiplexed_link::keep(std::span<const std::byte> bytes) noexcept {
     backlog_.put(bytes);
     kept_until_ += bytes.size();
 }
 
-void shared_link::pump_send() noexcept {
+void multiplexed_link::pump_send() noexcept {
     while (!backlog_.empty() && !waiting_writable_) {
         const auto rest = backlog_.bytes();
         const auto [sent, code] = over_->try_send(std::span(&rest, 1));
@@ -242,24 +242,24 @@ void shared_link::pump_send() noexcept {
     }
 }
 
-void shared_link::writable() noexcept {
+void multiplexed_link::writable() noexcept {
     const auto self = shared_from_this();
     waiting_writable_ = false;
     pump_send();
     if (!ended() && !waiting_writable_) call_next_writer();
 }
 
-void shared_link::wait_for_room(stream& who) noexcept {
+void multiplexed_link::wait_for_room(stream& who) noexcept {
     writers_.push_back(&who);
     if (!waiting_writable_) call_next_writer();
 }
 
-void shared_link::call_next_writer() noexcept {
+void multiplexed_link::call_next_writer() noexcept {
     if (!writers_.empty() && !std::exchange(turning_, true)) loop_.post(next_writer_);
 }
 
 /// Streams take turns: each that waits is called once, and waits again behind the others if it has more.
-void shared_link::next_writer() noexcept {
+void multiplexed_link::next_writer() noexcept {
     turning_ = false;
     if (writers_.empty() || waiting_writable_) return;
     stream& next = *writers_.front();
@@ -268,19 +268,19 @@ void shared_link::next_writer() noexcept {
     call_next_writer();
 }
 
-void shared_link::forget(stream& who) noexcept {
+void multiplexed_link::forget(stream& who) noexcept {
     streams_.erase(who.number());
     std::erase(writers_, &who);
 }
 
 // ---- receiving
 
-void shared_link::expect(bool soon) noexcept {
+void multiplexed_link::expect(bool soon) noexcept {
     expecting_ += soon ? 1 : -1;
     if (over_ && expecting_ == (soon ? 1 : 0)) over_->expect(soon);
 }
 
-void shared_link::readable() noexcept {
+void multiplexed_link::readable() noexcept {
     const auto self = shared_from_this();  // the streams that hold it may end here
     for (std::size_t came = 0; came < turn_bytes;) {
         const std::span<std::byte> room = std::span(buffer_.get(), read_bytes).subspan(kept_);
@@ -299,7 +299,7 @@ void shared_link::readable() noexcept {
 }
 
 /// Takes a header, or bytes of a record, from the front. Returns false when there is not enough for that.
-bool shared_link::read(std::span<const std::byte>& bytes) noexcept {
+bool multiplexed_link::read(std::span<const std::byte>& bytes) noexcept {
     if (missing_ > 0) {
         const auto now = bytes.first(std::min(missing_, bytes.size()));
         const auto found = streams_.find(head_.number);  // a stream that was closed here takes no more
@@ -319,7 +319,7 @@ bool shared_link::read(std::span<const std::byte>& bytes) noexcept {
 }
 
 /// Returns false for a record that no correct peer sends.
-bool shared_link::obey(const header& what) noexcept {
+bool multiplexed_link::obey(const header& what) noexcept {
     const auto found = streams_.find(what.number);
     stream* const at = found == streams_.end() ? nullptr : found->second;
     switch (what.kind) {
