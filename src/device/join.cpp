@@ -81,7 +81,7 @@ task<gpu::engine_choice> agree(communicator& over, gpu::device_offer mine) {
 
 task<> attach(std::shared_ptr<gpu::device_engine> engine, group& ranks) {
     engine->attach();
-    ranks.compare_on_device([to = std::weak_ptr(engine)](rank who, std::uint64_t number, const descriptor& what) {
+    ranks.compare_on_device([to = std::weak_ptr(engine)](rank who, std::uint64_t number, const call_signature& what) {
         if (const auto here = to.lock()) here->compare(who, number, what);
     });
     co_return;
@@ -113,7 +113,7 @@ std::shared_ptr<gpu::device_engine> make_engine(gpu::device_group& of) {
     how.lost_link = of.inside.context().options().lost_link;
     if (of.card) how.stuck = of.card->inner()->options().stuck;
     how.tell = [ranks = of.ranks](const report& why) { ranks->tell(why); };
-    how.ask = [ranks = of.ranks](std::uint64_t number, const descriptor& what) { ranks->ask(number, what); };
+    how.ask = [ranks = of.ranks](std::uint64_t number, const call_signature& what) { ranks->ask(number, what); };
     return std::make_shared<gpu::device_engine>(of.card ? of.card->inner() : nullptr, of.inside.context().loop(), std::move(how));
 }
 

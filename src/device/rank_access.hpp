@@ -30,7 +30,7 @@ public:
         if (to_) tutti::detail::inside_of::get(*to_).engine().fail_and_tell(why);
     }
     /// Tells the other ranks that this rank waits in a collective on its device. On the progress loop, where groups end, so the group lives meanwhile.
-    void ask(std::uint64_t number, const descriptor& what) {
+    void ask(std::uint64_t number, const call_signature& what) {
         tutti::detail::group* to = nullptr;
         {
             const std::lock_guard lock(guard_);

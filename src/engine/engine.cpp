@@ -106,7 +106,7 @@ void engine::refuse(operation& made) {
 }
 
 /// Too many calls fail the communicator: the other ranks count the call that has no place here, so no later one would match.
-void engine::too_many(const descriptor& next) {
+void engine::too_many(const call_signature& next) {
     fail_own(error::invalid_argument,
              fmt::format("rank {} called {} with {} operations under way, which is the limit", who_.me, to_string(next), pending_));
 }

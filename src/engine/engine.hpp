@@ -96,7 +96,7 @@ public:
     std::string route(rank peer) noexcept;
     /// Any thread: `peer` waits in a collective that it believes to be `theirs`, with that label. Fails the engine if this rank called
     /// another.
-    void compare(rank peer, std::uint64_t sequence, const descriptor& theirs, std::string_view label = {}) noexcept;
+    void compare(rank peer, std::uint64_t sequence, const call_signature& theirs, std::string_view label = {}) noexcept;
     /// Any thread: returns why the engine has failed, if it has.
     std::optional<report> failed() noexcept;
     const engine_identity& who() const noexcept { return who_; }
@@ -183,7 +183,7 @@ private:
 
     operation& start_again(detail::repeated_call& call);
     void refuse(operation& made);
-    void too_many(const descriptor& next);
+    void too_many(const call_signature& next);
     void too_early(const operation& running);
     port& port_to(rank peer, lane_kind kind) {
         port* const found = ports_.find(peer, kind);

@@ -107,9 +107,9 @@ void engine::operator_threw(operation& which, const char* what) noexcept {
     fail_own(error::aborted, std::move(cause));
 }
 
-void engine::compare(rank peer, std::uint64_t sequence, const descriptor& theirs, std::string_view label) noexcept {
+void engine::compare(rank peer, std::uint64_t sequence, const call_signature& theirs, std::string_view label) noexcept {
     const std::lock_guard lock(guard_);
-    const descriptor* const mine = recent_.find(sequence);
+    const call_signature* const mine = recent_.find(sequence);
     if (mine && *mine != theirs) disagreed({peer, sequence, *mine, theirs}, label);
 }
 

@@ -24,11 +24,11 @@ public:
     /// engine::peer_left.
     virtual void link_lost(rank peer, lane_id which, std::error_code why) noexcept = 0;
     /// A collective has been waiting for a while: ask the neighbours. A rank that hears the question calls engine::compare.
-    virtual void waits(std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept = 0;
+    virtual void waits(std::uint64_t sequence, const call_signature& what, std::string_view label) noexcept = 0;
     /// A collective has been waiting for so long that the user should know: `sentence` says for what.
     virtual void stalls(const std::string& sentence) noexcept = 0;
     /// `peer` has another label for the collective, of which only the digest has come. The peer is sent ours, and calls engine::compare.
-    virtual void differs(rank peer, std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept = 0;
+    virtual void differs(rank peer, std::uint64_t sequence, const call_signature& what, std::string_view label) noexcept = 0;
 
 protected:
     ~engine_observer() = default;

@@ -24,7 +24,7 @@ struct news {
     struct label_question {
         rank peer;
         std::uint64_t sequence;
-        descriptor mine;
+        call_signature mine;
         std::string label;
     };
 

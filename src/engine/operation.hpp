@@ -48,7 +48,7 @@ public:
     std::uint64_t sequence = 0;  // its place in the order
     std::uint64_t issued = 0;    // its number among this rank's collectives by time of call; places may have been reserved before
     std::uint32_t epoch = 0;
-    descriptor what;
+    call_signature what;
     kept_request asked;
     time_point started{};
     std::string name() const { return to_string(what); }

@@ -50,7 +50,7 @@ bool port_receiver::is_new(const recv_channel& whose, std::uint32_t index) const
 
 /// Compares a frame with the plan of its operation, before a byte lands:
 ///
-///     another descriptor                                          mismatch, or the label is asked for
+///     another signature                                           mismatch, or the label is asked for
 ///     not the next index; over several lanes: beyond the end,
 ///       or a frame that has come already                          protocol error
 ///     another slice or length                                     protocol error; mismatch where each rank gives its own counts
@@ -157,14 +157,14 @@ bool port_receiver::combined(port_lane& on) noexcept {
 
 /// Decides about a frame whose operation expects nothing here: it is early, or the ranks do not run the same program.
 ///
-///     its operation has begun here with another descriptor           mismatch
+///     its operation has begun here with another signature            mismatch
 ///     one lane, and an earlier operation still waits here            mismatch: the peer has left that one out
 ///     its operation has not begun                                    park
 ///     else                                                           protocol error: the plan has no such frame
 landing port_receiver::without_receiver(const frame& head) noexcept {
     const operation* const front = waiting();
     const bool begun = owner_.has_begun(kind_, head.sequence);
-    const descriptor* const mine = begun ? owner_.recent().find(head.sequence) : nullptr;
+    const call_signature* const mine = begun ? owner_.recent().find(head.sequence) : nullptr;
     if (mine && *mine != head.what) return disagreed(*mine, head);
     if (lanes_.alone() && front && head.sequence > front->sequence)
         return refuse(error::mismatch,
@@ -175,7 +175,7 @@ landing port_receiver::without_receiver(const frame& head) noexcept {
                                                      to_string(head.what), head.sequence, owner_.who().me));
 }
 
-landing port_receiver::disagreed(const descriptor& mine, const frame& head) noexcept {
+landing port_receiver::disagreed(const call_signature& mine, const frame& head) noexcept {
     owner_.disagreed({peer_, head.sequence, mine, head.what});
     return landing::refuse;
 }

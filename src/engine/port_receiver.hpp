@@ -58,7 +58,7 @@ private:
     landing land(port_lane& on, std::size_t bytes, std::vector<std::span<std::byte>>& runs) noexcept;
     landing without_receiver(const frame& head) noexcept;
     bool combined(port_lane& on) noexcept;
-    landing disagreed(const descriptor& mine, const frame& head) noexcept;
+    landing disagreed(const call_signature& mine, const frame& head) noexcept;
     landing miscounted(const operation& of, const frame& head, std::size_t bytes) noexcept;
     landing refuse(error code, std::string cause) noexcept;
 

@@ -17,8 +17,8 @@ namespace tutti {
 struct differing_call {
     rank peer = -1;
     std::uint64_t sequence = 0;
-    descriptor mine;
-    descriptor theirs;
+    call_signature mine;
+    call_signature theirs;
 };
 
 /// Remembers the last calls of this rank, which a late frame or a neighbour's question may name. Used with the engine's guard held.
@@ -27,7 +27,7 @@ public:
     explicit recent_calls(rank me) noexcept : me_(me) {}
 
     /// Remembers a call, unless its slot has one from a later place: reserved places are called late.
-    void remember(std::uint64_t sequence, const descriptor& what, const char* label) noexcept {
+    void remember(std::uint64_t sequence, const call_signature& what, const char* label) noexcept {
         call& slot = calls_[sequence % calls_.size()];
         if (slot.sequence > sequence) return;
         slot.sequence = sequence;
@@ -35,7 +35,7 @@ public:
         if (what.label != 0) slot.label.set(label);
     }
     /// Returns the call at this place; null if it has not been called, or is forgotten.
-    const descriptor* find(std::uint64_t sequence) const noexcept {
+    const call_signature* find(std::uint64_t sequence) const noexcept {
         const call* const known = slot_of(sequence);
         return known ? &known->what : nullptr;
     }
@@ -57,7 +57,7 @@ public:
 private:
     struct call {
         std::uint64_t sequence = 0;
-        descriptor what;
+        call_signature what;
         label_text label;  // valid if what.label is not 0
     };
     const call* slot_of(std::uint64_t sequence) const noexcept {

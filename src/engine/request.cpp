@@ -34,8 +34,8 @@ bool repeats(const request& before, const request& now) noexcept {
 /// Takes the place of the digest of counts that only the root has.
 static constexpr std::uint64_t digest_of_root_counts = digest_of("counts of the root");
 
-descriptor describe(const request& what) noexcept {
-    descriptor made;
+call_signature describe(const request& what) noexcept {
+    call_signature made;
     made.kind = static_cast<std::uint8_t>(what.kind);
     made.type = static_cast<std::uint8_t>(what.type);
     made.op = static_cast<std::uint8_t>(what.op.kind());
@@ -62,23 +62,23 @@ std::uint64_t digest_of_list(std::span<const buffer> list) noexcept {
     return number << sizes_bits | std::max<std::uint64_t>(1, (sizes ^ sizes >> sizes_bits) & sizes_mask);
 }
 
-static bool by_root(const descriptor& what) noexcept { return what.digest == digest_of_root_counts; }
+static bool by_root(const call_signature& what) noexcept { return what.digest == digest_of_root_counts; }
 
-static bool by_custom(const descriptor& what) noexcept { return what.op == static_cast<std::uint8_t>(reduce_op::custom); }
+static bool by_custom(const call_signature& what) noexcept { return what.op == static_cast<std::uint8_t>(reduce_op::custom); }
 
-static bool in_list(const descriptor& what) noexcept {
+static bool in_list(const call_signature& what) noexcept {
     return what.digest != 0 && what.kind == static_cast<std::uint8_t>(collective::all_reduce) && !by_custom(what);
 }
 
 /// Names the arguments whose digest this is, as far as the rest tells.
-static std::string_view of_digest(const descriptor& what) {
+static std::string_view of_digest(const call_signature& what) {
     if (has_counts(static_cast<collective>(what.kind))) return by_custom(what) ? "operator and counts" : "counts";
     if (!by_custom(what)) return "digest";
     return what.kind == static_cast<std::uint8_t>(collective::all_reduce) ? "operator and list" : "operator";
 }
 
-std::string to_string(const descriptor& what) {
-    // The descriptor may come from another program: a value without a name is shown as a number.
+std::string to_string(const call_signature& what) {
+    // The signature may come from another program: a value without a name is shown as a number.
     const auto kind = static_cast<collective>(what.kind);
     if (what.kind >= collective_count) return fmt::format("collective {}", what.kind);
     std::string text{name(kind)};
@@ -94,22 +94,22 @@ std::string to_string(const descriptor& what) {
     return text;
 }
 
-static std::string with_sizes(const descriptor& what) {
+static std::string with_sizes(const call_signature& what) {
     if (!in_list(what)) return fmt::format("{} digest #{:016x}", to_string(what), what.digest);
     return fmt::format("{} of sizes #{:010x}", to_string(what), what.digest & sizes_mask);
 }
 
-static std::string by_algorithm(const descriptor& what) {
+static std::string by_algorithm(const call_signature& what) {
     const auto all = catalogue();
     if (what.algorithm >= all.size()) return fmt::format("{} by algorithm {}", to_string(what), what.algorithm);
     return fmt::format("{} by {}", to_string(what), all[what.algorithm].name);
 }
 
-static std::string with_memory(const descriptor& what) {
+static std::string with_memory(const call_signature& what) {
     return fmt::format("{} {} call_options::allocated", to_string(what), what.allocated ? "with" : "without");
 }
 
-call_names tell_apart(const descriptor& mine, const descriptor& theirs) {
+call_names tell_apart(const call_signature& mine, const call_signature& theirs) {
     call_names names{to_string(mine), to_string(theirs)};
     if (names.mine == names.theirs && mine.digest != theirs.digest) names = {with_sizes(mine), with_sizes(theirs)};
     if (names.mine == names.theirs && mine.allocated != theirs.allocated) names = {with_memory(mine), with_memory(theirs)};
@@ -117,13 +117,13 @@ call_names tell_apart(const descriptor& mine, const descriptor& theirs) {
     return names;
 }
 
-bool differ_in_label(const descriptor& mine, const descriptor& theirs) noexcept {
-    descriptor named = mine;
+bool differ_in_label(const call_signature& mine, const call_signature& theirs) noexcept {
+    call_signature named = mine;
     named.label = theirs.label;
     return named == theirs && mine != theirs;
 }
 
-std::string with_label(const descriptor& what, std::string_view label) {
+std::string with_label(const call_signature& what, std::string_view label) {
     if (what.label == 0) return to_string(what) + " without a label";
     if (label.empty()) return fmt::format("{} labelled #{:06x}", to_string(what), std::uint32_t{what.label});
     return fmt::format("{} labelled \"{}\"", to_string(what), label);

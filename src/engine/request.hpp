@@ -52,11 +52,11 @@ bool repeats(const request& before, const request& now) noexcept;
 /// Returns the bytes of the whole vector that a plan works on, the same on all `size` ranks; 0 where ranks know their own counts only.
 std::size_t vector_bytes(const request& what, int size) noexcept;
 
-/// Returns the descriptor of a call, without the algorithm, which is chosen later.
-descriptor describe(const request& what) noexcept;
+/// Returns the signature of a call, without the algorithm, which is chosen later.
+call_signature describe(const request& what) noexcept;
 
 /// "all_reduce f32 sum count 1024", "broadcast f64 count 7 root 2".
-std::string to_string(const descriptor& what);
+std::string to_string(const call_signature& what);
 
 /// Returns "rank 3", or "ranks 3, 5".
 std::string name_ranks(const std::vector<rank>& some);
@@ -69,11 +69,11 @@ struct call_names {
     std::string mine;
     std::string theirs;
 };
-call_names tell_apart(const descriptor& mine, const descriptor& theirs);
+call_names tell_apart(const call_signature& mine, const call_signature& theirs);
 
 /// Returns whether both are the same call under different labels.
-bool differ_in_label(const descriptor& mine, const descriptor& theirs) noexcept;
+bool differ_in_label(const call_signature& mine, const call_signature& theirs) noexcept;
 /// Returns `all_reduce f32 sum count 1 labelled "loss"`; with the digest where the label is not known.
-std::string with_label(const descriptor& what, std::string_view label);
+std::string with_label(const call_signature& what, std::string_view label);
 
 }  // namespace tutti

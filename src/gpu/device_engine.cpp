@@ -106,7 +106,7 @@ failure device_engine::told(const report& why, const operation_state* which) con
 
 // ---- comparing
 
-void device_engine::compare(rank who, std::uint64_t number, const descriptor& theirs) noexcept {
+void device_engine::compare(rank who, std::uint64_t number, const call_signature& theirs) noexcept {
     report why;
     bool closed = false;
     {
@@ -121,7 +121,7 @@ void device_engine::compare(rank who, std::uint64_t number, const descriptor& th
                                     words_of(theirs), number);
         } else {
             if (collectives_ - number >= remembered) return;
-            const descriptor& mine = recent_[number % remembered];
+            const call_signature& mine = recent_[number % remembered];
             if (mine == theirs) return;
             const bool alike = words_of(mine) == words_of(theirs);
             why.code = error::mismatch;

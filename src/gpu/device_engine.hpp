@@ -40,7 +40,7 @@ struct device_engine_settings {
     duration stuck = std::chrono::seconds(30);                  // after it the end of the carrier is given up
     duration lost_link{};                                       // within it the sibling communicator finds a dead rank
     std::function<void(const report&)> tell;                    // tells the other ranks of a failure here; from any thread
-    std::function<void(std::uint64_t, const descriptor&)> ask;  // asks the other ranks whether they call the same; on the progress loop
+    std::function<void(std::uint64_t, const call_signature&)> ask;  // asks the other ranks whether they call the same; on the progress loop
 };
 
 /// One for each rank of a gpu::communicator, owned by its device_group. `guard_` protects the list of operations, the failure and the end. Public
@@ -78,7 +78,7 @@ public:
 
     /// Called on the progress loop when rank `who` waits in its collective `number`. Fails the engine if this rank has called a different one with
     /// that number, or has closed without calling it.
-    void compare(rank who, std::uint64_t number, const descriptor& theirs) noexcept;
+    void compare(rank who, std::uint64_t number, const call_signature& theirs) noexcept;
 
     std::string words() const { return carrier_->words(); }
     ncclComm* native() const noexcept { return carrier_->native(); }
@@ -165,7 +165,7 @@ private:
     std::size_t collectives_under_way_ = 0;
     std::uint64_t issued_ = 0;
     std::uint64_t collectives_ = 0;  // issued
-    std::array<descriptor, remembered> recent_{};
+    std::array<call_signature, remembered> recent_{};
     std::optional<report> why_;
     std::optional<report> suspected_;
     time_point told_by_ = no_deadline;  // when the suspected failure becomes the failure

@@ -176,7 +176,7 @@ operation_state* device_engine::first_collective() const noexcept {
 /// intervals.
 void device_engine::ask(time_point at) noexcept {
     std::uint64_t number = 0;
-    descriptor what;
+    call_signature what;
     {
         const std::lock_guard lock(guard_);
         operation_state* const first = why_ ? nullptr : first_collective();

@@ -32,8 +32,8 @@ void device_request::clear() noexcept {
 constexpr int sizes_bits = 40;
 constexpr std::uint64_t sizes_mask = (std::uint64_t{1} << sizes_bits) - 1;
 
-descriptor describe(const device_request& what) noexcept {
-    descriptor made;
+call_signature describe(const device_request& what) noexcept {
+    call_signature made;
     made.kind = static_cast<std::uint8_t>(what.kind);
     made.type = static_cast<std::uint8_t>(what.type);
     if (reduces(what.kind)) made.op = static_cast<std::uint8_t>(what.op.kind());
@@ -48,7 +48,7 @@ descriptor describe(const device_request& what) noexcept {
 }
 
 /// The numbers may come from another program, so one without a name is shown as a number.
-std::string words_of(const descriptor& what, bool with_sizes) {
+std::string words_of(const call_signature& what, bool with_sizes) {
     const auto kind = static_cast<device_collective>(what.kind);
     if (kind >= device_collective::exchange) return fmt::format("operation {}", what.kind);
     std::string all = name(kind);

@@ -86,8 +86,8 @@ std::string to_string(const device_request& what);
 
 /// Returns the properties that the ranks of a collective must agree about. Kind and type are numbers of devices; the digest is over a list's sizes. Not
 /// for an exchange, about which ranks agree in pairs.
-descriptor describe(const device_request& what) noexcept;
-/// Returns the text of a descriptor. `with_sizes` adds the digest, by which lists differ that have equally many elements.
-std::string words_of(const descriptor& what, bool with_sizes = false);
+call_signature describe(const device_request& what) noexcept;
+/// Returns the text of a signature. `with_sizes` adds the digest, by which lists differ that have equally many elements.
+std::string words_of(const call_signature& what, bool with_sizes = false);
 
 }  // namespace tutti::gpu

@@ -53,7 +53,7 @@ public:
 
     void start() noexcept { lane_->resume(); }
     bool flushed() const noexcept { return ended || lane_->flushed(); }
-    void send(frame_kind kind, rank about, bytes payload, std::uint64_t number = 0, const descriptor& what = {}, std::uint32_t slice = 0) {
+    void send(frame_kind kind, rank about, bytes payload, std::uint64_t number = 0, const call_signature& what = {}, std::uint32_t slice = 0) {
         if (ended) return;
         while (!frames_.empty() && frames_.front().gone) frames_.pop_front();
         auto& next = frames_.emplace_back();
@@ -194,18 +194,18 @@ static std::shared_ptr<const std::vector<std::byte>> addressed(rank to, std::str
     return std::make_shared<const std::vector<std::byte>>(std::move(payload));
 }
 
-void control::say_waiting(std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept {
+void control::say_waiting(std::uint64_t sequence, const call_signature& what, std::string_view label) noexcept {
     const std::lock_guard lock(guard_);
     for (auto& [peer, at] : ends_) at->send(frame_kind::waiting, me_, addressed(peer, label), sequence, what);
 }
 
-void control::say_called(rank to, std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept {
+void control::say_called(rank to, std::uint64_t sequence, const call_signature& what, std::string_view label) noexcept {
     const std::lock_guard lock(guard_);
     pass_on(to, me_, addressed(to, label), sequence, what);
 }
 
 /// Sends towards rank `to`. If the tree is cut there, nothing is sent: the rank that asked waits only for label_patience.
-void control::pass_on(rank to, rank about, bytes payload, std::uint64_t sequence, const descriptor& what) {
+void control::pass_on(rank to, rank about, bytes payload, std::uint64_t sequence, const call_signature& what) {
     const rank over = next_towards(to, me_);
     auto next = ends_.find(to);
     if (next == ends_.end()) next = ends_.find(over == parent_of(me_) ? parent_ : over);
@@ -222,7 +222,7 @@ void control::heard_called(const frame& head, const std::vector<std::byte>& payl
     else pass_on(to, who, addressed(to, label), head.sequence, head.what);
 }
 
-void control::say_waiting_on_device(std::uint64_t number, const descriptor& what) noexcept {
+void control::say_waiting_on_device(std::uint64_t number, const call_signature& what) noexcept {
     const std::lock_guard lock(guard_);
     flood(me_, [&](end& at) { at.send(frame_kind::waiting, me_, {}, number, what, on_device); });
 }

@@ -36,9 +36,9 @@ public:
     /// The parent has left without waiting: rank 0 will dial.
     virtual void orphaned() noexcept = 0;
     /// Another rank has called that collective under that label: a neighbour that waits in it, or a rank that has received another label.
-    virtual void heard_called(rank who, std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept = 0;
-    /// A neighbour waits in a collective on devices; number and descriptor are those of the device engine.
-    virtual void heard_waiting_on_device(rank who, std::uint64_t number, const descriptor& what) noexcept = 0;
+    virtual void heard_called(rank who, std::uint64_t sequence, const call_signature& what, std::string_view label) noexcept = 0;
+    /// A neighbour waits in a collective on devices; number and signature are those of the device engine.
+    virtual void heard_waiting_on_device(rank who, std::uint64_t number, const call_signature& what) noexcept = 0;
 
 protected:
     ~control_observer() = default;
@@ -73,10 +73,10 @@ public:
     /// At the root: asks all ranks to answer, to find those that are stopped or stuck.
     void call_roll(std::uint64_t number) noexcept;
     /// Reports to the neighbours that this rank waits in a collective; they compare it with their own.
-    void say_waiting(std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept;
+    void say_waiting(std::uint64_t sequence, const call_signature& what, std::string_view label) noexcept;
     /// Sends rank `to` the label under which this rank has called that collective. The ranks between the two pass it on.
-    void say_called(rank to, std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept;
-    void say_waiting_on_device(std::uint64_t number, const descriptor& what) noexcept;
+    void say_called(rank to, std::uint64_t sequence, const call_signature& what, std::string_view label) noexcept;
+    void say_waiting_on_device(std::uint64_t number, const call_signature& what) noexcept;
     /// Notes that `who` has left without waiting, though no goodbye came: at the root an orphan that cannot be reached, at an orphan the
     /// root.
     void note_gone(rank who) noexcept;
@@ -121,7 +121,7 @@ private:
     bool is_ahead(const frame& head) const noexcept;
     void heard_entered(rank from, const frame& head, duration within);
     void heard_called(const frame& head, const std::vector<std::byte>& payload);
-    void pass_on(rank to, rank about, bytes payload, std::uint64_t sequence, const descriptor& what);
+    void pass_on(rank to, rank about, bytes payload, std::uint64_t sequence, const call_signature& what);
     void answer_roll(std::uint64_t number);
     void heard_here(rank from, const frame& head);
     void pass_goodbye(rank from, rank who, frame_kind kind, std::uint64_t counted = 0);

@@ -82,9 +82,9 @@ public:
     void fail_everywhere(report why) noexcept;
     /// For a group with devices: `with` runs when a neighbour reports that it waits in a collective on them; say_waiting_on_device()
     /// reports that this rank does.
-    using comparison = std::function<void(rank, std::uint64_t, const descriptor&)>;
+    using comparison = std::function<void(rank, std::uint64_t, const call_signature&)>;
     void compare_on_device(comparison with) { compare_on_device_ = std::move(with); }
-    void say_waiting_on_device(std::uint64_t number, const descriptor& what) noexcept {
+    void say_waiting_on_device(std::uint64_t number, const call_signature& what) noexcept {
         if (!failure_ && !closed_) control_.say_waiting_on_device(number, what);
     }
 
@@ -133,17 +133,17 @@ private:
     void heard_release(std::uint64_t number) noexcept override;
     void heard_gone(rank who) noexcept override;
     void orphaned() noexcept override { work_.start(await_adoption()); }
-    void waits(std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept override {
+    void waits(std::uint64_t sequence, const call_signature& what, std::string_view label) noexcept override {
         if (!failure_ && !closed_) control_.say_waiting(sequence, what, label);
     }
     void stalls(const std::string& sentence) noexcept override { warn(sentence); }
-    void differs(rank peer, std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept override {
+    void differs(rank peer, std::uint64_t sequence, const call_signature& what, std::string_view label) noexcept override {
         if (!failure_ && !closed_) control_.say_called(peer, sequence, what, label);
     }
-    void heard_called(rank who, std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept override {
+    void heard_called(rank who, std::uint64_t sequence, const call_signature& what, std::string_view label) noexcept override {
         engine_->compare(who, sequence, what, label);
     }
-    void heard_waiting_on_device(rank who, std::uint64_t number, const descriptor& what) noexcept override {
+    void heard_waiting_on_device(rank who, std::uint64_t number, const call_signature& what) noexcept override {
         if (compare_on_device_) compare_on_device_(who, number, what);
     }
     void monitor_failed(report why) noexcept override { fail_everywhere(std::move(why)); }

@@ -33,7 +33,7 @@ enum class frame_kind : std::uint8_t {
 };
 
 /// The part of a call about which all ranks must agree. It travels whole in every frame, so a mismatch can be told in words.
-struct descriptor {
+struct call_signature {
     std::uint8_t kind = 0;       // collective
     std::uint8_t type = 0;       // data_type
     std::uint8_t op = 0;         // reduce_op
@@ -45,7 +45,7 @@ struct descriptor {
     bool allocated = false;          // call_options::allocated
     std::uint32_t label : 24 = 0;    // digest of call_options::label; 0 where there is none
 
-    friend bool operator==(const descriptor&, const descriptor&) = default;
+    friend bool operator==(const call_signature&, const call_signature&) = default;
 };
 
 struct frame {
@@ -59,7 +59,7 @@ struct frame {
     std::uint8_t references = 0;  // if not 0, the payload is lent: so many references travel in its place
     bool answered = false;        // one more reference says which frame brings the answer, and how far beyond the payload it belongs
     bool in_place = false;        // the payload has been written into memory that the receiver lent before; nothing follows
-    descriptor what;
+    call_signature what;
 
     friend bool operator==(const frame&, const frame&) = default;
 };

@@ -150,8 +150,8 @@ public:
     void heard_release(std::uint64_t) noexcept override {}
     void heard_gone(rank) noexcept override {}
     void orphaned() noexcept override {}
-    void heard_called(rank, std::uint64_t, const descriptor&, std::string_view) noexcept override {}
-    void heard_waiting_on_device(rank, std::uint64_t, const descriptor&) noexcept override {}
+    void heard_called(rank, std::uint64_t, const call_signature&, std::string_view) noexcept override {}
+    void heard_waiting_on_device(rank, std::uint64_t, const call_signature&) noexcept override {}
 
     std::size_t entered = 0;
     std::optional<report> failure;

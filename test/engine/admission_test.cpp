@@ -189,7 +189,7 @@ TEST_CASE("ranks that disagree about an operation that has not begun hear of it 
     std::vector<float> other(99);
     std::vector<future<>> calls;
     for (auto& each : data) calls.push_back(table[0].issue(asking(collective::all_reduce, each)));
-    descriptor theirs = describe(asking(collective::all_reduce, other));
+    call_signature theirs = describe(asking(collective::all_reduce, other));
     theirs.algorithm = static_cast<std::uint8_t>(number(*find(collective::all_reduce, "recursive_doubling")));
     table[0].engine().compare(1, 4, theirs);
     table.settle();

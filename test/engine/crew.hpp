@@ -82,9 +82,9 @@ public:
             for (int index = 0; index < lanes_of(kind, engine_->settings().lanes); ++index) at_.connect(me_, peer, {kind, index});
         }
         void failed(const report& why) noexcept override { at_.spread(me_, why); }
-        void waits(std::uint64_t, const descriptor&, std::string_view) noexcept override {}
+        void waits(std::uint64_t, const call_signature&, std::string_view) noexcept override {}
         void stalls(const std::string&) noexcept override {}
-        void differs(rank, std::uint64_t, const descriptor&, std::string_view) noexcept override {}
+        void differs(rank, std::uint64_t, const call_signature&, std::string_view) noexcept override {}
         void link_lost(rank peer, lane_id, std::error_code) noexcept override {
             report why;
             why.code = error::peer_died;

@@ -64,27 +64,27 @@ TEST_CASE("the right frame is taken") {
 TEST_CASE("every field in which two calls differ is told by both ranks, and nothing is written") {
     struct row {
         const char* field;
-        void (*change)(descriptor&);
+        void (*change)(call_signature&);
         const char* theirs;
         const char* mine = "all_reduce f32 sum count 4";
     };
     const row rows[] = {
-        {"kind", [](descriptor& d) { d.kind = static_cast<std::uint8_t>(collective::broadcast); }, "broadcast f32 count 4 root 0"},
-        {"barrier", [](descriptor& d) { d.kind = static_cast<std::uint8_t>(collective::barrier); }, "barrier"},
-        {"unknown kind", [](descriptor& d) { d.kind = 77; }, "collective 77"},
-        {"type", [](descriptor& d) { d.type = static_cast<std::uint8_t>(data_type::f64); }, "all_reduce f64 sum count 4"},
-        {"operator", [](descriptor& d) { d.op = static_cast<std::uint8_t>(reduce_op::max); }, "all_reduce f32 max count 4"},
-        {"count", [](descriptor& d) { d.count = 5; }, "all_reduce f32 sum count 5"},
-        {"size of an element", [](descriptor& d) { d.opaque_bytes = 24; }, "all_reduce f32(24 bytes) sum count 4"},
-        {"list", [](descriptor& d) { d.digest = std::uint64_t{7} << 40 | 0xabc; }, "all_reduce f32 sum count 4 in 7 buffers"},
+        {"kind", [](call_signature& d) { d.kind = static_cast<std::uint8_t>(collective::broadcast); }, "broadcast f32 count 4 root 0"},
+        {"barrier", [](call_signature& d) { d.kind = static_cast<std::uint8_t>(collective::barrier); }, "barrier"},
+        {"unknown kind", [](call_signature& d) { d.kind = 77; }, "collective 77"},
+        {"type", [](call_signature& d) { d.type = static_cast<std::uint8_t>(data_type::f64); }, "all_reduce f64 sum count 4"},
+        {"operator", [](call_signature& d) { d.op = static_cast<std::uint8_t>(reduce_op::max); }, "all_reduce f32 max count 4"},
+        {"count", [](call_signature& d) { d.count = 5; }, "all_reduce f32 sum count 5"},
+        {"size of an element", [](call_signature& d) { d.opaque_bytes = 24; }, "all_reduce f32(24 bytes) sum count 4"},
+        {"list", [](call_signature& d) { d.digest = std::uint64_t{7} << 40 | 0xabc; }, "all_reduce f32 sum count 4 in 7 buffers"},
         {"digest of another collective",
-         [](descriptor& d) { d.kind = static_cast<std::uint8_t>(collective::all_gather), d.digest = 0xabc; },
+         [](call_signature& d) { d.kind = static_cast<std::uint8_t>(collective::all_gather), d.digest = 0xabc; },
          "all_gather f32 count 4 digest #0000000000000abc"},
-        {"whose memory", [](descriptor& d) { d.allocated = true; }, "all_reduce f32 sum count 4 with call_options::allocated",
+        {"whose memory", [](call_signature& d) { d.allocated = true; }, "all_reduce f32 sum count 4 with call_options::allocated",
          "all_reduce f32 sum count 4 without call_options::allocated"},
-        {"algorithm", [](descriptor& d) { d.algorithm = static_cast<std::uint8_t>(number(*find(collective::all_reduce, "ring"))); },
+        {"algorithm", [](call_signature& d) { d.algorithm = static_cast<std::uint8_t>(number(*find(collective::all_reduce, "ring"))); },
          "all_reduce f32 sum count 4 by ring", "all_reduce f32 sum count 4 by recursive_doubling"},
-        {"unknown algorithm", [](descriptor& d) { d.algorithm = 200; }, "all_reduce f32 sum count 4 by algorithm 200",
+        {"unknown algorithm", [](call_signature& d) { d.algorithm = 200; }, "all_reduce f32 sum count 4 by algorithm 200",
          "all_reduce f32 sum count 4 by recursive_doubling"},
     };
     for (const row& each : rows) {

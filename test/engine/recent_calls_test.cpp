@@ -10,7 +10,7 @@ using namespace tutti;
 
 namespace {
 
-descriptor call_with(const char* label, std::uint64_t count = 1) {
+call_signature call_with(const char* label, std::uint64_t count = 1) {
     request what;
     what.kind = collective::all_reduce;
     what.count = count;

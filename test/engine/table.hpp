@@ -93,14 +93,14 @@ public:
             }
         }
         void failed(const report& why) noexcept override { failures.push_back(why); }
-        void waits(std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept override {
+        void waits(std::uint64_t sequence, const call_signature& what, std::string_view label) noexcept override {
             for (auto& each : at_.seats_)
                 if (each.get() != this) each->engine_->compare(me_, sequence, what, label);
         }
         void stalls(const std::string& sentence) noexcept override {
             stalled.push_back(fmt::format("{:.0f} s: {}", std::chrono::duration<double>(at_.loop_.now() - time_point{}).count(), sentence));
         }
-        void differs(rank peer, std::uint64_t sequence, const descriptor& what, std::string_view label) noexcept override {
+        void differs(rank peer, std::uint64_t sequence, const call_signature& what, std::string_view label) noexcept override {
             if (at_.mute_) return;
             at_.at(peer).engine_->compare(me_, sequence, what, label);
         }
