@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/cursor.hpp"
-#include "engine/linked_queue.hpp"
+#include "base/linked_queue.hpp"
 #include "transport/lane.hpp"
 
 #include <cstdint>

@@ -45,7 +45,7 @@ inline constexpr duration label_patience = std::chrono::seconds(1);
 /// The way of one call through the code, here and at the peer:
 ///
 ///     communicator::all_reduce -> issue, operation_pool::make, issuing::enter -> take_fresh, let_in, begin -> port_sender::add, feed, describe
-///         -> lane::send, flush -> stream_lane::send_frames, gather_batch -> link::try_send
+///         -> lane::send, flush (cork::keep, send_kept) -> stream_lane::send_frames, gather_batch -> link::try_send
 ///     link::when_readable -> stream_lane::read_frames -> lane::ask_owner -> port_receiver::arrived, expected, land -> (the payload lands) -> landed
 ///         -> go_on, operation::advance, apply -> progressed -> end -> finish_ended
 class engine final : public std::enable_shared_from_this<engine> {

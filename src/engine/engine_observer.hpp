@@ -19,7 +19,7 @@ public:
     /// All lanes of a kind to `peer` are needed; answered by engine::attach for each.
     virtual void wanted(rank peer, lane_kind kind) noexcept = 0;
     /// The engine has failed, for a reason found here: the other ranks must hear of it. Once.
-    virtual void failed(const report& why) noexcept = 0;
+    virtual void engine_failed(const report& why) noexcept = 0;
     /// A link ended without a goodbye. The observer finds out whether the peer's process died, and answers with engine::fail or
     /// engine::peer_left.
     virtual void link_lost(rank peer, lane_id which, std::error_code why) noexcept = 0;

@@ -3,7 +3,7 @@
 
 #include <tutti/message.hpp>
 
-#include "engine/linked_queue.hpp"
+#include "base/linked_queue.hpp"
 
 #include <algorithm>
 #include <bit>

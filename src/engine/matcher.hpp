@@ -1,5 +1,5 @@
 // Brings messages and receives together: the receives that wait for a message, and the messages that wait for a receive.
-// Collectives are matched by their order, in port.cpp.
+// Collectives are matched by their order, in port_receiver.cpp.
 #pragma once
 
 #include "engine/posted.hpp"

@@ -5,7 +5,7 @@
 #include <tutti/event_loop.hpp>
 #include <tutti/message.hpp>
 
-#include "engine/linked_queue.hpp"
+#include "base/linked_queue.hpp"
 #include "transport/lane.hpp"
 
 #include <memory>

@@ -35,7 +35,7 @@ struct news {
 
     bool any() const noexcept { return failed || !wanted.empty() || !lost.empty() || question; }
     void tell(engine_observer& observer) const noexcept {
-        if (failed) observer.failed(*failed);
+        if (failed) observer.engine_failed(*failed);
         for (const wish& each : wanted) observer.wanted(each.peer, each.kind);
         for (const ended_link& each : lost) observer.link_lost(each.peer, each.which, each.why);
         if (question) observer.differs(question->peer, question->sequence, question->mine, question->label);

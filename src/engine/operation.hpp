@@ -7,7 +7,7 @@
 #include "engine/channel.hpp"
 #include "engine/kept_request.hpp"
 #include "engine/lane_id.hpp"
-#include "engine/linked_queue.hpp"
+#include "base/linked_queue.hpp"
 #include "engine/operation_memory.hpp"
 #include "engine/patience.hpp"
 #include "engine/program.hpp"

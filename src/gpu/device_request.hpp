@@ -1,7 +1,7 @@
 // One call on devices, with checked arguments, for any carrier.
 #pragma once
 
-#include "transport/frame.hpp"
+#include "base/call_signature.hpp"
 
 #include <tutti/gpu/device_span.hpp>
 #include <tutti/gpu/event.hpp>

@@ -1,7 +1,7 @@
 // The inside of a gpu::operation: the request, and how far it has come. It is taken from a pool and returns there.
 #pragma once
 
-#include "engine/linked_queue.hpp"
+#include "base/linked_queue.hpp"
 #include "gpu/device_request.hpp"
 #include "gpu/watched.hpp"
 

@@ -46,9 +46,9 @@ report decode_report(std::span<const std::byte> bytes) {
 }  // namespace
 
 /// One lane: the frames on their way to its peer, and the frame that arrives. Used with the guard held.
-class control::end final : private lane_owner {
+class control::neighbour final : private lane_owner {
 public:
-    end(control& owner, rank peer, std::unique_ptr<link> over)
+    neighbour(control& owner, rank peer, std::unique_ptr<link> over)
         : owner_(owner), peer_(peer), lane_(make_lane(owner.loop_, owner.guard_, std::move(over), *this)) {}
 
     void start() noexcept { lane_->resume(); }
@@ -121,14 +121,14 @@ control::~control() { close(); }
 void control::attach(rank peer, std::unique_ptr<link> over) {
     const std::lock_guard lock(guard_);
     if (peer == 0) parent_ = 0;  // rank 0 dials no rank but orphans
-    auto& made = ends_[peer];
-    made = std::make_unique<end>(*this, peer, std::move(over));
+    auto& made = neighbours_[peer];
+    made = std::make_unique<neighbour>(*this, peer, std::move(over));
     inform(peer, *made);
     made->start();
 }
 
 /// Sends a new neighbour all that it may have missed. After a failure that is enough.
-void control::inform(rank peer, end& at) {
+void control::inform(rank peer, neighbour& at) {
     at.send(frame_kind::here, me_, {});
     if (failure_) return at.send(frame_kind::abort, me_, failure_);
     if (peer != parent_ && released_ > 0) at.send(frame_kind::release, me_, {}, released_ - 1);
@@ -142,7 +142,7 @@ void control::inform(rank peer, end& at) {
 
 template <class Send>
 void control::flood(rank heard_from, Send send) {
-    for (auto& [peer, at] : ends_)
+    for (auto& [peer, at] : neighbours_)
         if (peer != heard_from) send(*at);
 }
 
@@ -154,10 +154,10 @@ void control::spread(const report& why) noexcept {
 void control::spread_except(const report& why, rank heard_from) noexcept {
     if (failure_) return;
     failure_ = std::make_shared<const std::vector<std::byte>>(encode(why));
-    flood(heard_from, [this](end& at) { at.send(frame_kind::abort, me_, failure_); });
+    flood(heard_from, [this](neighbour& at) { at.send(frame_kind::abort, me_, failure_); });
 }
 
-void control::send_entry(end& at, const entry& what) {
+void control::send_entry(neighbour& at, const entry& what) {
     std::vector<std::byte> payload(sizeof(std::int64_t));
     byte_writer(payload).put(static_cast<std::int64_t>(what.within.count()));
     at.send(frame_kind::entered, what.who, std::make_shared<const std::vector<std::byte>>(std::move(payload)), what.number);
@@ -171,7 +171,7 @@ void control::say_entered(std::uint64_t number, duration within) noexcept {
 /// The entry is kept until the release: the parent may leave before it has passed the entry on, or its link may not be there yet.
 void control::enter(const entry& next) {
     if (!entered_.emplace(std::pair(next.number, next.who), next.within).second) return;
-    if (const auto parent = ends_.find(parent_); parent != ends_.end()) send_entry(*parent->second, next);
+    if (const auto parent = neighbours_.find(parent_); parent != neighbours_.end()) send_entry(*parent->second, next);
 }
 
 void control::say_release(std::uint64_t number) noexcept {
@@ -182,7 +182,7 @@ void control::say_release(std::uint64_t number) noexcept {
 void control::release(std::uint64_t number, rank heard_from) {
     released_ = number + 1;
     entered_.erase(entered_.begin(), entered_.lower_bound({released_, 0}));
-    flood(heard_from, [this, number](end& at) { at.send(frame_kind::release, me_, {}, number); });
+    flood(heard_from, [this, number](neighbour& at) { at.send(frame_kind::release, me_, {}, number); });
 }
 
 /// Returns the payload of a `waiting` frame: the rank that it is for, and a label.
@@ -196,7 +196,7 @@ static std::shared_ptr<const std::vector<std::byte>> addressed(rank to, std::str
 
 void control::say_waiting(std::uint64_t sequence, const call_signature& what, std::string_view label) noexcept {
     const std::lock_guard lock(guard_);
-    for (auto& [peer, at] : ends_) at->send(frame_kind::waiting, me_, addressed(peer, label), sequence, what);
+    for (auto& [peer, at] : neighbours_) at->send(frame_kind::waiting, me_, addressed(peer, label), sequence, what);
 }
 
 void control::say_called(rank to, std::uint64_t sequence, const call_signature& what, std::string_view label) noexcept {
@@ -207,9 +207,9 @@ void control::say_called(rank to, std::uint64_t sequence, const call_signature& 
 /// Sends towards rank `to`. If the tree is cut there, nothing is sent: the rank that asked waits only for label_patience.
 void control::pass_on(rank to, rank about, bytes payload, std::uint64_t sequence, const call_signature& what) {
     const rank over = next_towards(to, me_);
-    auto next = ends_.find(to);
-    if (next == ends_.end()) next = ends_.find(over == parent_of(me_) ? parent_ : over);
-    if (next != ends_.end()) next->second->send(frame_kind::waiting, about, std::move(payload), sequence, what);
+    auto next = neighbours_.find(to);
+    if (next == neighbours_.end()) next = neighbours_.find(over == parent_of(me_) ? parent_ : over);
+    if (next != neighbours_.end()) next->second->send(frame_kind::waiting, about, std::move(payload), sequence, what);
 }
 
 void control::heard_called(const frame& head, const std::vector<std::byte>& payload) {
@@ -224,7 +224,7 @@ void control::heard_called(const frame& head, const std::vector<std::byte>& payl
 
 void control::say_waiting_on_device(std::uint64_t number, const call_signature& what) noexcept {
     const std::lock_guard lock(guard_);
-    flood(me_, [&](end& at) { at.send(frame_kind::waiting, me_, {}, number, what, on_device); });
+    flood(me_, [&](neighbour& at) { at.send(frame_kind::waiting, me_, {}, number, what, on_device); });
 }
 
 void control::say_goodbye(std::uint64_t calls) noexcept {
@@ -235,7 +235,7 @@ void control::say_goodbye(std::uint64_t calls) noexcept {
 bool control::all_left() const noexcept { return std::find(left_.begin(), left_.end(), false) == left_.end(); }
 
 void control::heard(rank from, const frame& head, const std::vector<std::byte>& payload) noexcept {
-    ends_.at(from)->heard = true;
+    neighbours_.at(from)->heard = true;
     switch (head.kind) {
         case frame_kind::here: return heard_here(from, head);
         case frame_kind::roll:
@@ -277,20 +277,20 @@ void control::heard_entered(rank from, const frame& head, duration within) {
 void control::call_roll(std::uint64_t number) noexcept {
     const std::lock_guard lock(guard_);
     roll_ = number;
-    flood(me_, [this, number](end& at) { at.send(frame_kind::roll, me_, {}, number); });
+    flood(me_, [this, number](neighbour& at) { at.send(frame_kind::roll, me_, {}, number); });
 }
 
 void control::answer_roll(std::uint64_t number) {
     roll_ = number;
-    flood(parent_, [this, number](end& at) { at.send(frame_kind::roll, me_, {}, number); });
-    ends_.at(parent_)->send(frame_kind::here, me_, {}, number);
+    flood(parent_, [this, number](neighbour& at) { at.send(frame_kind::roll, me_, {}, number); });
+    neighbours_.at(parent_)->send(frame_kind::here, me_, {}, number);
 }
 
 /// The first `here` of a lane has no barrier and is not passed on; the others answer a roll.
 void control::heard_here(rank from, const frame& head) {
     if (head.sequence == 0 || head.index >= left_.size() || from == parent_) return;
     if (me_ == 0) return observer_.heard_answer(static_cast<rank>(head.index), head.sequence);
-    if (const auto parent = ends_.find(parent_); parent != ends_.end())
+    if (const auto parent = neighbours_.find(parent_); parent != neighbours_.end())
         parent->second->send(frame_kind::here, static_cast<rank>(head.index), {}, head.sequence);
 }
 
@@ -301,7 +301,7 @@ void control::pass_goodbye(rank from, rank who, frame_kind kind, std::uint64_t c
     left_[index] = true;
     if (news) counted_[index] = counted;
     gone_[index] = gone_[index] || !waits;
-    for (auto& [peer, at] : ends_)
+    for (auto& [peer, at] : neighbours_)
         if (peer != from && (news || (worse && peer == parent_)))
             at->send(peer == parent_ ? kind : frame_kind::goodbye, who, {}, counted_[index]);
     if (news && who != me_) observer_.heard_goodbye(who);
@@ -322,16 +322,16 @@ rank control::next_towards(rank to, rank from) noexcept {
 
 bool control::flushed() noexcept {
     const std::lock_guard lock(guard_);
-    return std::all_of(ends_.begin(), ends_.end(), [](const auto& each) { return each.second->flushed(); });
+    return std::all_of(neighbours_.begin(), neighbours_.end(), [](const auto& each) { return each.second->flushed(); });
 }
 
 bool control::orphan() const noexcept {
-    const auto parent = ends_.find(parent_);
-    return parent != ends_.end() && parent->second->ended;
+    const auto parent = neighbours_.find(parent_);
+    return parent != neighbours_.end() && parent->second->ended;
 }
 
 void control::lost(rank peer) noexcept {
-    end& at = *ends_.at(peer);
+    neighbour& at = *neighbours_.at(peer);
     at.ended = true;
     if (failure_ || gone_[static_cast<std::size_t>(peer)] || all_left()) return;
     if (!at.heard) {  // it left while the link was being made, and its hang_up was lost
@@ -354,16 +354,16 @@ void control::close() noexcept {
     const bool said = left_[static_cast<std::size_t>(me_)];
     left_[static_cast<std::size_t>(me_)] = true;
     const auto kind = all_left() ? frame_kind::goodbye : frame_kind::hang_up;
-    for (auto& [peer, at] : ends_) {
+    for (auto& [peer, at] : neighbours_) {
         if (!failure_ && (!said || !all_left())) at->send(kind, me_, {}, counted_[static_cast<std::size_t>(me_)]);
         at->close();
     }
 }
 
 void control::let_go() noexcept {
-    decltype(ends_) gone;  // destroyed after the guard is free
+    decltype(neighbours_) gone;  // destroyed after the guard is free
     const std::lock_guard lock(guard_);
-    gone.swap(ends_);
+    gone.swap(neighbours_);
 }
 
 }  // namespace tutti

@@ -101,7 +101,7 @@ public:
     }
 
 private:
-    class end;                                                    // this rank's end of one link
+    class neighbour;  // the lane to one of them
     using bytes = std::shared_ptr<const std::vector<std::byte>>;  // a payload, shared by the frames to all peers
     /// An arrival on its way to the root.
     struct entry {
@@ -112,9 +112,9 @@ private:
 
     template <class Send>
     void flood(rank heard_from, Send send);
-    void inform(rank peer, end& at);
+    void inform(rank peer, neighbour& at);
     void spread_except(const report& why, rank heard_from) noexcept;
-    static void send_entry(end& at, const entry& what);
+    static void send_entry(neighbour& at, const entry& what);
     void enter(const entry& next);
     void release(std::uint64_t number, rank heard_from);
     void heard(rank from, const frame& head, const std::vector<std::byte>& payload) noexcept;
@@ -132,7 +132,7 @@ private:
     const std::uint32_t epoch_;
     control_observer& observer_;
     std::mutex guard_;
-    std::map<rank, std::unique_ptr<end>> ends_;
+    std::map<rank, std::unique_ptr<neighbour>> neighbours_;
     rank parent_;             // rank 0 once the first parent has left without waiting
     std::vector<bool> left_;  // by rank: has said goodbye, or hung up
     std::vector<bool> gone_;  // by rank: has hung up

@@ -117,7 +117,7 @@ void group::wanted(rank peer, lane_kind kind) noexcept {
     if (passage_to(peer, kind) == passage::none) work_.start(dial_all(peer, kind));
 }
 
-/// A spread lane needs a link that can move to another loop.
+/// Of several bulk lanes none is a stream: a rank may spread them over loops, and a stream cannot move to another loop.
 bool group::may_stream(lane_id which) const noexcept { return who_.is_child && (which.kind != lane_kind::bulk || who_.settings.lanes == 1); }
 
 /// The control lane of a child communicator, which every child has, is a stream of a multiplexed link: it costs no descriptor and needs no new connection. Its
@@ -174,7 +174,7 @@ task<> group::dial(rank peer, lane_id which) {
 
 // ---- failure
 //
-// The first cause on a rank stays, and comes by one of three ways: the engine found it (failed), the control tree brought it and has passed
+// The first cause on a rank stays, and comes by one of three ways: the engine found it (engine_failed), the control tree brought it and has passed
 // it on (heard_failure), or the group, its monitor or the acceptor found it (fail_everywhere). If the engine has failed meanwhile, its
 // cause goes before the one that is given, because operations have ended with it. The tree and the engine both learn of every cause.
 
@@ -193,7 +193,7 @@ void group::fail_everywhere(report why) noexcept {
     note_failure(std::move(why));
 }
 
-void group::failed(const report& why) noexcept {
+void group::engine_failed(const report& why) noexcept {
     if (failure_) return;
     control_.spread(why);
     note_failure(why);
@@ -353,7 +353,7 @@ void group::end() noexcept {
 void group::leave() noexcept {
     if (closed_) return;
     engine_->drop();
-    if (auto why = engine_->failed()) failed(*why);
+    if (auto why = engine_->failed()) engine_failed(*why);
     if (!failure_) engine_->say_goodbye();
     shut();
 }

@@ -122,7 +122,7 @@ private:
     }
 
     void wanted(rank peer, lane_kind kind) noexcept override;
-    void failed(const report& why) noexcept override;
+    void engine_failed(const report& why) noexcept override;
     void link_lost(rank peer, lane_id which, std::error_code why) noexcept override;
     void heard_failure(report why) noexcept override;
     void heard_goodbye(rank who) noexcept override;

@@ -4,6 +4,8 @@
 
 #include <tutti/types.hpp>
 
+#include "base/call_signature.hpp"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -30,22 +32,6 @@ enum class frame_kind : std::uint8_t {
     waiting,  // the sender waits in a collective: what it believes that to be
     here,     // the first frame of a control lane: from now on its end without a goodbye is a death; and the answer to roll, to rank 0
     roll,     // from rank 0: every rank that hears this answers here
-};
-
-/// The part of a call about which all ranks must agree. It travels whole in every frame, so a mismatch can be told in words.
-struct call_signature {
-    std::uint8_t kind = 0;       // collective
-    std::uint8_t type = 0;       // data_type
-    std::uint8_t op = 0;         // reduce_op
-    std::uint8_t algorithm = 0;  // its number in the catalogue
-    std::int32_t root = 0;       // 0 where there is none
-    std::uint64_t count = 0;     // elements
-    std::uint64_t digest = 0;    // of a list, v-counts or an operator's name, which do not fit here; a message's tag; credited bytes
-    std::uint32_t opaque_bytes = 0;  // of one element that has no type; else 0
-    bool allocated = false;          // call_options::allocated
-    std::uint32_t label : 24 = 0;    // digest of call_options::label; 0 where there is none
-
-    friend bool operator==(const call_signature&, const call_signature&) = default;
 };
 
 struct frame {

@@ -136,7 +136,7 @@ void lane::await_room() noexcept {
 void lane::send_failed(std::error_code why) noexcept {
     send_code_ = why;
     drop_frames();
-    if (state_ == state::parked) fail(why);
+    if (state_ == state::announced) fail(why);
     else if (!reading_) pump_recv();
 }
 

@@ -32,9 +32,9 @@ namespace tutti {
 ///
 /// Receiving, by state:
 ///
-///     header --(header taken)--> parked --(owner: here, past_caches, through)--> payload --(all landed)--> header
-///                                |    ^
-///                                |    `--(owner: park: nothing is read until `resume`)
+///     header --(header taken)--> announced --(owner: here, past_caches, through)--> payload --(all landed)--> header
+///                                |      ^
+///                                |      `--(owner: park: nothing is read until `resume`)
 ///                                `--(short frame: owner has `taken` it)--> header
 ///
 ///     any state --(stop, close, refuse, protocol error, failed link, end of the stream)--> ended
@@ -130,10 +130,10 @@ private:
 
 protected:
     enum class state {
-        header,   // between two frames
-        parked,   // a header is there, and the owner has not accepted the frame yet
-        payload,  // runs_ or the owner take it; missing_ bytes are to come
-        ended     // nothing is read or sent any more
+        header,     // between two frames
+        announced,  // a header is there, and the owner has not accepted the frame yet
+        payload,    // runs_ or the owner take it; missing_ bytes are to come
+        ended       // nothing is read or sent any more
     };
 
     lane(event_loop& loop, std::mutex& guard, std::unique_ptr<tutti::link> over, lane_owner& owner, kind how, cork* together = nullptr);
@@ -157,7 +157,7 @@ protected:
     void pump_recv() noexcept;
     /// Takes the first frame out of the queue.
     outgoing& take_first() noexcept;
-    /// parked -> payload, if the owner takes the frame; parked or ended if it does not. Returns whether it does.
+    /// announced -> payload, if the owner takes the frame; announced or ended if it does not. Returns whether it does.
     bool ask_owner() noexcept;
     /// The link has brought so many bytes of the payload into runs_.
     void landed(std::size_t bytes) noexcept;

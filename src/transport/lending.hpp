@@ -43,7 +43,7 @@ public:
     /// Forgets all frames. Their owners may use the memory for something else.
     void forget() noexcept;
 
-    /// Returns the staged payload that this frame answers, if any. Valid until the next call. `read`: the peer has given it back.
+    /// Returns the staged payload that this frame answers, if any. Valid until the next call.
     const staging_buffers::staged_payload* answered_by(const frame& head) const noexcept {
         return buffers_ && head.kind == frame_kind::data ? buffers_->find(head.sequence, head.index) : nullptr;
     }

@@ -22,7 +22,7 @@ static_assert([] {
             bytes > longest_element || (bytes > 0 && staging_buffers::buffer_bytes % bytes != 0))
             return false;
     return true;
-}());
+}(), "an element is longer than longest_element, or lies across two staging buffers");
 
 /// Receives a frame by take_cell, then by give_inline, or by ask_owner and one of the ways of take_payload. Sends it by `begin`, and by
 /// send_payload if its payload goes through the ring.
@@ -42,7 +42,7 @@ public:
     void look() noexcept override;
     bool near() const noexcept override { return true; }
     std::span<const std::span<std::byte>> lent() const noexcept override {
-        if (state_ != state::parked || head_.references == 0) return {};
+        if (state_ != state::announced || head_.references == 0) return {};
         return borrowed_.runs();
     }
     std::span<const std::span<std::byte>> answer_runs() const noexcept override {
@@ -227,18 +227,18 @@ void near_lane::read_frames() noexcept {
         if (state_ == state::header && !take_cell(budget)) return;
         // A short frame may end here. If no more is expected, look for the next one later. Work between a frame's arrival and the end of
         // the user's call counts in full; work while frames cross costs nothing.
-        if (state_ == state::parked && budget > 0 && give_inline()) {
+        if (state_ == state::announced && budget > 0 && give_inline()) {
             if (state_ == state::ended || send_code_ || owner_.awaits()) continue;
             return wait_for_cell();
         }
-        if (state_ == state::parked && !ask_owner()) return;
+        if (state_ == state::announced && !ask_owner()) return;
         if (turn_is_over_for_reading(budget)) return;
         if (!unstage(budget) || !take_payload(budget)) return;
         if (missing_ == 0) deliver();
     }
 }
 
-/// header -> parked, with the next cell. Returns false when there is none yet, or the lane has ended.
+/// header -> announced, with the next cell. Returns false when there is none yet, or the lane has ended.
 bool near_lane::take_cell(std::size_t& budget) noexcept {
     if (!near_.take_cell(head_, contents_)) {
         const std::error_code trouble = near_.trouble();
@@ -248,7 +248,7 @@ bool near_lane::take_cell(std::size_t& budget) noexcept {
     }
     if (!is_possible(head_)) return fail(error::protocol_error), false;
     budget -= std::min(budget, frame_bytes);
-    state_ = state::parked;
+    state_ = state::announced;
     if (head_.references == 0 || borrowed_.take(head_, contents_)) return true;
     const std::error_code trouble = near_.trouble();  // without a descriptor for the peer's arena no reference lies in it
     return fail(trouble ? trouble : error::protocol_error), false;
@@ -268,12 +268,12 @@ void near_lane::look() noexcept {
     pump_recv();
 }
 
-/// parked -> header, if the owner takes a frame with its inline payload as it came. Returns whether it did.
+/// announced -> header, if the owner takes a frame with its inline payload as it came. Returns whether it did.
 bool near_lane::give_inline() noexcept {
     if (!is_inline(head_)) return false;
     state_ = state::header;  // before the call: the owner may stop the lane in it
     const bool taken = owner_.taken(head_, std::span(contents_).first(static_cast<std::size_t>(head_.payload_bytes)));
-    if (!taken && state_ == state::header) state_ = state::parked;
+    if (!taken && state_ == state::header) state_ = state::announced;
     return taken;
 }
 

@@ -114,7 +114,7 @@ void stream_lane::send_frames() noexcept {
 
 // ---- receiving
 
-/// header -> parked, with a whole header in the buffer. Returns false when there is none yet, or the lane has ended.
+/// header -> announced, with a whole header in the buffer. Returns false when there is none yet, or the lane has ended.
 bool stream_lane::take_header() noexcept {
     if (end_ - begin_ < frame_bytes) return false;
     if (!decode(std::span<const std::byte, frame_bytes>(buffer_.get() + begin_, frame_bytes), head_)) {
@@ -122,7 +122,7 @@ bool stream_lane::take_header() noexcept {
         return false;
     }
     begin_ += frame_bytes;
-    state_ = state::parked;
+    state_ = state::announced;
     return true;
 }
 
@@ -189,7 +189,7 @@ void stream_lane::read_frames() noexcept {
             if (!recv_more(budget)) return;
             continue;
         }
-        if (state_ == state::parked && !ask_owner()) return;
+        if (state_ == state::announced && !ask_owner()) return;
         if (turn_is_over_for_reading(budget)) return;
         fill_from_buffer();
         if (missing_ == 0) deliver();

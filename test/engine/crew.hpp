@@ -81,7 +81,7 @@ public:
         void wanted(rank peer, lane_kind kind) noexcept override {
             for (int index = 0; index < lanes_of(kind, engine_->settings().lanes); ++index) at_.connect(me_, peer, {kind, index});
         }
-        void failed(const report& why) noexcept override { at_.spread(me_, why); }
+        void engine_failed(const report& why) noexcept override { at_.spread(me_, why); }
         void waits(std::uint64_t, const call_signature&, std::string_view) noexcept override {}
         void stalls(const std::string&) noexcept override {}
         void differs(rank, std::uint64_t, const call_signature&, std::string_view) noexcept override {}

@@ -92,7 +92,7 @@ public:
                 else wishes.emplace_back(peer, lane_id(kind, index));
             }
         }
-        void failed(const report& why) noexcept override { failures.push_back(why); }
+        void engine_failed(const report& why) noexcept override { failures.push_back(why); }
         void waits(std::uint64_t sequence, const call_signature& what, std::string_view label) noexcept override {
             for (auto& each : at_.seats_)
                 if (each.get() != this) each->engine_->compare(me_, sequence, what, label);
