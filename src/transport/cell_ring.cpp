@@ -29,8 +29,11 @@ static std::uint8_t payload_of(const frame& head) noexcept {
 }
 
 bool cell_sender::has_room() noexcept {
-    if (sent_ - taken_ >= cell_ring::capacity) taken_ = over_->taken.load();
-    return sent_ - taken_ < cell_ring::capacity;
+    if (sent_ - taken_ < cell_ring::capacity) return true;
+    const std::uint32_t seen = over_->taken.load();
+    if (seen - taken_ > sent_ - taken_) broken_ = true;
+    else taken_ = seen;
+    return !broken_ && sent_ - taken_ < cell_ring::capacity;
 }
 
 bool cell_sender::send(const frame& head, std::span<const std::span<const std::byte>> behind) noexcept {
@@ -89,6 +92,7 @@ bool cell_receiver::take(frame& head, cell_contents& behind) noexcept {
         head.answered = (payload & cell::answered) != 0;
         head.references = payload & cell::count_mask;
     }
+    if (((payload & cell::elsewhere) == 0) != is_inline(head)) head.kind = frame_kind{};  // no sender makes such a cell
     if (++taken_ % cell_ring::untold == 0) over_->taken.store(taken_);
     return true;
 }

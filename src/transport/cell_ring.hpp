@@ -58,10 +58,15 @@ constexpr bool is_inline(const frame& head) noexcept {
     return head.payload_bytes <= most_inline_bytes && head.references == 0 && !head.in_place && !is_wide(head);
 }
 
+/// Returns whether the payload follows in the ring of bytes.
+constexpr bool is_followed(const frame& head) noexcept {
+    return head.payload_bytes > 0 && head.references == 0 && !head.in_place && !is_inline(head);
+}
+
 /// The cells of one direction. A cell is free again when the receiver has published that it has taken it.
 struct cell_ring {
-    static constexpr std::uint32_t capacity = 32;  // 6 KiB
-    static constexpr std::uint32_t untold = 8;     // published in such steps, so that `taken` moves between the cores seldom
+    static constexpr std::uint32_t capacity = 128;  // 24 KiB: as many frames may be on their way
+    static constexpr std::uint32_t untold = 16;     // published in such steps, so that `taken` moves between the cores seldom
 
     std::array<cell, capacity> cells;
     alignas(64) std::atomic<std::uint32_t> taken{0};  // by the receiver; sequentially consistent with the wishes to be woken
@@ -73,6 +78,8 @@ public:
 
     /// Returns whether a cell is free.
     bool has_room() noexcept;
+    /// Returns whether the receiver has published what it cannot have taken. No cell is free then, for good.
+    bool broken() const noexcept { return broken_; }
     /// Sends a frame: with its payload if it `is_inline`, with its references if it has any, else without anything behind the header.
     /// Returns false when no cell is free.
     bool send(const frame& head, std::span<const std::span<const std::byte>> behind) noexcept;
@@ -81,6 +88,7 @@ private:
     cell_ring* over_;
     std::uint32_t sent_ = 0;
     std::uint32_t taken_ = 0;  // as last seen
+    bool broken_ = false;
 };
 
 class cell_receiver {

@@ -81,7 +81,6 @@ private:
     moved show(std::size_t& used) noexcept;
 
     near_link& near_;
-
     // Sending.
     lending lending_;
     bool decided_ = false;    // how the first frame's payload travels
@@ -89,7 +88,6 @@ private:
     std::size_t offset_ = 0;  // bytes of that payload that have gone
     std::vector<std::span<const std::byte>> send_runs_;
     bool waiting_returned_ = false;
-    std::uint64_t waited_beyond_ = 0;  // what lending_.seen() was then
     detail::callback<&near_lane::repaid> repaid_{*this};
 
     // Receiving.
@@ -127,13 +125,15 @@ bool near_lane::begin(std::size_t& budget) noexcept {
     } else if (is_inline(what.head)) {
         what.gather(send_runs_);
     }
-    if (!near_.send_cell(what.head, send_runs_)) {
+    const bool gone = outside([&] { return near_.send_cell(what.head, send_runs_); });
+    if (state_ == state::ended) return false;
+    if (!gone) {
         if (const std::error_code trouble = near_.trouble()) send_failed(trouble);
         else await_room();
         return false;
     }
     budget -= std::min(budget, frame_bytes);
-    begun_ = what.head.references == 0 && !what.head.in_place && !is_inline(what.head) && what.head.payload_bytes > 0;
+    begun_ = is_followed(what.head);
     if (!begun_) finish_first();
     return true;
 }
@@ -205,8 +205,9 @@ void near_lane::repaid() noexcept {
     const std::lock_guard lock(guard_);
     waiting_returned_ = false;
     if (state_ == state::ended) return;
-    if (lending_.awaits_return() && near_.returned() == waited_beyond_) return send_failed(error::peer_died);
     take_returned();
+    if (state_ == state::ended) return;
+    if (lending_.awaits_return() && near_.trouble()) return send_failed(error::peer_died);
     if (!waiting_writable_) pump_send();
     await_return();
 }
@@ -215,8 +216,7 @@ void near_lane::repaid() noexcept {
 void near_lane::await_return() noexcept {
     if (!lending_.awaits_return() || waiting_returned_) return;
     waiting_returned_ = true;
-    waited_beyond_ = lending_.seen();
-    near_.when_returned(waited_beyond_, repaid_);
+    near_.when_returned(lending_.seen(), repaid_);
 }
 
 // ---- receiving
@@ -240,18 +240,18 @@ void near_lane::read_frames() noexcept {
 
 /// header -> announced, with the next cell. Returns false when there is none yet, or the lane has ended.
 bool near_lane::take_cell(std::size_t& budget) noexcept {
-    if (!near_.take_cell(head_, contents_)) {
-        const std::error_code trouble = near_.trouble();
-        if (!trouble && !send_code_) return wait_for_cell(), false;
-        // A cell that was sent before the end is visible by now, though it was not at the first look.
-        if (!near_.take_cell(head_, contents_)) return fail(trouble ? trouble : send_code_), false;
+    const bool came = outside([this] { return near_.take_cell(head_, contents_); });
+    if (state_ == state::ended) return false;
+    if (!came) {
+        const std::error_code trouble = near_.trouble() ? near_.trouble() : send_code_;
+        return trouble ? fail(trouble) : wait_for_cell(), false;
     }
     if (!is_possible(head_)) return fail(error::protocol_error), false;
     budget -= std::min(budget, frame_bytes);
     state_ = state::announced;
     if (head_.references == 0 || borrowed_.take(head_, contents_)) return true;
-    const std::error_code trouble = near_.trouble();  // without a descriptor for the peer's arena no reference lies in it
-    return fail(trouble ? trouble : error::protocol_error), false;
+    const std::error_code lacking = near_.trouble();  // without a descriptor for the peer's arena no reference lies in it
+    return fail(lacking ? lacking : error::protocol_error), false;
 }
 
 void near_lane::wait_for_cell() noexcept {

@@ -103,7 +103,7 @@ public:
     moved try_send(std::span<const std::span<const std::byte>> parts) noexcept override {
         if (gone_ || !sender_) return {0, gone_};
         const moved done = sender_->send(parts);
-        if (done.bytes > 0) sent();
+        sent();
         return done;
     }
     moved try_recv(std::span<const std::span<std::byte>> parts) noexcept override { return recv(parts, false); }
@@ -159,7 +159,7 @@ public:
     }
     /// Asks the peer for a wake-up when a wait may end. The peer may have moved before it saw the wish, so the caller looks again.
     void wish(awaited what) {
-        if (memory_) wish_for(what).store(1);
+        if (memory_) wish_for(what).store(what == awaited::room ? sender_->wish() : 1);
         if (std::exchange(listening_, true)) return;
         wakeups_.start(heard_);
         static_cast<detail::poll_source&>(wakeups_).arm();
@@ -196,8 +196,12 @@ private:
         received();
     }
     bool send_cell(const frame& head, std::span<const std::span<const std::byte>> behind) noexcept override {
-        if (gone_ || !sender_ || !sender_->send_cell(head, behind)) return false;
-        sent();
+        if (gone_ || !sender_) return false;
+        if (!sender_->send_cell(head, behind)) {
+            if (sender_->broken()) gone_ = error::protocol_error;
+            return false;
+        }
+        if (!is_followed(head)) sent();  // else when the payload is there, too
         return true;
     }
     bool take_cell(frame& head, cell_contents& behind) noexcept override {

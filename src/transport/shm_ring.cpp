@@ -72,7 +72,7 @@ moved ring_sender::send(std::span<const std::span<const std::byte>> parts) noexc
     return {total, broken_ ? make_error_code(error::protocol_error) : std::error_code()};
 }
 
-bool ring_sender::ready() noexcept { return lacks_cell_ ? cells_.has_room() : room() >= worthwhile_bytes || broken_; }
+bool ring_sender::ready() noexcept { return lacks_cell_ ? cells_.has_room() || cells_.broken() : room() >= worthwhile_bytes || broken_; }
 
 std::size_t ring_receiver::waiting() noexcept {
     const std::uint64_t seen = over_.state->sent.load();
@@ -124,7 +124,7 @@ void ring_receiver::advance(std::size_t bytes) noexcept {
 }
 
 bool ring_receiver::must_wake() noexcept {
-    if (over_.state->sender_sleeps.load() == 0) return false;
+    if (over_.state->sender_sleeps.load() != 1) return false;
     if (ring_bytes - static_cast<std::size_t>(over_.state->sent.load() - told_) < worthwhile_bytes) return false;
     return over_.state->sender_sleeps.exchange(0) != 0;
 }

@@ -1,6 +1,5 @@
-// One direction of a link in shared memory: a ring of bytes with one sender and one receiver, in two processes, and a ring of cells beside
-// it.
-// It never waits. A side that wants to sleep says so in the ring, and the side that moves the position it waits for wakes it.
+// One direction of a link in shared memory: a ring of bytes and a ring of cells, with one sender and one receiver, in two processes. It never
+// waits. A side that wants to sleep says so in the ring, and the side that moves the position it waits for wakes it.
 #pragma once
 
 #include <tutti/transport.hpp>
@@ -31,7 +30,7 @@ struct ring_state {
     std::atomic<std::uint64_t> origin{0};                // by the sender, before `sent`: the position that lies where the bytes begin
     alignas(64) std::atomic<std::uint64_t> received{0};  // by the receiver
     alignas(64) std::atomic<std::uint32_t> receiver_sleeps{0};
-    alignas(64) std::atomic<std::uint32_t> sender_sleeps{0};
+    alignas(64) std::atomic<std::uint32_t> sender_sleeps{0};  // 1: until there is room in the ring; 2: until a cell is free
     alignas(64) std::atomic<std::uint64_t> returned{0};  // by the receiver: how many references it has given back
     alignas(64) std::atomic<std::uint32_t> lender_sleeps{0};
     std::atomic<std::uint32_t> revoked{0};              // by the sender: memory that it has lent must not be used any more
@@ -59,9 +58,13 @@ public:
         lacks_cell_ = !cells_.send(head, behind);
         return !lacks_cell_;
     }
+    /// Returns the wish of a sender that sleeps now.
+    std::uint32_t wish() const noexcept { return lacks_cell_ ? 2 : 1; }
     /// Returns whether what lacked room can be sent: a cell is free, or a quarter of the ring, so that a send is worth the trouble; true,
     /// too, when the ring is broken.
     bool ready() noexcept;
+    /// Returns whether the receiver has published what cannot be.
+    bool broken() const noexcept { return broken_ || cells_.broken(); }
     /// Returns whether the receiver sleeps and must be woken. Takes its wish back.
     bool must_wake() noexcept { return over_.state->receiver_sleeps.load() != 0 && over_.state->receiver_sleeps.exchange(0) != 0; }
 
@@ -96,11 +99,11 @@ public:
     bool has_cell() const noexcept { return cells_.ready(); }
     /// Returns whether bytes have come, or never will.
     bool ready() noexcept { return waiting() > 0 || broken_; }
-    /// Returns whether the sender sleeps, and enough bytes are free to wake it. Takes its wish back.
+    /// Returns whether the sender sleeps for room in the ring, and enough is free to wake it. Takes its wish back.
     bool must_wake() noexcept;
-    /// The same after a cell has been taken.
+    /// The same for a free cell, after one has been taken.
     bool must_wake_for_cells() noexcept {
-        return cells_.has_published() && over_.state->sender_sleeps.load() != 0 && over_.state->sender_sleeps.exchange(0) != 0;
+        return cells_.has_published() && over_.state->sender_sleeps.load() == 2 && over_.state->sender_sleeps.exchange(0) != 0;
     }
 
 private:

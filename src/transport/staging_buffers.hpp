@@ -49,7 +49,6 @@ public:
     bool to_be_returned() const noexcept;
     /// Frees all such payloads whose frames the peer has given back: those up to `number`.
     void free_returned(std::uint64_t number) noexcept;
-    bool empty() const noexcept { return staged_ == 0; }
 
 private:
     std::span<std::byte> memory_;

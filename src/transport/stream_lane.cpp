@@ -1,7 +1,6 @@
 #include "transport/stream_lane.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <utility>
 

@@ -121,6 +121,29 @@ TEST_CASE("a cell that cannot be brings no possible frame") {
     CHECK_FALSE(is_possible(one.head));
 }
 
+TEST_CASE("a cell whose payload cannot be where it says brings no possible frame") {
+    for (const auto& [size, claims] : {std::pair(4, 125), std::pair(4, static_cast<int>(cell::elsewhere)),
+                                       std::pair(200, static_cast<int>(cell::elsewhere | cell::wide))}) {
+        CAPTURE(claims);
+        direction one;
+        const frame head = numbered(3, static_cast<std::size_t>(size));
+        REQUIRE(send(one.sender, head, bytes(is_inline(head) ? head.payload_bytes : 0)));
+        one.cells.cells[1].first.fill(std::byte{0});
+        one.cells.cells[1].payload = static_cast<std::uint8_t>(claims);
+        REQUIRE(one.take());
+        CHECK_FALSE(is_possible(one.head));
+    }
+}
+
+TEST_CASE("a sender whose receiver says that it took what was never sent has no room, and knows why") {
+    direction one;
+    while (send(one.sender, numbered(1, 0), {})) {}
+    CHECK_FALSE(one.sender.broken());
+    one.cells.taken = cell_ring::capacity + 1;
+    CHECK_FALSE(one.sender.has_room());
+    CHECK(one.sender.broken());
+}
+
 TEST_CASE("cells are sent until none is free, and again when the receiver has told what it took") {
     direction one;
     std::uint64_t sent = 0, taken = 0;
@@ -129,7 +152,7 @@ TEST_CASE("cells are sent until none is free, and again when the receiver has to
         CHECK_FALSE(one.sender.has_room());
         CHECK(sent - taken <= cell_ring::capacity);
         CHECK(sent - taken > cell_ring::capacity - cell_ring::untold);
-        for (int times = 0; times < 23; ++times) {
+        for (std::uint32_t times = 0; times < cell_ring::capacity * 3 / 4 - 1; ++times) {
             REQUIRE(one.take());
             CHECK(one.receiver.has_published() == ((taken + 1) % cell_ring::untold == 0));
             CHECK(one.head.sequence == taken);

@@ -203,7 +203,7 @@ TEST_CASE("a frame whose slice has no room in a cell's first line comes like any
 TEST_CASE("who found no free cell goes on when the other side, which sleeps in between, has taken some") {
     road_of_references on;
     on.way->there.parks_from = 0;
-    for (int index = 0; index < 100; ++index) on.way->send(on.way->add(4));
+    for (std::uint32_t index = 0; index < 3 * cell_ring::capacity; ++index) on.way->send(on.way->add(4));
     on.way->flush();
     on.settle();
     CHECK_FALSE(on.way->near.flushed());

@@ -174,6 +174,30 @@ TEST_CASE("who sleeps is to be woken once, the sender only when a good part is f
     CHECK(sender.ready());
 }
 
+TEST_CASE("a sender that sleeps until a cell is free is not woken by bytes, but when the receiver publishes that it took some") {
+    one_ring ring;
+    ring_sender sender(ring.both());
+    ring_receiver receiver(ring.both());
+    send(sender, bytes(1000));
+    frame head;
+    while (sender.send_cell(head, {})) {}
+    CHECK_FALSE(sender.ready());
+    ring.state.sender_sleeps = sender.wish();
+    bytes got(1000);
+    recv(receiver, got);
+    CHECK_FALSE(receiver.must_wake());
+    cell_contents contents;
+    for (std::uint32_t index = 1; index < cell_ring::untold; ++index) {
+        REQUIRE(receiver.take_cell(head, contents));
+        CHECK_FALSE(receiver.must_wake_for_cells());
+    }
+    CHECK_FALSE(sender.ready());
+    REQUIRE(receiver.take_cell(head, contents));
+    CHECK(receiver.must_wake_for_cells());
+    CHECK_FALSE(receiver.must_wake_for_cells());
+    CHECK(sender.ready());
+}
+
 TEST_CASE("a position that the other side cannot have written ends the ring, not the memory behind it") {
     struct row {
         std::uint64_t sent, received;
