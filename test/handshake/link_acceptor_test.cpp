@@ -10,6 +10,7 @@
 #include <tutti/when_all.hpp>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 using namespace tutti;
 using namespace tutti::test;
@@ -132,7 +133,7 @@ TEST_CASE("a rank of another build is refused with both versions") {
     house at;
     at.door.expect(job);
     at.door.add(at.group);
-    CHECK(run(at.loop, call(at)) == "it is another build of Tutti: it speaks version 7 on the wire, you speak 99");
+    CHECK(run(at.loop, call(at)) == fmt::format("it is another build of Tutti: it speaks version {} on the wire, you speak 99", wire_version));
     CHECK(at.door.turned_away() == 1);
     at.door.remove(at.group);
 }
