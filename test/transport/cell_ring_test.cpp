@@ -61,7 +61,7 @@ TEST_CASE("a cell brings its frame and a short payload, whatever the size") {
 TEST_CASE("a cell announces a payload that stands elsewhere, however long that is") {
     direction one;
     for (const std::uint64_t size : {std::uint64_t{most_inline_bytes + 1}, std::uint64_t{5'000'000'000}})
-        for (const std::uint8_t references : {0, 1, 3, 4})
+        for (const std::uint8_t references : {std::uint8_t{0}, std::uint8_t{1}, std::uint8_t{3}, std::uint8_t{4}})
             for (const bool answered : {false, true}) {
                 CAPTURE(size);
                 CAPTURE(static_cast<int>(references));
