@@ -12,7 +12,7 @@
 namespace tutti::gpu {
 namespace {
 
-CUdeviceptr address_of(const void* memory) noexcept { return reinterpret_cast<CUdeviceptr>(memory); }
+CUdeviceptr device_address(const void* memory) noexcept { return reinterpret_cast<CUdeviceptr>(memory); }
 
 std::optional<failure> refuse_size(std::size_t count, std::size_t element_bytes) {
     if (element_bytes == 0) return failure(error::invalid_argument, fmt::format("{} elements of 0 bytes", count));
@@ -32,7 +32,7 @@ result<std::shared_ptr<void>> allocate_device_memory(const device& where, std::s
     return std::shared_ptr<void>(reinterpret_cast<void*>(made), [card = where.inner()](void* memory) {
         card->lifecycle().later("cuMemFree", [card = card.get(), memory] {
             const on_device here(card->driver(), card->context());
-            card->driver().cuMemFree(address_of(memory));
+            card->driver().cuMemFree(device_address(memory));
         });
     });
 }

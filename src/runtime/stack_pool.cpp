@@ -33,14 +33,14 @@ void unmap(stack unused) noexcept {
     munmap(static_cast<char*>(unused.top) - unused.bytes - guard, unused.bytes + guard);
 }
 
-struct pool {
-    ~pool() {
+struct thread_stacks {
+    ~thread_stacks() {
         while (count > 0) unmap(free[--count]);
     }
     std::array<stack, pooled_stacks_per_thread> free;
     std::size_t count = 0;
 };
-thread_local pool mine;
+thread_local thread_stacks mine;
 
 }  // namespace
 

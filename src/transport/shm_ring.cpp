@@ -15,7 +15,7 @@ constexpr std::size_t chunk_bytes = 32 * KiB, least_chunk_bytes = 4 * KiB;
 constexpr std::size_t worthwhile_bytes = ring_bytes / 4;
 static_assert(untold_bytes + worthwhile_bytes <= ring_bytes, "who waits for room must be told of it in the end");
 
-constexpr std::size_t grain = 64;  // a part that does not fit is split at multiples of this
+constexpr std::size_t split_grain = 64;  // a part that does not fit is split at multiples of this
 constexpr std::size_t cache_line = 64;
 
 /// Writes into each cache line that has been read. A line that this core has only read stays in its cache, and the sender's next write
@@ -50,10 +50,10 @@ moved ring_sender::send(std::span<const std::span<const std::byte>> parts) noexc
     std::size_t free = ring_bytes - static_cast<std::size_t>(sent_ - received_), total = 0, unpublished = 0;
     for (auto part : parts) {
         while (!part.empty()) {
-            if (free < std::min(part.size(), grain)) free = room();
+            if (free < std::min(part.size(), split_grain)) free = room();
             const std::size_t at = position();
             std::size_t bytes = std::min({part.size(), free, ring_bytes - at, chunk});
-            if (bytes == free && bytes < part.size()) bytes = bytes / grain * grain;
+            if (bytes == free && bytes < part.size()) bytes = bytes / split_grain * split_grain;
             if (bytes == 0) break;
             std::memcpy(over_.bytes + at, part.data(), bytes);
             part = part.subspan(bytes);

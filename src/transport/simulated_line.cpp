@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::uint64_t fnv_prime = 1099511628211u;
 
-void wake(watcher* who) noexcept {
+void wake_watcher(watcher* who) noexcept {
     if (who != nullptr) who->wake();
 }
 
@@ -44,7 +44,7 @@ std::size_t simulated_line::recv(std::span<const std::span<std::byte>> parts) {
     if (bytes == 0) return 0;
     arrived_ -= bytes;
     history_.note(loop_.now(), simulated_history::received, name_, bytes);
-    wake(sender);
+    wake_watcher(sender);
     return bytes;
 }
 
@@ -56,8 +56,8 @@ void simulated_line::end() {
 void simulated_line::cut() noexcept {
     segments_.clear();
     loop_.stop_timer(arrival_);
-    wake(sender);
-    wake(receiver);
+    wake_watcher(sender);
+    wake_watcher(receiver);
 }
 
 void simulated_line::depart(std::size_t bytes) {
@@ -78,8 +78,8 @@ void simulated_line::arrive() noexcept {
         history_.note(loop_.now(), bytes == 0 ? simulated_history::ended : simulated_history::arrived, name_, bytes);
     }
     if (!segments_.empty()) loop_.start_timer(arrival_, segments_.front().arrival);
-    wake(receiver);
-    if (ended_) wake(*back);
+    wake_watcher(receiver);
+    if (ended_) wake_watcher(*back);
 }
 
 }  // namespace tutti
