@@ -1,8 +1,8 @@
 // The engine's view of its group: an interface for what concerns other ranks.
 #pragma once
 
+#include "base/call_signature.hpp"
 #include "engine/lane_id.hpp"
-#include "transport/frame.hpp"
 
 #include <tutti/error.hpp>
 

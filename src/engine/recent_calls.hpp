@@ -1,8 +1,8 @@
 // The last calls of a rank, and in which words they differ from those of its peers.
 #pragma once
 
+#include "base/call_signature.hpp"
 #include "engine/label.hpp"
-#include "transport/frame.hpp"
 
 #include <tutti/error.hpp>
 

@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr duration first_look = 200us, longest_wait = 50ms;
+constexpr duration first_interval = 200us, longest_interval = 50ms;
 
 class channel_to_file final : public request_channel {
 public:
@@ -22,7 +22,7 @@ public:
     // inotify reports no changes on network file systems, so a waiting rank polls the file, ever less often.
     task<result<store_reply>> ask(store_request request, time_point deadline) override {
         event_loop& loop = co_await this_loop;
-        for (duration pause = first_look;; pause = std::min(2 * pause, longest_wait)) {
+        for (duration pause = first_interval;; pause = std::min(2 * pause, longest_interval)) {
             result<std::optional<store_reply>> reply = attempt(request);
             if (!reply) co_return reply.failure();
             if (*reply) co_return std::move(**reply);

@@ -6,14 +6,14 @@
 namespace tutti {
 
 bool borrowing::take(const frame& head, const cell_contents& from) noexcept {
-    std::array<tutti::reference, most_references + 1> list{};
+    std::array<reference, most_references + 1> list{};
     std::memcpy(list.data(), from.data(), reference_bytes(head));
-    const tutti::reference answer = list[head.references];
+    const reference last = list[head.references];
     runs_.clear();
     answer_runs_.clear();
-    reference_.count = head.references;
-    reference_.index = static_cast<std::uint32_t>(answer.offset);
-    std::copy_n(list.begin(), most_references, reference_.parts.begin());
+    answer_.count = head.references;
+    answer_.index = static_cast<std::uint32_t>(last.offset);
+    std::copy_n(list.begin(), most_references, answer_.parts.begin());
     std::uint64_t missing = head.payload_bytes;
     for (std::size_t index = 0; index < head.references; ++index) {
         const std::uint64_t bytes = list[index].bytes;
@@ -21,8 +21,8 @@ bool borrowing::take(const frame& head, const cell_contents& from) noexcept {
         if (runs_.back().size() != bytes || bytes > missing) return false;
         missing -= bytes;
         if (!head.answered) continue;
-        reference_.parts[index].offset += answer.bytes;
-        answer_runs_.push_back(over_.borrow(reference_.parts[index]));
+        answer_.parts[index].offset += last.bytes;
+        answer_runs_.push_back(over_.borrow(answer_.parts[index]));
         if (answer_runs_.back().size() != bytes) return false;
     }
     return missing == 0;

@@ -14,8 +14,6 @@ std::unique_ptr<lane> make_lane(event_loop& loop, std::mutex& guard, std::unique
     return make_stream_lane(loop, guard, std::move(over), owner, how, together);
 }
 
-std::size_t lane_owner::through(const frame&, std::uint64_t, std::span<const std::byte>, std::byte*) noexcept { return 0; }
-
 lane::lane(event_loop& loop, std::mutex& guard, std::unique_ptr<tutti::link> over, lane_owner& owner, kind how, cork* together)
     : loop_(loop),
       guard_(guard),

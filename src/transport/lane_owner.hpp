@@ -33,7 +33,9 @@ public:
     }
     /// Takes the part of a payload that begins at `offset`. Writes the result to `back`, too, if that is not null; it may be the part's own
     /// memory. Returns how many bytes it took, whole elements. A spread lane calls it without the guard.
-    virtual std::size_t through(const frame& head, std::uint64_t offset, std::span<const std::byte> part, std::byte* back) noexcept;
+    virtual std::size_t through(const frame& head, std::uint64_t offset, std::span<const std::byte> part, std::byte* back) noexcept {
+        return static_cast<void>(head), static_cast<void>(offset), static_cast<void>(part), static_cast<void>(back), 0;
+    }
     /// Only from a spread lane, without the guard: a payload has landed whole. Long work on it alone belongs here, since other lanes go on.
     virtual void settle(const frame& head) noexcept { static_cast<void>(head); }
     virtual void landed(const frame& head) noexcept = 0;

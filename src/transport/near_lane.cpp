@@ -50,7 +50,7 @@ public:
         return borrowed_.answer_runs();
     }
     std::optional<std::uint32_t> answer_index() const noexcept override {
-        return head_.answered ? std::optional(borrowed_.reference().index) : std::nullopt;
+        return head_.answered ? std::optional(borrowed_.answer().index) : std::nullopt;
     }
     bool begin_writing() noexcept override { return near_.begin_writing(); }
     void end_writing() noexcept override { near_.end_writing(); }
@@ -332,11 +332,11 @@ std::size_t near_lane::take_part(std::span<const std::byte> part, std::byte* bac
 /// is wanted. Returns false when the lane has ended.
 bool near_lane::take_lent(std::size_t& budget) noexcept {
     budget -= std::min(budget, missing_);
-    const bool at_once = head_.answered && through_ && owner_.answers(head_, borrowed_.reference().index);
+    const bool at_once = head_.answered && through_ && owner_.answers(head_, borrowed_.answer().index);
     const bool read = outside([&] { return borrowed_.read(at_once, [this](auto part, std::byte* back) { return take_part(part, back); }); });
     if (state_ == state::ended) return false;
     if (!read || !borrowed_.was_lent()) return fail(read ? error::peer_died : error::protocol_error), false;
-    if (head_.answered) owner_.lent(head_, borrowed_.reference());
+    if (head_.answered) owner_.lent(head_, borrowed_.answer());
     near_.give_back();
     return true;
 }

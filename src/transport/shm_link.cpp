@@ -103,7 +103,7 @@ public:
     moved try_send(std::span<const std::span<const std::byte>> parts) noexcept override {
         if (gone_ || !sender_) return {0, gone_};
         const moved done = sender_->send(parts);
-        sent();
+        sent();  // also without bytes: their cell has not woken the receiver
         return done;
     }
     moved try_recv(std::span<const std::span<std::byte>> parts) noexcept override { return recv(parts, false); }

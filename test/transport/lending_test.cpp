@@ -19,6 +19,24 @@ std::size_t mapped_arenas() {
     return found;
 }
 
+/// On which a cell with references that no lane sends ends the far lane.
+struct breaking_road : road_of_references {
+    lent good{*mine, 0, random_bytes(200'000, 1)};
+
+    void lend_one() {
+        send(good);
+        settle();
+        CHECK(good.times_sent == 1);
+    }
+    void break_with(const frame& head, std::span<const reference> wrong) {
+        const std::span<const std::byte> parts[] = {std::as_bytes(wrong)};
+        REQUIRE(near_end->near()->send_cell(head, parts));
+        settle();
+        CHECK(way->there.losses == 1);
+        CHECK(way->there.code == error::protocol_error);
+    }
+};
+
 }  // namespace
 
 TEST_CASE("a lent payload arrives like any other, and its frame is sent when it has been given back") {
@@ -139,22 +157,13 @@ TEST_CASE("a reference beyond the arena or the staging buffers, or to an arena t
     for (const auto& [lends_first, offset] : beyond) {
         CAPTURE(lends_first);
         CAPTURE(offset);
-        road_of_references on;
-        lent good(*on.mine, 0, random_bytes(200'000, 1));
-        if (lends_first) {
-            on.send(good);
-            on.settle();
-            CHECK(good.times_sent == 1);
-        }
+        breaking_road on;
+        if (lends_first) on.lend_one();
         frame head;
         head.references = 1;
         head.payload_bytes = 100;
         const reference wrong[] = {{offset, 100}};
-        const std::span<const std::byte> parts[] = {std::as_bytes(std::span(wrong))};
-        REQUIRE(on.near_end->near()->send_cell(head, parts));
-        on.settle();
-        CHECK(on.way->there.losses == 1);
-        CHECK(on.way->there.code == error::protocol_error);
+        on.break_with(head, wrong);
     }
 }
 
@@ -165,43 +174,29 @@ TEST_CASE("references that do not add up to their frame's payload end the lane w
     for (const auto& [second, payload] : {row{200, 399}, row{200, 401}, row{~std::uint64_t{0}, 400}}) {
         CAPTURE(second);
         CAPTURE(payload);
-        road_of_references on;
-        lent good(*on.mine, 0, random_bytes(200'000, 1));
-        on.send(good);
-        on.settle();
-        CHECK(good.times_sent == 1);
+        breaking_road on;
+        on.lend_one();
         frame head;
         head.sequence = 1;
         head.references = 2;
         head.payload_bytes = payload;
-        const reference first = on.near_end->near()->locate({good.data(), 200}).value();
+        const reference first = on.near_end->near()->locate({on.good.data(), 200}).value();
         const reference sent[] = {first, {first.offset, second}};
-        const std::span<const std::byte> parts[] = {std::as_bytes(std::span(sent))};
-        REQUIRE(on.near_end->near()->send_cell(head, parts));
-        on.settle();
-        CHECK(on.way->there.losses == 1);
-        CHECK(on.way->there.code == error::protocol_error);
+        on.break_with(head, sent);
     }
 }
 
 TEST_CASE("an answer that belongs beyond the arena or the staging buffers ends the lane with protocol_error") {
     for (const std::uint64_t beyond : {std::uint64_t{1} << 61, std::uint64_t{1} << 63 | staging_buffers::all_bytes, ~std::uint64_t{0} - 300'000}) {
         CAPTURE(beyond);
-        road_of_references on;
-        lent good(*on.mine, 0, random_bytes(200'000, 1));
-        on.send(good);
-        on.settle();
-        CHECK(good.times_sent == 1);
+        breaking_road on;
+        on.lend_one();
         frame head;
         head.references = 1;
         head.answered = true;
         head.payload_bytes = 100;
-        const reference wrong[] = {on.near_end->near()->locate({good.data(), 100}).value(), {3, beyond}};
-        const std::span<const std::byte> parts[] = {std::as_bytes(std::span(wrong))};
-        REQUIRE(on.near_end->near()->send_cell(head, parts));
-        on.settle();
-        CHECK(on.way->there.losses == 1);
-        CHECK(on.way->there.code == error::protocol_error);
+        const reference wrong[] = {on.near_end->near()->locate({on.good.data(), 100}).value(), {3, beyond}};
+        on.break_with(head, wrong);
     }
 }
 
