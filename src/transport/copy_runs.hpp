@@ -1,4 +1,4 @@
-// Copies between lists of runs.
+// Lists of runs: what is left of one, and copies between two.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +7,16 @@
 #include <span>
 
 namespace tutti {
+
+/// Returns the runs without their first bytes, which have gone. Shortens the first run that is left, in its place.
+inline std::span<std::span<const std::byte>> without(std::span<std::span<const std::byte>> runs, std::size_t gone) noexcept {
+    while (!runs.empty() && gone >= runs.front().size()) {
+        gone -= runs.front().size();
+        runs = runs.subspan(1);
+    }
+    if (!runs.empty()) runs.front() = runs.front().subspan(gone);
+    return runs;
+}
 
 /// Copies from runs to runs of as many bytes in all, by `copy(to, from, bytes)`.
 template <class Byte, class Copy>

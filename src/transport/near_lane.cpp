@@ -173,10 +173,7 @@ bool near_lane::answer(const outgoing& what) noexcept {
 bool near_lane::send_payload(std::size_t& budget) noexcept {
     send_runs_.clear();
     first_->gather(send_runs_);
-    std::size_t gone = offset_, skipped = 0;
-    while (skipped < send_runs_.size() && gone >= send_runs_[skipped].size()) gone -= send_runs_[skipped++].size();
-    const auto rest = std::span(send_runs_).subspan(skipped);
-    if (!rest.empty()) rest.front() = rest.front().subspan(gone);
+    const auto rest = without(send_runs_, offset_);
     const auto [bytes, code] = outside([&] { return link_->try_send(rest); });
     if (state_ == state::ended) return false;
     if (code) return send_failed(code), false;

@@ -1,5 +1,7 @@
 #include "transport/stream_lane.hpp"
 
+#include "transport/copy_runs.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -59,7 +61,7 @@ void stream_lane::append(std::size_t at, std::span<const std::byte> run) {
     else send_runs_.insert(send_runs_.begin() + static_cast<std::ptrdiff_t>(at), run);
 }
 
-/// Collects the runs of as many frames as fit one call, less the offset_ bytes that have gone.
+/// Collects the runs of as many frames as fit one call.
 void stream_lane::gather_batch() {
     send_runs_.clear();
     std::size_t joined = 0, bytes = 0;
@@ -82,11 +84,6 @@ void stream_lane::gather_batch() {
         joined += length;
         bytes += wire_bytes(next->head);
     }
-    if (offset_ == 0) return;
-    std::size_t gone = offset_, skipped = 0;
-    while (skipped < send_runs_.size() && gone >= send_runs_[skipped].size()) gone -= send_runs_[skipped++].size();
-    send_runs_.erase(send_runs_.begin(), send_runs_.begin() + static_cast<std::ptrdiff_t>(skipped));
-    if (!send_runs_.empty()) send_runs_.front() = send_runs_.front().subspan(gone);
 }
 
 /// Counts bytes that the link has taken.
@@ -102,7 +99,8 @@ void stream_lane::send_frames() noexcept {
     std::size_t budget = turn_bytes;
     while (first_ && state_ != state::ended && !turn_is_over_for_sending(budget)) {
         gather_batch();
-        const auto [bytes, code] = outside([this] { return link_->try_send(send_runs_); });
+        const auto rest = without(send_runs_, offset_);
+        const auto [bytes, code] = outside([&] { return link_->try_send(rest); });
         if (state_ == state::ended) return;
         if (code) return send_failed(code);
         if (bytes == 0) return await_room();
